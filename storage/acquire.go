@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // ownerBytesMax is the longest name of an owner.
@@ -69,19 +70,19 @@ func checkAcquire(a *storev1.AcquireLock) error {
 	semaphore := a.GetMode() == storev1.LockMode_LOCK_MODE_SEMAPHORE
 	switch {
 	case a.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_WITHOUT_MODE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_WITHOUT_MODE)
 	case semaphore && (a.GetPermits() == 0 || a.GetPermits() > a.GetLimit()):
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_OUT_OF_RANGE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_OUT_OF_RANGE)
 	case !semaphore && (a.GetPermits() != 0 || a.GetLimit() != 0):
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PERMITS_WITHOUT_SEMAPHORE)
 	case len(a.GetOwner()) > ownerBytesMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_OWNER_TOO_LONG, len(a.GetOwner()), ownerBytesMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_OWNER_TOO_LONG, len(a.GetOwner()), ownerBytesMax)
 	case len(a.GetValue()) > valueBytesMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(a.GetValue()), valueBytesMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(a.GetValue()), valueBytesMax)
 	case a.GetWaitMs() < 0:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_WAIT)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_WAIT)
 	case a.GetWaitMs() > 0 && !a.GetQueue():
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_WAIT_WITHOUT_QUEUE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_WAIT_WITHOUT_QUEUE)
 	default:
 		return nil
 	}
@@ -179,10 +180,10 @@ func (c *command) mismatch(l *lock, detail storev1.FailureDetail, arguments ...a
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, detail, append([]any{l.name.Key}, arguments...)...)
-	f.failure.Key = l.name.Key
-	f.failure.Lock = state
-	f.failure.Limit = uint64(l.head.GetLimit())
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH, detail, append([]any{l.name.Key}, arguments...)...)
+	f.Failure.Key = l.name.Key
+	f.Failure.Lock = state
+	f.Failure.Limit = uint64(l.head.GetLimit())
 	return f
 }
 

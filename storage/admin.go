@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // endFreeze lets grants go on after a restore, and grants what waited for it.
@@ -24,9 +25,9 @@ func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 // here, not later.
 func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
 	if s.GetVersion() < c.state.ClusterVersion {
-		f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
 			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE, c.state.ClusterVersion)
-		f.failure.Actual = uint64(c.state.ClusterVersion)
+		f.Failure.Actual = uint64(c.state.ClusterVersion)
 		return nil, f
 	}
 	all, err := members(c.rows)

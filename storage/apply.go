@@ -8,6 +8,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // Entry is one committed raft entry.
@@ -187,7 +188,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 			return result, c.findAgain(cmd, result)
 		}
 	}
-	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
+	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
 	}
 	if err != nil {
@@ -208,7 +209,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
 	before := w.state
 	result, err := c.run(cmd)
-	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
+	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
 		w.rows.rollback()
 		w.state = before
 		invariants.That(w.rows.mark() == 0, "a refused command left %d writes", w.rows.mark())

@@ -1,6 +1,10 @@
 package storage
 
-import "github.com/tenure-io/tenure/storage/layout"
+import (
+	"github.com/tenure-io/tenure/storage/layout"
+
+	"github.com/tenure-io/tenure/storage/rule"
+)
 
 const (
 	// commandRowsMax is how many rows a command with a budget may read and write: enough for a delete by prefix of as many
@@ -29,7 +33,7 @@ func (c *command) withinBudget(do func() error) error {
 	c.rows.meter = c.meter
 	defer func() { c.rows.meter = nil }()
 	err := do()
-	if over := c.meter.over(); over != nil && (err == nil || failureOf(err) != nil) {
+	if over := c.meter.over(); over != nil && (err == nil || rule.Of(err) != nil) {
 		return over
 	}
 	return err

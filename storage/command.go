@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -69,7 +70,7 @@ func (w *work) wallTime(cmd *storev1.Command) int64 {
 // everything back.
 func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 	if c.ns != 0 {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
 	}
 	if len(cmd.GetGuards()) > 0 {
 		if err := c.withinBudget(func() error { return c.checkGuards(cmd.GetGuards()) }); err != nil {
@@ -185,7 +186,7 @@ func (c *command) finish() error {
 // again since.
 func (c *command) checkTerm(decided uint64) error {
 	if decided != c.term {
-		return broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
+		return rule.Broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
 			storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM, decided, c.term)
 	}
 	return nil
@@ -194,10 +195,10 @@ func (c *command) checkTerm(decided uint64) error {
 // name returns a key of the command's namespace, or why it is none.
 func (c *command) name(key string) (layout.Name, error) {
 	if key == "" {
-		return layout.Name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
+		return layout.Name{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
 	}
 	if len(key) > keyBytesMax {
-		return layout.Name{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
+		return layout.Name{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
 	}
 	return layout.Name{NS: c.ns, Key: key}, nil
 }
@@ -206,7 +207,7 @@ func (c *command) name(key string) (layout.Name, error) {
 func sessionID(b []byte) (SessionID, error) {
 	id, err := SessionIDFromBytes(b)
 	if err != nil {
-		return SessionID{}, invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
+		return SessionID{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
 	}
 	return id, nil
 }

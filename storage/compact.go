@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -44,15 +45,15 @@ func (c *command) compactBounds(m *storev1.Compact) (events int, size uint64) {
 // this command is bounded, and the rest goes with the next ones, which may name the same revision.
 func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 	if m.GetRevision() > c.state.Revision {
-		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE,
 			storev1.FailureDetail_FAILURE_DETAIL_REVISION_AHEAD, m.GetRevision(), c.state.Revision)
-		f.failure.Actual = c.state.Revision
+		f.Failure.Actual = c.state.Revision
 		return nil, f
 	}
 	if m.GetRevision() < c.state.CompactedRevision {
-		f := broken(storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REVISION_COMPACTED,
 			storev1.FailureDetail_FAILURE_DETAIL_REVISION_FORGOTTEN, m.GetRevision(), c.state.CompactedRevision)
-		f.failure.Actual = c.state.CompactedRevision
+		f.Failure.Actual = c.state.CompactedRevision
 		return nil, f
 	}
 	c.state.CompactedRevision = m.GetRevision()

@@ -3,7 +3,9 @@ package storage
 import (
 	"errors"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // Errors that Store and Reader return. None of them stands for a broken rule of a command: those are values in a
@@ -32,3 +34,7 @@ var (
 	// ErrFuture means that the history asked for is ahead of the store.
 	ErrFuture = errors.New("revision is ahead of the store")
 )
+
+// FailureText returns what people read of a failure. It is no part of the state, and may be worded otherwise by another
+// program.
+func FailureText(f *storev1.Failure) string { return rule.Text(f) }

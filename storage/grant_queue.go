@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -223,7 +224,7 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 		return nil, err
 	}
 	if frozen {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
 	}
 	return &storev1.Result{}, c.grantLeft()
 }

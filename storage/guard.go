@@ -5,14 +5,15 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // checkGuards refuses unless all conditions hold; the failure names the first that does not.
 func (c *command) checkGuards(guards []*storev1.Guard) error {
 	for i, g := range guards {
 		err := c.checkGuard(g)
-		if rule, ok := errors.AsType[*ruleError](err); ok {
-			rule.failure.Position = uint32(i)
+		if broken, ok := errors.AsType[*rule.Error](err); ok {
+			broken.Failure.Position = uint32(i)
 		}
 		if err != nil {
 			return err
@@ -32,7 +33,7 @@ func (c *command) checkGuard(g *storev1.Guard) error {
 	case *storev1.Guard_Key:
 		return c.checkKey(condition.Key)
 	default:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_GUARD_WITHOUT_CONDITION)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_GUARD_WITHOUT_CONDITION)
 	}
 }
 
@@ -58,11 +59,11 @@ func (c *command) checkHeld(g *storev1.HeldGuard) error {
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE,
 		storev1.FailureDetail_FAILURE_DETAIL_HOLD_STALE, n.Key, g.GetLockIndex(), g.GetFencingToken())
-	f.failure.Key = n.Key
-	f.failure.SessionId = g.GetSessionId()
-	f.failure.Lock = state
+	f.Failure.Key = n.Key
+	f.Failure.SessionId = g.GetSessionId()
+	f.Failure.Lock = state
 	return f
 }
 
@@ -103,8 +104,8 @@ func (c *command) checkKey(g *storev1.KeyGuard) error {
 
 // compareFailed returns the failure of a comparison with a key, nil if the key is missing.
 func compareFailed(n layout.Name, k *storev1.KeyRecord, detail storev1.FailureDetail, arguments ...any) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, detail, append([]any{n.Key}, arguments...)...)
-	f.failure.Key = n.Key
-	f.failure.Actual = k.GetModRevision()
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED, detail, append([]any{n.Key}, arguments...)...)
+	f.Failure.Key = n.Key
+	f.Failure.Actual = k.GetModRevision()
 	return f
 }

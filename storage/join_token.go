@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -61,7 +62,7 @@ func (c *command) setJoinToken(t JoinToken) error {
 // needVersion2 refuses commands of cluster version 2 before the version is raised.
 func (c *command) needVersion2() error {
 	if c.state.ClusterVersion < layout.Version2 {
-		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
+		return rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
 			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version2)
 	}
 	return nil
@@ -75,11 +76,11 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 	}
 	switch {
 	case m.GetName() == "" || len(m.GetName()) > memberNameBytesMax:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH, memberNameBytesMax)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_NEW_MEMBER_NAME_LENGTH, memberNameBytesMax)
 	case len(m.GetTokenSha256()) != sha256.Size:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_HASH_LENGTH)
 	case m.GetTtlMs() <= 0 || m.GetTtlMs() > joinTokenMsMax:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_TIME_OUT_OF_RANGE)
 	}
 	if err := c.checkPlace(m); err != nil {
 		return nil, err
@@ -103,9 +104,9 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 		}
 	}
 	if unused >= joinTokensMax {
-		f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
 			storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKENS_TOO_MANY, unused)
-		f.failure.LimitName, f.failure.Limit = "join_tokens_max", joinTokensMax
+		f.Failure.LimitName, f.Failure.Limit = "join_tokens_max", joinTokensMax
 		return nil, f
 	}
 	return &storev1.MakeJoinTokenResult{Replaced: replaced}, c.setJoinToken(JoinToken{m.GetName(), &storev1.JoinTokenRecord{
@@ -128,7 +129,7 @@ func (c *command) checkPlace(m *storev1.MakeJoinToken) error {
 		found = found || other.GetId() == m.GetReplaces()
 	}
 	if !found {
-		return broken(storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND,
+		return rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND,
 			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_MISSING, m.GetReplaces())
 	}
 	return nil
@@ -177,7 +178,7 @@ func (c *command) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
 func (c *command) usableToken(j *storev1.JoinMember) (JoinToken, error) {
 	t, err := joinTokenFor(c.rows, j.GetMember().GetName())
 	if err == nil && !t.fits(j) {
-		err = broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG)
+		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG)
 	}
 	return t, err
 }

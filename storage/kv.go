@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -208,7 +209,7 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	key := p.GetKey()
 	if p.GetSequential() {
 		if op > opIndexMax {
-			return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER)
+			return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER)
 		}
 		key = fmt.Sprintf("%s%020d%03d", key, c.revision, op)
 	}
@@ -217,10 +218,10 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 		return nil, err
 	}
 	if len(p.GetValue()) > valueBytesMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(p.GetValue()), valueBytesMax)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(p.GetValue()), valueBytesMax)
 	}
 	if p.GetAcquire() != nil && p.GetRelease() != nil {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_AND_RELEASE)
 	}
 	k, err := c.keyFacts(n)
 	if err != nil {
@@ -390,7 +391,7 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 // deletePrefix deletes all keys with a prefix, or none if they are too many.
 func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
 	if len(d.GetPrefix()) > keyBytesMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
 	}
 	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: d.GetPrefix()})
 	var names []layout.Name
@@ -409,12 +410,12 @@ func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	}
 	if c.prefixDeleted+len(names) > deletePrefixKeysMax {
 		const reason = storev1.FailureReason_FAILURE_REASON_TOO_MANY_KEYS
-		f := broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_MANY, deletePrefixKeysMax, d.GetPrefix())
+		f := rule.Broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_MANY, deletePrefixKeysMax, d.GetPrefix())
 		if c.prefixDeleted > 0 {
-			f = broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIXES_TOO_MANY, d.GetPrefix(), deletePrefixKeysMax)
+			f = rule.Broken(reason, storev1.FailureDetail_FAILURE_DETAIL_PREFIXES_TOO_MANY, d.GetPrefix(), deletePrefixKeysMax)
 		}
-		f.failure.Limit = deletePrefixKeysMax
-		f.failure.LimitName = "delete_prefix_keys_max"
+		f.Failure.Limit = deletePrefixKeysMax
+		f.Failure.LimitName = "delete_prefix_keys_max"
 		return nil, f
 	}
 	for i, n := range names {

@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // HasLimitBounds reports whether limits have bounds under a cluster version, and are lowered below what is in use only with
@@ -58,11 +59,11 @@ func (b limitBounds) check(set *storev1.Limits) error {
 	if value == 0 || value >= b.least && value <= b.most {
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND,
 		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS, b.name, b.least, b.most, value)
-	f.failure.LimitName, f.failure.Limit, f.failure.Actual = b.name, b.most, value
+	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = b.name, b.most, value
 	if value < b.least {
-		f.failure.Limit = b.least
+		f.Failure.Limit = b.least
 	}
 	return f
 }
@@ -105,9 +106,9 @@ func (u limitUse) check(before, after *storev1.Limits) error {
 	if value >= u.needs || value >= limitOf(before, u.name) {
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE,
 		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE, u.name, value, u.used, u.needs)
-	f.failure.LimitName, f.failure.Limit, f.failure.Actual = u.name, value, u.used
+	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = u.name, value, u.used
 	return f
 }
 
@@ -154,13 +155,13 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 // checkLimits refuses limits that cannot be set under a cluster version.
 func checkLimits(l *storev1.Limits, version uint32) error {
 	if l.GetSessionObjectsMax() > sessionObjectsMax {
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, sessionObjectsMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, sessionObjectsMax)
 	}
 	if l.GetHistoryMs() < 0 {
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_NEGATIVE_HISTORY)
 	}
 	if l != nil && (l.CommandRowsMax != nil || l.CommandBytesMax != nil) && !HasCommandBudget(version) {
-		return broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
+		return rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
 			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version2)
 	}
 	if !HasLimitBounds(version) {

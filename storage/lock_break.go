@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -32,7 +33,7 @@ func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, err
 		return nil, err
 	}
 	if len(b.GetSessionId()) == 0 && b.Owner != nil {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION)
 	}
 	if b.GetFrom() != nil || b.GetMost() != 0 {
 		if err = c.needVersion2(); err != nil {

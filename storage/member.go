@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // Bounds of what a member says of itself.
@@ -48,7 +49,7 @@ func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 func (c *command) checkNotRemoved(id uint64) error {
 	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	if err == nil && removed {
-		err = broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
+		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
 			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED, id)
 	}
 	return err
@@ -56,8 +57,8 @@ func (c *command) checkNotRemoved(id uint64) error {
 
 // memberExists returns the failure of a command that another member is in the way of.
 func memberExists(other uint64, detail storev1.FailureDetail, arguments ...any) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, detail, arguments...)
-	f.failure.Actual = other
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS, detail, arguments...)
+	f.Failure.Actual = other
 	return f
 }
 
@@ -65,12 +66,12 @@ func memberExists(other uint64, detail storev1.FailureDetail, arguments ...any) 
 func checkMember(m *storev1.Member) error {
 	switch {
 	case m.GetId() == 0 || m.GetName() == "":
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_NAME)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_NAME)
 	case len(m.GetName()) > memberNameBytesMax || len(m.GetZone()) > memberNameBytesMax ||
 		len(m.GetBinaryVersion()) > memberNameBytesMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TOO_LONG, memberNameBytesMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_NAME_TOO_LONG, memberNameBytesMax)
 	case max(len(m.GetPeerAddress()), len(m.GetClientAddress()), len(m.GetHttpAddress())) > memberAddressBytesMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG, memberAddressBytesMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_TOO_LONG, memberAddressBytesMax)
 	default:
 		return nil
 	}
@@ -82,10 +83,10 @@ func checkFollows(m *storev1.Member, version uint32) error {
 	if m.GetVersionMax() == 0 || (m.GetVersionMin() <= version && version <= m.GetVersionMax()) {
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_TOO_OLD,
 		storev1.FailureDetail_FAILURE_DETAIL_MEMBER_CANNOT_FOLLOW,
 		m.GetId(), m.GetName(), m.GetVersionMin(), m.GetVersionMax(), version)
-	f.failure.Actual = uint64(m.GetVersionMax())
+	f.Failure.Actual = uint64(m.GetVersionMax())
 	return f
 }
 
@@ -106,7 +107,7 @@ func checkApart(m, other *storev1.Member) error {
 func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
 	id := d.GetId()
 	if id == 0 {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
 	}
 	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	if err != nil || removed {

@@ -4,12 +4,13 @@ import (
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // CheckAddress refuses what others cannot connect to. It is part of apply, so it depends on nothing but the bytes. The error
 // does not repeat the address.
 func CheckAddress(address string) error {
-	malformed := invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED, memberAddressBytesMax)
+	malformed := rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED, memberAddressBytesMax)
 	if len(address) > memberAddressBytesMax {
 		return malformed
 	}
@@ -53,7 +54,7 @@ func CheckJoiner(m *storev1.Member) error {
 		return err
 	}
 	if m.GetIncarnation() == 0 {
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_INCARNATION)
 	}
 	if err := CheckAddress(m.GetPeerAddress()); err != nil {
 		return err

@@ -1,6 +1,9 @@
 package storage
 
-import storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/rule"
+)
 
 // meter counts the rows that a command reads and writes, with the bytes of their keys and values, and refuses what is more
 // than its budget. A row that is missing, or that is deleted, counts without bytes. The meter counts what the command sees, which is the same on every member: neither deleted rows that a scan
@@ -42,7 +45,7 @@ func (m *meter) over() error {
 	default:
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_OVER_BUDGET, detail, limit, actual)
-	f.failure.LimitName, f.failure.Limit, f.failure.Actual = name, limit, actual
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_OVER_BUDGET, detail, limit, actual)
+	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = name, limit, actual
 	return f
 }

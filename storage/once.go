@@ -8,6 +8,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -34,12 +35,12 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 	case cmd.GetRequestId() == nil && len(cmd.GetIdempotencyKey()) == 0:
 		return nil, nil //nolint:nilnil // Most commands have none, which is no error.
 	case cmd.GetRequestId() != nil && len(cmd.GetIdempotencyKey()) > 0:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_ID_AND_KEY)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_ID_AND_KEY)
 	case len(cmd.GetRequestDigest()) != digestBytes:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_WITHOUT_DIGEST)
 	case cmd.GetRequestId() == nil:
 		if n := len(cmd.GetIdempotencyKey()); n < idempotencyKeyBytesMin || n > idempotencyKeyBytesMax {
-			return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH,
+			return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH,
 				n, idempotencyKeyBytesMin, idempotencyKeyBytesMax)
 		}
 		return &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}, nil
@@ -50,7 +51,7 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 		return nil, err
 	}
 	if rid.GetEpoch() == 0 || rid.GetSequence() == 0 || rid.GetDoneBelow() > rid.GetSequence() {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD)
 	}
 	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
 }
@@ -76,7 +77,7 @@ func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
 		return nil, fmt.Errorf("remembered request: %w", err)
 	}
 	if !bytes.Equal(r.GetDigest(), digest) {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED, storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS)
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_REUSED, storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS)
 	}
 	return r.GetResult(), nil
 }
@@ -119,10 +120,10 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 		return nil, m.tooLate(c, head)
 	}
 	if m.request.GetSequence() < head.GetDoneBelow() {
-		f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE,
 			storev1.FailureDetail_FAILURE_DETAIL_REQUEST_BELOW_MARK,
 			m.request.GetSequence(), head.GetDoneBelow())
-		f.failure.SessionId = m.session[:]
+		f.Failure.SessionId = m.session[:]
 		return nil, f
 	}
 	if head == nil {
@@ -137,7 +138,7 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 // tooLate returns why a request under an epoch that is over is not applied, and whether it was before.
 func (m *windowMemory) tooLate(c *command, head *storev1.RequestWindowRecord) error {
 	_, err := c.session(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
-	if f := failureOf(err); f != nil && head != nil && m.request.GetSequence() >= head.GetDoneBelow() {
+	if f := rule.Of(err); f != nil && head != nil && m.request.GetSequence() >= head.GetDoneBelow() {
 		f.Applied = appliedNo
 	}
 	return err
@@ -189,11 +190,11 @@ func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) 
 	default:
 		return nil
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL,
 		storev1.FailureDetail_FAILURE_DETAIL_REQUESTS_TOO_MANY,
 		m.session, max(head.GetDoneBelow(), 1))
-	f.failure.SessionId = m.session[:]
-	f.failure.LimitName, f.failure.Limit = limit, value
+	f.Failure.SessionId = m.session[:]
+	f.Failure.LimitName, f.Failure.Limit = limit, value
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // The parts of the store's limit. What is left above GrowthBytesMax is for what goes on when the store is full:
@@ -38,11 +39,11 @@ func (c *command) needSpace() error {
 	if err != nil || c.rows.bytes < GrowthBytesMax(limits) {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
 		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.bytes, GrowthBytesMax(limits))
-	f.failure.LimitName = "store_bytes_max"
-	f.failure.Limit = limits.GetStoreBytesMax()
-	f.failure.Actual = c.rows.bytes
+	f.Failure.LimitName = "store_bytes_max"
+	f.Failure.Limit = limits.GetStoreBytesMax()
+	f.Failure.Actual = c.rows.bytes
 	return f
 }
 

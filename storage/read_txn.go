@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // errTxnWrites means that a transaction that may write was to be answered without the log, which is a bug of the caller.
@@ -33,7 +34,7 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 	w := newWork(r.rows.disk, at)
 	w.rows.voids, w.rows.index = r.rows.voids, r.rows.index
 	result, err := w.readTxn(cmd)
-	if failure := failureAt(w.state.ClusterVersion, err); failure != nil {
+	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: at.Revision, Failure: failure}, nil
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // releaseLock gives a hold back and grants the next waiters. A hold that is not there any more is an answer.
@@ -12,7 +13,7 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 		return nil, err
 	}
 	if len(r.GetPut()) > valueBytesMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(r.GetPut()), valueBytesMax)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_VALUE_TOO_LONG, len(r.GetPut()), valueBytesMax)
 	}
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true}
 	ref := r.GetSession()
@@ -137,10 +138,10 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 		return nil, err
 	}
 	if p == nil {
-		f := broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
 			storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING, id, l.name.Key)
-		f.failure.Key = l.name.Key
-		f.failure.SessionId = id[:]
+		f.Failure.Key = l.name.Key
+		f.Failure.SessionId = id[:]
 		return nil, f
 	}
 	frozen, err := isFrozen(c.rows)
@@ -148,7 +149,7 @@ func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
 		return nil, err
 	}
 	if frozen {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_GRANTS_FROZEN)
 	}
 	return c.wholePlace(l.name, p.number)
 }

@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // heldKeysShown is how many keys the record of an ended session names.
@@ -47,12 +48,12 @@ func (c *command) session(ref *storev1.SessionRef) (session, error) {
 		return session{}, c.noSession(id)
 	}
 	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() {
-		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED, storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER, id, r.GetEpoch(), epoch)
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED, storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER, id, r.GetEpoch(), epoch)
 		if epoch > r.GetEpoch() {
-			f = broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH, storev1.FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD, id, r.GetEpoch(), epoch)
+			f = rule.Broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH, storev1.FailureDetail_FAILURE_DETAIL_EPOCH_AHEAD, id, r.GetEpoch(), epoch)
 		}
-		f.failure.SessionId = id[:]
-		f.failure.Actual = r.GetEpoch()
+		f.Failure.SessionId = id[:]
+		f.Failure.Actual = r.GetEpoch()
 		return session{}, f
 	}
 	return session{id: id, record: r}, nil
@@ -64,13 +65,13 @@ func (c *command) noSession(id SessionID) error {
 	if err != nil {
 		return err
 	}
-	f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND,
 		storev1.FailureDetail_FAILURE_DETAIL_SESSION_MISSING, id)
 	if ended {
-		f = broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED,
+		f = rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED,
 			storev1.FailureDetail_FAILURE_DETAIL_SESSION_ENDED, id)
 	}
-	f.failure.SessionId = id[:]
+	f.Failure.SessionId = id[:]
 	return f
 }
 
@@ -140,9 +141,9 @@ func (c *command) checkSessionRoom(id SessionID) error {
 		}
 	}
 	if taken {
-		f := broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXISTS,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXISTS,
 			storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_TAKEN, id)
-		f.failure.SessionId = id[:]
+		f.Failure.SessionId = id[:]
 		return f
 	}
 	limits, err := c.effectiveLimits()
@@ -160,15 +161,15 @@ func checkNewSession(s *storev1.CreateSession) error {
 	const lockDelayMsMax, ttlMsMax, secretHashBytes = 60_000, 86_400_000, 32
 	switch {
 	case s.GetTtlMs() < 0 || s.GetTtlMs() > ttlMsMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_TTL_OUT_OF_RANGE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_TTL_OUT_OF_RANGE)
 	case s.GetLockDelayMs() < 0 || s.GetLockDelayMs() > lockDelayMsMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_LOCK_DELAY_OUT_OF_RANGE)
 	case s.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_WITHOUT_BEHAVIOR)
 	case len(s.GetSecretSha256()) != 0 && len(s.GetSecretSha256()) != secretHashBytes:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_SECRET_HASH_LENGTH)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SECRET_HASH_LENGTH)
 	case len(s.GetInstanceId()) > instanceBytesMax:
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
 	default:
 		return nil
 	}
@@ -176,10 +177,10 @@ func checkNewSession(s *storev1.CreateSession) error {
 
 // exceeded returns the failure of a limit that is reached.
 func exceeded(limit string, value uint64) error {
-	f := broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
 		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_REACHED, limit, value)
-	f.failure.LimitName = limit
-	f.failure.Limit = value
+	f.Failure.LimitName = limit
+	f.Failure.Limit = value
 	return f
 }
 

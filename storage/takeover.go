@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // takeOverSession gives a session to another process instance: its epoch rises, and every hold goes on under a new
@@ -15,17 +16,17 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 		return nil, err
 	}
 	if len(t.GetInstanceId()) > instanceBytesMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_INSTANCE_ID_TOO_LONG)
 	}
 	r := s.record
 	if tookOver(r, t) {
 		return &storev1.TakeOverSessionResult{Epoch: r.GetEpoch()}, nil
 	}
 	if t.GetReplacesEpoch() != r.GetEpoch() {
-		f := broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_EPOCH_MISMATCH,
 			storev1.FailureDetail_FAILURE_DETAIL_EPOCH_DIFFERS, s.id, r.GetEpoch(), t.GetReplacesEpoch())
-		f.failure.SessionId = s.id[:]
-		f.failure.Actual = r.GetEpoch()
+		f.Failure.SessionId = s.id[:]
+		f.Failure.Actual = r.GetEpoch()
 		return nil, f
 	}
 	if err = c.buryWindow(s.id, r.GetEpoch()); err != nil {

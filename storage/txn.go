@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 )
 
 const (
@@ -66,7 +67,7 @@ func (c *command) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 		return nil, err
 	}
 	if !fits || proto.Size(out) > most {
-		return nil, broken(storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE,
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE,
 			storev1.FailureDetail_FAILURE_DETAIL_RESULT_TOO_LARGE, most)
 	}
 	return out, nil
@@ -100,7 +101,7 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		if over := c.rows.meter.over(); over != nil {
 			return false, over
 		}
-		if failure := failureAt(c.state.ClusterVersion, err); failure != nil {
+		if failure := rule.At(c.state.ClusterVersion, err); failure != nil {
 			c.rows.rollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
 			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})
@@ -124,14 +125,14 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 	first.ElseOps = !out.GetSucceeded()
 	first.Operations = failed
 	if c.state.ClusterVersion < layout.Version2 {
-		first.Message = positioned(first, first.GetMessage())
+		first.Message = rule.Positioned(first, first.GetMessage())
 	}
 	if proto.Size(first) > txnResultBytesMax {
 		for _, f := range failed {
 			f.Failure.Lock = nil
 		}
 	}
-	return false, &ruleError{failure: first}
+	return false, &rule.Error{Failure: first}
 }
 
 // stopsAtLimit reports whether a transaction reads no further than its result may be large.
@@ -177,7 +178,7 @@ func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 		list, err := c.listOp(kind.List)
 		return &storev1.OpResult{Kind: &storev1.OpResult_List{List: list}}, err
 	default:
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_WITHOUT_KIND)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_WITHOUT_KIND)
 	}
 }
 
@@ -192,9 +193,9 @@ func verbFailed(state *storev1.LockState, release bool) error {
 	case state.GetHolders() == 0 && state.GetWaiters() == 0 && state.GetFrozen():
 		reason, detail = storev1.FailureReason_FAILURE_REASON_FROZEN, storev1.FailureDetail_FAILURE_DETAIL_LOCK_IS_FROZEN
 	}
-	f := broken(reason, detail, state.GetKey())
-	f.failure.Key = state.GetKey()
-	f.failure.Lock = state
+	f := rule.Broken(reason, detail, state.GetKey())
+	f.Failure.Key = state.GetKey()
+	f.Failure.Lock = state
 	return f
 }
 
@@ -217,7 +218,7 @@ func (c *command) getOp(key string) (*storev1.KeyState, error) {
 // listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
 func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	if op.GetLimit() == 0 || op.GetLimit() > txnListMax {
-		return nil, invalid(storev1.FailureDetail_FAILURE_DETAIL_LIST_LIMIT, txnListMax)
+		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_LIST_LIMIT, txnListMax)
 	}
 	out := &storev1.ListOpResult{}
 	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: op.GetPrefix()})
@@ -253,8 +254,8 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 func (c *command) compare(m *storev1.Compare) (bool, error) {
 	if g, ok := m.GetOperand().(*storev1.Compare_Guard); ok {
 		err := c.checkGuard(g.Guard)
-		rule, isRule := errors.AsType[*ruleError](err)
-		if isRule && rule.failure.GetReason() != storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND {
+		broken, isRule := errors.AsType[*rule.Error](err)
+		if isRule && broken.Failure.GetReason() != storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND {
 			return false, nil
 		}
 		return err == nil, err
@@ -287,7 +288,7 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 		}
 		return relates(m.GetOperator(), bytes.Compare(head.GetExclusiveSessionId(), operand.HeldBySessionId))
 	default:
-		return false, invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND)
+		return false, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERAND)
 	}
 }
 
@@ -321,14 +322,14 @@ func relates(operator storev1.CompareOperator, order int) (bool, error) {
 	case storev1.CompareOperator_COMPARE_OPERATOR_GREATER:
 		return order > 0, nil
 	default:
-		return false, invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR)
+		return false, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR)
 	}
 }
 
 // checkTxn refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side.
 func checkTxn(t *storev1.Txn) error {
 	if len(t.GetCompares()) > txnOpsMax || len(t.GetThenOps()) > txnOpsMax || len(t.GetElseOps()) > txnOpsMax {
-		return invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
+		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
 	}
 	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
 		claims := claims{values: map[string]bool{}, locks: map[string]bool{}}
@@ -369,7 +370,7 @@ func (c *claims) add(op *storev1.Op) error {
 		c.prefixes = append(c.prefixes, kind.DeletePrefix.GetPrefix())
 	case *storev1.Op_AcquireLock:
 		if kind.AcquireLock.GetQueue() {
-			return invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES)
+			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES)
 		}
 		if kind.AcquireLock.Value != nil {
 			if err := claim(c.values, kind.AcquireLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE); err != nil {
@@ -390,7 +391,7 @@ func (c *claims) add(op *storev1.Op) error {
 
 func claim(claimed map[string]bool, key string, twice storev1.FailureDetail) error {
 	if claimed[key] {
-		return invalid(twice, key)
+		return rule.Invalid(twice, key)
 	}
 	claimed[key] = true
 	return nil
@@ -407,7 +408,7 @@ func (c *claims) checkPrefixes() error {
 			overlaps = overlaps || strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
 		}
 		if overlaps {
-			return invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
+			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
 		}
 	}
 	return nil

@@ -141,8 +141,10 @@ type Applied struct {
 	StoreBytes uint64
 }
 
+// Encode returns the account as its row has it.
 func (a Applied) Encode() ([]byte, error) { return Encode(a.Record()) }
 
+// Record returns the account as a record.
 func (a Applied) Record() *storev1.AppliedRecord {
 	return &storev1.AppliedRecord{
 		FormatVersion:     RecordFormat,
@@ -172,6 +174,7 @@ func (a Applied) Record() *storev1.AppliedRecord {
 	}
 }
 
+// DecodeApplied undoes Encode.
 func DecodeApplied(value []byte) (Applied, error) {
 	r := &storev1.AppliedRecord{}
 	if err := Decode(value, r); err != nil {
@@ -180,7 +183,7 @@ func DecodeApplied(value []byte) (Applied, error) {
 	return AppliedOf(r)
 }
 
-// AppliedOf undoes record.
+// AppliedOf undoes Record.
 func AppliedOf(r *storev1.AppliedRecord) (Applied, error) {
 	if len(r.GetClusterId()) != 16 || len(r.GetHistoryId()) != 16 {
 		return Applied{}, fmt.Errorf("%w: ids of the applied record", ErrCorrupt)

@@ -12,7 +12,10 @@ const (
 	// arguments where version 1 held texts.
 	Version2 = 2
 
-	VersionMin, VersionMax = Version1, Version2
+	// VersionMin is the oldest version that this program can follow.
+	VersionMin = Version1
+	// VersionMax is the newest.
+	VersionMax = Version2
 )
 
 // CheckVersion refuses a state of a cluster version that this program cannot follow.

@@ -1,12 +1,12 @@
-package storage
+package rule
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// texts are the texts of failures. Under cluster version 1 they are part of the state, and a log that is applied again must
-// give the same state: never change one. A better text goes into reworded, which only FailureText uses.
-var texts = map[storev1.FailureDetail]string{
+// Texts are the texts of failures. Under cluster version 1 they are part of the state, and a log that is applied again must
+// give the same state: never change one. A better text goes into Reworded, which only Text uses.
+var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY:       "there is only the default namespace",
 	storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM:                   "decided in term %d, applied in term %d",
 	storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY:                    "key is empty",
@@ -108,8 +108,8 @@ var texts = map[storev1.FailureDetail]string{
 		"with force it is set anyway",
 }
 
-// reworded are texts that replace those of version 1 when a failure is shown. They have the same arguments in the same order.
-var reworded = map[storev1.FailureDetail]string{
+// Reworded are texts that replace those of version 1 when a failure is shown. They have the same arguments in the same order.
+var Reworded = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM:                   "the command was decided in term %d and applied in term %d",
 	storev1.FailureDetail_FAILURE_DETAIL_HELD_OTHERWISE:               "lock %q: the session and owner already hold it in another mode or with other permits",
 	storev1.FailureDetail_FAILURE_DETAIL_WAITS_OTHERWISE:              "lock %q: the session and owner already wait for it in another mode or with other permits",

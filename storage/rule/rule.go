@@ -1,4 +1,4 @@
-package storage
+package rule
 
 import (
 	"errors"
@@ -8,43 +8,43 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
-// ruleError carries a broken rule up to the end of its command, where it becomes the Failure of the Result.
-type ruleError struct {
-	failure *storev1.Failure
+// Error carries a broken rule up to the end of its command, where it becomes the Failure of the Result.
+type Error struct {
+	Failure *storev1.Failure
 }
 
 // Error returns the failure's text.
-func (e *ruleError) Error() string { return FailureText(e.failure) }
+func (e *Error) Error() string { return Text(e.Failure) }
 
-// broken returns the error for a broken rule, with how exactly it was broken and what the text of that names: integers, names,
+// Broken returns the error for a broken rule, with how exactly it was broken and what the text of that names: integers, names,
 // sessions and modes.
-func broken(reason storev1.FailureReason, detail storev1.FailureDetail, arguments ...any) *ruleError {
+func Broken(reason storev1.FailureReason, detail storev1.FailureDetail, arguments ...any) *Error {
 	f := &storev1.Failure{Reason: reason, Detail: detail}
 	for _, a := range arguments {
 		f.Arguments = append(f.Arguments, failureArgument(a))
 	}
-	return &ruleError{failure: f}
+	return &Error{Failure: f}
 }
 
-// invalid returns the failure of a command that the server should have refused.
-func invalid(detail storev1.FailureDetail, arguments ...any) error {
-	return broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
+// Invalid returns the failure of a command that the server should have refused.
+func Invalid(detail storev1.FailureDetail, arguments ...any) error {
+	return Broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
 }
 
-// failureOf returns the broken rule that err carries, or nil if err is something worse.
-func failureOf(err error) *storev1.Failure {
-	if rule, ok := errors.AsType[*ruleError](err); ok {
-		return rule.failure
+// Of returns the broken rule that err carries, or nil if err is something worse.
+func Of(err error) *storev1.Failure {
+	if rule, ok := errors.AsType[*Error](err); ok {
+		return rule.Failure
 	}
 	return nil
 }
 
-// failureAt is failureOf as a state of a cluster version knows it: with a text under version 1, with its detail and arguments from
+// At is Of as a state of a cluster version knows it: with a text under version 1, with its detail and arguments from
 // version 2 on.
-func failureAt(version uint32, err error) *storev1.Failure {
-	f := failureOf(err)
+func At(version uint32, err error) *storev1.Failure {
+	f := Of(err)
 	if f != nil && version < layout.Version2 && f.GetDetail() != storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
-		f.Message = fmt.Sprintf(texts[f.GetDetail()], named(f.GetArguments())...)
+		f.Message = fmt.Sprintf(Texts[f.GetDetail()], named(f.GetArguments())...)
 		f.Detail, f.Arguments = storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED, nil
 	}
 	return f
@@ -64,7 +64,7 @@ func failureArgument(a any) *storev1.FailureArgument {
 		return number(a)
 	case string:
 		return &storev1.FailureArgument{Kind: &storev1.FailureArgument_Name{Name: []byte(a)}}
-	case SessionID:
+	case layout.SessionID:
 		return &storev1.FailureArgument{Kind: &storev1.FailureArgument_SessionId{SessionId: a[:]}}
 	case storev1.LockMode:
 		return &storev1.FailureArgument{Kind: &storev1.FailureArgument_Mode{Mode: a}}
@@ -83,7 +83,7 @@ func named(arguments []*storev1.FailureArgument) []any {
 		case *storev1.FailureArgument_Name:
 			out = append(out, string(kind.Name))
 		case *storev1.FailureArgument_SessionId:
-			id, err := SessionIDFromBytes(kind.SessionId)
+			id, err := layout.SessionIDFromBytes(kind.SessionId)
 			if err != nil {
 				out = append(out, fmt.Sprintf("%x", kind.SessionId))
 				continue
@@ -96,28 +96,28 @@ func named(arguments []*storev1.FailureArgument) []any {
 	return out
 }
 
-// FailureText returns what people read of a failure. It is no part of the state, and may be worded otherwise by another
+// Text returns what people read of a failure. It is no part of the state, and may be worded otherwise by another
 // program.
-func FailureText(f *storev1.Failure) string {
+func Text(f *storev1.Failure) string {
 	if f.GetMessage() != "" || f.GetDetail() == storev1.FailureDetail_FAILURE_DETAIL_UNSPECIFIED {
 		return f.GetMessage()
 	}
-	format, ok := reworded[f.GetDetail()]
+	format, ok := Reworded[f.GetDetail()]
 	if !ok {
-		format, ok = texts[f.GetDetail()]
+		format, ok = Texts[f.GetDetail()]
 	}
 	if !ok { // Of a newer member, carried to this one.
 		return layout.FormatEnum(f.GetReason().Descriptor(), f.GetReason().Number())
 	}
 	text := fmt.Sprintf(format, named(f.GetArguments())...)
 	if len(f.GetOperations()) > 0 {
-		text = positioned(f, text)
+		text = Positioned(f, text)
 	}
 	return text
 }
 
-// positioned returns the text of a transaction's first failing operation, with which it was.
-func positioned(f *storev1.Failure, text string) string {
+// Positioned returns the text of a transaction's first failing operation, with which it was.
+func Positioned(f *storev1.Failure, text string) string {
 	of := ""
 	if f.GetElseOps() {
 		of = " of otherwise"
