@@ -35,7 +35,8 @@ type Renewal struct {
 	Epoch uint64
 	// Shown is the SHA-256 of the secret that the caller showed; nil for none.
 	Shown []byte
-	// Unproven says that nobody has shown yet that the caller may renew the session: received, it postpones nothing.
+	// Unproven says that nobody has shown yet that the caller may renew the session: received it postpones nothing, and settled it
+	// is Missing.
 	Unproven bool
 	// Ref may be set to what an earlier renewal of the session had; Receive and Settle bring it up to date.
 	Ref Ref
@@ -107,15 +108,15 @@ func (t *Timers) Release(renewals []Renewal) {
 }
 
 // Secret returns whether the session that r leads to has a secret, and whether r shows it, and brings Ref up to date. A
-// session that is not there has SecretUnknown.
+// session that is not there has SecretAbsent.
 func (t *Timers) Secret(r *Renewal) Secret {
 	tb := t.table.Load()
 	if tb == nil {
-		return SecretUnknown
+		return SecretAbsent
 	}
 	sh := tb.lookUp(r)
 	if sh == nil {
-		return SecretUnknown
+		return SecretAbsent
 	}
 	defer sh.mu.Unlock()
 	return r.Ref.e.secretOf(r.Shown)
@@ -197,6 +198,9 @@ func (t *table) settle(r *Renewal) {
 	defer sh.mu.Unlock()
 	e := r.Ref.e
 	switch {
+	case r.Unproven:
+		// It has come into the table since the caller looked.
+		r.Verdict = Missing
 	case r.Epoch != 0 && r.Epoch < e.epoch, r.Epoch == 0 && e.secret == SecretNeeded && e.epoch > 1:
 		// Who has a secret names the epoch; who does not has never heard of another than the first.
 		r.unmark()

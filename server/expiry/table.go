@@ -36,6 +36,8 @@ const (
 	SecretNeeded
 	// SecretShown means that the renewal brought the secret.
 	SecretShown
+	// SecretAbsent means that the timers do not have the session.
+	SecretAbsent
 )
 
 // entry is what the timers keep of a live session. Its shard's lock guards it. Entries do not move, and are used again
@@ -50,7 +52,7 @@ type entry struct {
 	waiting  uint32 // renewals that were received and wait for their proof
 	expiring bool   // named by an Expire that was proposed
 	live     bool
-	secret   Secret                // never SecretShown
+	secret   Secret                // never SecretShown or SecretAbsent
 	head     [secretHeadBytes]byte // of the hash of the secret
 }
 

@@ -211,7 +211,7 @@ func (p *peerRenewals) answerOne(m *peerMessage, term uint64) error {
 			if err != nil {
 				return err
 			}
-			wrong = right == rightWrong
+			wrong, r.Unproven = right == rightWrong, right != rightShown
 		}
 		if wrong {
 			a.Timers.Release(m.renewals[i : i+1])

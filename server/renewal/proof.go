@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
@@ -107,7 +108,7 @@ func (a *Renewer) renewalRefusal(err error) tenurev1.ErrorReason {
 type renewalRight uint8
 
 const (
-	// rightUnknown means that no such session lives here, or that nobody has looked yet.
+	// rightUnknown means that the timers do not have the session, or that no such session lives: there is nothing to renew.
 	rightUnknown renewalRight = iota
 	// rightShown means that the session has no secret, or that it was shown.
 	rightShown
@@ -115,18 +116,17 @@ const (
 	rightWrong
 )
 
-// checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. What the
-// timers do not know the state does; lazy opens it.
+// checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. A session
+// that the timers do not have is not looked for: only of one that they have, without its secret, the state is asked; lazy opens it.
 func (a *Renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
 	known := a.Timers.Secret(r)
 	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
 		return rightShown, nil
 	}
-	s, err := lazy.get(a)
-	if err != nil {
-		return rightUnknown, err
+	if known == expiry.SecretAbsent {
+		return rightUnknown, nil
 	}
-	record, live, err := s.Session(r.ID)
+	record, live, err := lazy.session(a, r.ID)
 	if err != nil || !live {
 		return rightUnknown, err
 	}
@@ -159,6 +159,26 @@ func (l *lazySnapshot) get(a *Renewer) (*call.Snapshot, error) {
 	return s, err
 }
 
+// session returns the record of a session, if it lives.
+func (l *lazySnapshot) session(a *Renewer, id storage.SessionID) (*storev1.SessionRecord, bool, error) {
+	s, err := l.get(a)
+	if err != nil {
+		return nil, false, err
+	}
+	a.looked.Add(1)
+	return s.Session(id)
+}
+
+// ended returns the record of a session that has ended, if it is still remembered.
+func (l *lazySnapshot) ended(a *Renewer, id storage.SessionID) (*storev1.EndedSessionRecord, bool, error) {
+	s, err := l.get(a)
+	if err != nil {
+		return nil, false, err
+	}
+	a.looked.Add(1)
+	return s.EndedSession(id)
+}
+
 func (l *lazySnapshot) close(a *Renewer) {
 	if l.s != nil {
 		a.CloseSnapshot(l.s)
@@ -167,15 +187,11 @@ func (l *lazySnapshot) close(a *Renewer) {
 
 // missingReason says why a session is missing.
 func (a *Renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
-	s, err := lazy.get(a)
-	if err != nil {
-		return 0, err
-	}
-	if _, live, err := s.Session(id); err != nil || live {
+	if _, live, err := lazy.session(a, id); err != nil || live {
 		// The timers have not heard of it yet, or no more; the client asks again.
 		return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, err
 	}
-	if _, known, err := s.EndedSession(id); err != nil || !known {
+	if _, known, err := lazy.ended(a, id); err != nil || !known {
 		return tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, err
 	}
 	return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, nil
@@ -226,9 +242,13 @@ func (a *Renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev
 		return a.renewFar(ctx, id, o)
 	}
 	// After the proof, so that a session made elsewhere a moment ago is known.
+	if a.Timers.Secret(&renewals[0]) == expiry.SecretAbsent {
+		return a.missing(id)
+	}
 	if err = a.ActAs(ctx, id, o); err != nil {
 		return err
 	}
+	renewals[0].Unproven = false
 	return a.settleOne(ctx, term, renewals)
 }
 
@@ -262,17 +282,14 @@ func (a *Renewer) settleOne(ctx context.Context, term uint64, renewals []expiry.
 
 // missing returns the error for a session that the timers do not have.
 func (a *Renewer) missing(id storage.SessionID) error {
-	s, err := a.LocalSnapshot()
-	if err != nil {
-		return err
-	}
-	defer a.CloseSnapshot(s)
-	switch _, live, err := s.Session(id); {
+	lazy := &lazySnapshot{}
+	defer lazy.close(a)
+	switch _, live, err := lazy.session(a, id); {
 	case err != nil:
 		return err
 	case live:
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", id)
 	default:
-		return call.NoSession(s, id)
+		return call.NoSession(lazy.s, id)
 	}
 }

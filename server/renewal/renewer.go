@@ -2,6 +2,7 @@ package renewal
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,6 +18,8 @@ type Renewer struct {
 	proofs   proofs
 	// streamSessionsMax is how many sessions one KeepAlive stream renews.
 	streamSessionsMax int
+	// looked counts how often the state was asked for a session.
+	looked atomic.Uint64
 }
 
 // Options are what a renewer needs.

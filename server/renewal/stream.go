@@ -364,12 +364,14 @@ func (k *keeper) authorise(m *renewalMessage, lazy *lazySnapshot) error {
 		known := k.known.has(m.renewals[i].ID)
 		k.mu.Unlock()
 		if known || !m.renewals[i].Unproven {
+			m.renewals[i].Unproven = false
 			continue // This message or an earlier one brought what was needed.
 		}
 		right, err := k.api.checkRenewalSecret(&m.renewals[i], false, lazy)
 		if err != nil {
 			return err
 		}
+		m.renewals[i].Unproven = right != rightShown
 		if right == rightWrong {
 			m.refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
 		}
