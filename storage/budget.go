@@ -2,7 +2,6 @@ package storage
 
 import (
 	"github.com/tenure-io/tenure/storage/layout"
-
 	"github.com/tenure-io/tenure/storage/rule"
 )
 

@@ -47,7 +47,7 @@ func joinTokens(rows rowReader) ([]JoinToken, error) {
 }
 
 // JoinTokens returns the join tokens: those that can be used, and those of members that have joined with one.
-func (r *Reader) JoinTokens() ([]JoinToken, error) { return joinTokens(r.rows) }
+func (r *MemberReader) JoinTokens() ([]JoinToken, error) { return joinTokens(r.rows) }
 
 // setJoinToken writes a token.
 func (c *command) setJoinToken(t JoinToken) error {
@@ -204,7 +204,7 @@ func (t JoinToken) fits(j *storev1.JoinMember) bool {
 }
 
 // CanJoin reports whether JoinMember would take the token, so that what cannot succeed need not enter the log.
-func (r *Reader) CanJoin(j *storev1.JoinMember) (bool, error) {
+func (r *MemberReader) CanJoin(j *storev1.JoinMember) (bool, error) {
 	t, err := joinTokenFor(r.rows, j.GetMember().GetName())
 	return err == nil && t.fits(j), err
 }

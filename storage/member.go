@@ -153,12 +153,12 @@ func members(rows rowReader) ([]*storev1.Member, error) {
 }
 
 // Members returns the servers of the cluster, by id.
-func (r *Reader) Members() ([]*storev1.Member, error) {
+func (r *MemberReader) Members() ([]*storev1.Member, error) {
 	return members(r.rows)
 }
 
 // RemovedMembers returns the servers that were removed, by id. None of their ids is ever used again.
-func (r *Reader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
+func (r *MemberReader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
 	var all []*storev1.RemovedMemberRecord
 	err := r.rows.scan([]byte{layout.RowRemoved}, []byte{layout.RowRemoved + 1}, func(_, value []byte) (bool, error) {
 		m := &storev1.RemovedMemberRecord{}
@@ -172,7 +172,7 @@ func (r *Reader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
 }
 
 // IsRemoved says whether a member was removed.
-func (r *Reader) IsRemoved(id uint64) (bool, error) {
+func (r *MemberReader) IsRemoved(id uint64) (bool, error) {
 	_, removed, err := r.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	return removed, err
 }

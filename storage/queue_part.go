@@ -76,7 +76,7 @@ func (c *command) leaveQueue(l *lock, ordinal uint64) error {
 
 // Position returns how many waiters stand before a place; zero if nobody has it. It reads a few hundred rows, however
 // long the queue is.
-func (r *Reader) Position(key string, place uint64) (int, error) {
+func (r *LockReader) Position(key string, place uint64) (int, error) {
 	n := layout.Name{Key: key}
 	w, err := r.Waiter(key, place)
 	if err != nil || w == nil {

@@ -12,6 +12,9 @@ import (
 
 // Reader reads one consistent snapshot of a store. It may be used from many goroutines, and must be closed.
 type Reader struct {
+	LockReader
+	SessionReader
+	MemberReader
 	store *Store
 	rows  snapshotRows
 	dead  error
@@ -21,6 +24,20 @@ type Reader struct {
 	mu      sync.Mutex
 	applied Applied
 	known   bool
+}
+
+// LockReader reads the locks of a Reader's snapshot, with their holds and queues.
+type LockReader struct{ rows snapshotRows }
+
+// SessionReader reads the sessions of a Reader's snapshot, and what they own.
+type SessionReader struct{ rows snapshotRows }
+
+// MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
+type MemberReader struct{ rows snapshotRows }
+
+// readerOf returns a reader of rows.
+func readerOf(s *Store, rows snapshotRows) *Reader {
+	return &Reader{LockReader: LockReader{rows}, SessionReader: SessionReader{rows}, MemberReader: MemberReader{rows}, store: s, rows: rows}
 }
 
 // snapshotRows reads the rows of a snapshot.
@@ -57,7 +74,9 @@ func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool,
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
 func (s *Store) NewReader() *Reader {
 	if err := s.enter(); err != nil {
-		return &Reader{store: s, dead: err, rows: snapshotRows{dead: err}}
+		r := readerOf(s, snapshotRows{dead: err})
+		r.dead = err
+		return r
 	}
 	before := s.writes.Load()
 	applied := s.Applied()
@@ -68,7 +87,9 @@ func (s *Store) NewReader() *Reader {
 	if known {
 		rows.index = applied.Index
 	}
-	return &Reader{store: s, rows: rows, applied: applied, known: known}
+	r := readerOf(s, rows)
+	r.applied, r.known = applied, known
+	return r
 }
 
 // Close ends the snapshot. A second call does nothing.

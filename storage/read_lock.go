@@ -16,7 +16,7 @@ type LockInfo struct {
 }
 
 // Lock returns a key's lock, or false if it was never locked or is forgotten.
-func (r *Reader) Lock(key string) (LockInfo, bool, error) {
+func (r *LockReader) Lock(key string) (LockInfo, bool, error) {
 	n := layout.Name{Key: key}
 	head, err := lockHead(r.rows, n)
 	if err != nil || head == nil {
@@ -30,7 +30,7 @@ func (r *Reader) Lock(key string) (LockInfo, bool, error) {
 }
 
 // Hold returns the hold of a key and lock_index, valid or delayed, or false.
-func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
+func (r *LockReader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
 	h, err := readHold(r.rows, layout.Name{Key: key}, lockIndex)
 	if err != nil || h == nil {
 		return nil, false, err
@@ -40,7 +40,7 @@ func (r *Reader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, e
 
 // Holds returns valid holds of a lock with a higher lock_index than after, at most limit, and whether there are more; zero or
 // less is no limit.
-func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
+func (r *LockReader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
 	page := holdPage{key: key, limit: limit}
 	err := scanHolds(r.rows, layout.Name{Key: key}, after, func(h *storev1.HoldRecord) bool {
 		return h.GetDelayed() || page.add(h)
@@ -49,7 +49,7 @@ func (r *Reader) Holds(key string, after uint64, limit int) ([]*storev1.HoldStat
 }
 
 // DelayedHolds is Holds of the delayed ones.
-func (r *Reader) DelayedHolds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
+func (r *LockReader) DelayedHolds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
 	page := holdPage{key: key, limit: limit}
 	err := scanDelayed(r.rows, layout.Name{Key: key}, after, page.add)
 	return page.holds, page.more, err
@@ -98,7 +98,7 @@ type WaiterEntry struct {
 }
 
 // Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
-func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
+func (r *LockReader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
 	var w *storev1.WaiterRecord
 	_, err := r.rows.view(layout.NumberedRow(layout.RowPlace, layout.Name{Key: key}, place), func(value []byte) (err error) {
 		w, err = decodeWaiter(value)
@@ -112,7 +112,7 @@ func (r *Reader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error)
 
 // Waiters returns places in a lock's queue with a higher number than after, at most limit, and whether there are more;
 // zero or less is no limit.
-func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bool, error) {
+func (r *LockReader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bool, error) {
 	n := layout.Name{Key: key}
 	var page []WaiterEntry
 	more := false
@@ -138,7 +138,7 @@ func (r *Reader) Waiters(key string, after uint64, limit int) ([]WaiterEntry, bo
 
 // Locks returns locks whose keys begin with prefix and come after a key, also free ones that are remembered, at most
 // limit, and whether there are more; zero or less is no limit.
-func (r *Reader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error) {
+func (r *LockReader) Locks(prefix, after string, limit int) ([]LockInfo, bool, error) {
 	from, to := layout.PageRows(layout.RowLock, prefix, after)
 	var page []LockInfo
 	more := false
@@ -172,7 +172,7 @@ type Delay struct {
 }
 
 // Delays returns all delayed holds, by key and lock_index: what a new leader starts timers for.
-func (r *Reader) Delays() ([]Delay, error) {
+func (r *LockReader) Delays() ([]Delay, error) {
 	var delays []Delay
 	err := r.rows.scan([]byte{layout.RowDelay}, []byte{layout.RowDelay + 1}, func(row, value []byte) (bool, error) {
 		n, lockIndex, ok := layout.CutNumberedRow(row)
@@ -201,7 +201,7 @@ type Wait struct {
 }
 
 // Waits returns all places with a time-out, by key and place: what a new leader starts timers for.
-func (r *Reader) Waits() ([]Wait, error) {
+func (r *LockReader) Waits() ([]Wait, error) {
 	var waits []Wait
 	err := r.rows.scan([]byte{layout.RowWait}, []byte{layout.RowWait + 1}, func(row, value []byte) (bool, error) {
 		n, place, ok := layout.CutNumberedRow(row)

@@ -11,7 +11,7 @@ import (
 )
 
 // Session returns a live session, or false.
-func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
+func (r *SessionReader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
 	value, ok, err := r.rows.get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, false, err
@@ -27,7 +27,7 @@ func (r *Reader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
 }
 
 // Objects returns how many objects a live session has, itself included; zero for one that does not live.
-func (r *Reader) Objects(id SessionID) (uint32, error) {
+func (r *SessionReader) Objects(id SessionID) (uint32, error) {
 	count, ok, err := r.rows.get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
@@ -46,7 +46,7 @@ type SessionEntry struct {
 
 // Sessions returns live sessions with a higher id than after, at most limit, and whether there are more; zero or less
 // is no limit. A zero after starts at the first. Their records do not count objects; Objects does.
-func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
+func (r *SessionReader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
 	from := []byte{layout.RowSession}
 	if after != (SessionID{}) {
 		from = append(layout.SessionRow(layout.RowSession, after), 0)
@@ -73,7 +73,7 @@ func (r *Reader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, err
 }
 
 // SessionAddresses calls visit with the network address that each live session was opened from, in the order of their ids.
-func (r *Reader) SessionAddresses(visit func(address string)) error {
+func (r *SessionReader) SessionAddresses(visit func(address string)) error {
 	return r.rows.scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
 		address, err := layout.BytesField(value, sessionAddressField)
 		if err != nil {
@@ -88,7 +88,7 @@ func (r *Reader) SessionAddresses(visit func(address string)) error {
 const sessionAddressField protowire.Number = 9
 
 // EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
-func (r *Reader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
+func (r *SessionReader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
 	value, ok, err := r.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil || !ok {
 		return nil, false, err
@@ -119,7 +119,7 @@ type SessionObjects struct {
 }
 
 // SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
-func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
+func (r *SessionReader) SessionObjects(id SessionID) (SessionObjects, error) {
 	var out SessionObjects
 	from := layout.ObjectRows(id)
 	err := r.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
@@ -140,7 +140,7 @@ func (r *Reader) SessionObjects(id SessionID) (SessionObjects, error) {
 	return out, err
 }
 
-func (r *Reader) addObject(out *SessionObjects, o layout.Object, number uint64) error {
+func (r *SessionReader) addObject(out *SessionObjects, o layout.Object, number uint64) error {
 	kind := layout.RowHold
 	if o.Kind == layout.ObjectPlace {
 		kind = layout.RowPlace
