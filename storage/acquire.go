@@ -12,7 +12,7 @@ import (
 const ownerBytesMax = 256
 
 // acquireLock takes a lock, or queues for it, or tells who stands before.
-func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+func (c lockVerbs) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
 	n, err := c.name(a.GetKey())
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResul
 	if err = checkAcquire(a); err != nil {
 		return nil, err
 	}
-	s, err := c.session(a.GetSession())
+	s, err := c.sessions.session(a.GetSession())
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func (c *command) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResul
 		if err != nil {
 			return nil, err
 		}
-		return holdResult(n, h), c.keyGranted(l, ask.mode, write{
-			value: a.GetValue(), flags: a.GetFlags(), byLock: c.keyGoes(a),
+		return holdResult(n, h), c.queue.keyGranted(l, ask.mode, write{
+			value: a.GetValue(), flags: a.GetFlags(), byLock: c.keys.keyGoes(a),
 		})
 	case a.GetQueue():
-		return c.enqueue(l, ask, a)
+		return c.queue.enqueue(l, ask, a)
 	default:
 		state, err := lockState(c.rows, n, l.head)
 		return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Refused{Refused: state}}, err
@@ -89,7 +89,7 @@ func checkAcquire(a *storev1.AcquireLock) error {
 }
 
 // attach answers a call whose session and owner hold or queue already; nil if they do not.
-func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+func (c lockVerbs) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
 	h, err := c.ownHold(l, s.id, a.GetOwner())
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (c *command) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.A
 }
 
 // find notes that another call than the one that queued waits on a place.
-func (c *command) find(n layout.Name, p *place) error {
+func (c lockVerbs) find(n layout.Name, p *place) error {
 	if p.waiter.GetFound() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (c *command) find(n layout.Name, p *place) error {
 }
 
 // findAgain notes that a retry which got the first result waits on the place that the first attempt made.
-func (c *command) findAgain(cmd *storev1.Command, result *storev1.Result) error {
+func (c lockVerbs) findAgain(cmd *storev1.Command, result *storev1.Result) error {
 	made := result.GetAcquireLock().GetPlace()
 	if made == nil {
 		return nil
@@ -159,7 +159,7 @@ func (c *command) findAgain(cmd *storev1.Command, result *storev1.Result) error 
 }
 
 // checkMode refuses to mix SEMAPHORE with the two other modes, and limits of permits, while a lock is in use.
-func (c *command) checkMode(l *lock, a *storev1.AcquireLock) error {
+func (c lockVerbs) checkMode(l *lock, a *storev1.AcquireLock) error {
 	const semaphore = storev1.LockMode_LOCK_MODE_SEMAPHORE
 	used := l.head.GetMode()
 	switch {
@@ -175,7 +175,7 @@ func (c *command) checkMode(l *lock, a *storev1.AcquireLock) error {
 }
 
 // mismatch returns the failure of a request whose mode, permits or limit do not go with what is.
-func (c *command) mismatch(l *lock, detail storev1.FailureDetail, arguments ...any) error {
+func (c lockVerbs) mismatch(l *lock, detail storev1.FailureDetail, arguments ...any) error {
 	state, err := lockState(c.rows, l.name, l.head)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (c *command) mismatch(l *lock, detail storev1.FailureDetail, arguments ...a
 }
 
 // enqueue gives a request the last place in the queue.
-func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
+func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev1.AcquireLockResult, error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 	if err = c.needSpace(); err != nil {
 		return nil, err
 	}
-	if err = c.addObject(ask.session.id); err != nil {
+	if err = c.sessions.addObject(ask.session.id); err != nil {
 		return nil, err
 	}
 	place := c.revision
@@ -215,7 +215,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 		QueueTimeMs:   c.wallMs,
 		QueueRevision: c.revision,
 		Ordinal:       l.head.GetQueued(),
-		KeyGoes:       c.keyGoes(a),
+		KeyGoes:       c.keys.keyGoes(a),
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 	if l.head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED {
 		l.head.Mode, l.head.Limit = ask.mode, ask.limit
 	}
-	if err = c.saveLock(l); err != nil {
+	if err = c.locks.saveLock(l); err != nil {
 		return nil, err
 	}
 	told := position
@@ -262,7 +262,7 @@ func (c *command) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*storev
 }
 
 // markFirst notes what else than the holds of others the first waiter of a lock waits for.
-func (c *command) markFirst(l *lock, limits *storev1.Limits, ask request) error {
+func (c queueVerbs) markFirst(l *lock, limits *storev1.Limits, ask request) error {
 	switch {
 	case fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits): // Only a freeze stands before it.
 		return c.markUngranted(l.name, true)
@@ -274,12 +274,12 @@ func (c *command) markFirst(l *lock, limits *storev1.Limits, ask request) error 
 }
 
 // cancelWait gives a place up. Where the grant came first, it says so and leaves the hold.
-func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, error) {
+func (c queueVerbs) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, error) {
 	n, err := c.name(w.GetKey())
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.session(w.GetSession())
+	s, err := c.sessions.session(w.GetSession())
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func (c *command) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult, 
 }
 
 // endWaits ends waits whose time has run out.
-func (c *command) endWaits(e *storev1.EndWaits) (*storev1.Result, error) {
+func (c queueVerbs) endWaits(e *storev1.EndWaits) (*storev1.Result, error) {
 	if err := c.checkTerm(e.GetTerm()); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // endFreeze lets grants go on after a restore, and grants what waited for it.
-func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
+func (c queueVerbs) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 	if e.GetTerm() != 0 {
 		if err := c.checkTerm(e.GetTerm()); err != nil {
 			return nil, err
@@ -23,7 +23,7 @@ func (c *command) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 
 // setClusterVersion raises the version in use, once every member says that it can follow. A program that cannot stops
 // here, not later.
-func (c *command) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
+func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.Result, error) {
 	if s.GetVersion() < c.state.ClusterVersion {
 		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_COMPARE_FAILED,
 			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_ABOVE, c.state.ClusterVersion)

@@ -185,7 +185,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	if err == nil && m != nil {
 		var result *storev1.Result
 		if result, err = m.recall(c); err == nil && result != nil {
-			return result, c.findAgain(cmd, result)
+			return result, c.locks.findAgain(cmd, result)
 		}
 	}
 	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {

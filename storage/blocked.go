@@ -15,7 +15,7 @@ const (
 )
 
 // markBlocked notes whether the first waiter of a lock waits for nothing but a higher limit of holders.
-func (c *command) markBlocked(n layout.Name, blocked bool) error {
+func (c queueVerbs) markBlocked(n layout.Name, blocked bool) error {
 	row := layout.NameRow(layout.RowBlocked, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil || marked == blocked {
@@ -31,7 +31,7 @@ func (c *command) markBlocked(n layout.Name, blocked bool) error {
 
 // holdersRaised lets waiters in that a lower limit of holders kept out: as many as this command may grant, the others by
 // GrantWaiters.
-func (c *command) holdersRaised() error {
+func (c queueVerbs) holdersRaised() error {
 	_, sweeping, err := c.rows.get([]byte{layout.RowSweep})
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *command) holdersRaised() error {
 
 // sweepBlocked moves on, by key, through the locks that were blocked when the limit of holders was raised, and marks
 // them as left ungranted. Those that are blocked again stay behind, so it comes to an end.
-func (c *command) sweepBlocked() error {
+func (c queueVerbs) sweepBlocked() error {
 	last, sweeping, err := c.rows.get([]byte{layout.RowSweep})
 	if err != nil || !sweeping {
 		return err

@@ -24,6 +24,7 @@ const (
 // command is one command under way: what it sees, and what it has done so far.
 type command struct {
 	*work
+	verbs
 	ns       uint64
 	term     uint64 // of the entry
 	revision uint64 // that it will have if it emits events
@@ -52,13 +53,15 @@ type command struct {
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
-	return &command{
+	c := &command{
 		work:     w,
 		ns:       cmd.GetNamespaceId(),
 		term:     term,
 		revision: w.state.Revision + 1,
 		wallMs:   w.wallTime(cmd),
 	}
+	c.verbs = verbsOf(c)
+	return c
 }
 
 // wallTime returns the wall clock that a command carries.
@@ -73,35 +76,35 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
 	}
 	if len(cmd.GetGuards()) > 0 {
-		if err := c.withinBudget(func() error { return c.checkGuards(cmd.GetGuards()) }); err != nil {
+		if err := c.withinBudget(func() error { return c.ops.checkGuards(cmd.GetGuards()) }); err != nil {
 			return nil, err
 		}
 	}
 	switch kind := cmd.GetKind().(type) {
 	case *storev1.Command_CreateSession:
-		return c.createSession(kind.CreateSession)
+		return c.sessions.createSession(kind.CreateSession)
 	case *storev1.Command_DestroySession:
-		return c.destroySession(kind.DestroySession)
+		return c.sessions.destroySession(kind.DestroySession)
 	case *storev1.Command_ExpireSessions:
-		return c.expireSessions(kind.ExpireSessions)
+		return c.sessions.expireSessions(kind.ExpireSessions)
 	case *storev1.Command_TakeOverSession:
-		taken, err := c.takeOverSession(kind.TakeOverSession)
+		taken, err := c.sessions.takeOverSession(kind.TakeOverSession)
 		return &storev1.Result{Kind: &storev1.Result_TakeOverSession{TakeOverSession: taken}}, err
 	case *storev1.Command_Put:
-		put, err := c.put(kind.Put, 0)
+		put, err := c.keys.put(kind.Put, 0)
 		return &storev1.Result{Kind: &storev1.Result_Put{Put: put}}, err
 	case *storev1.Command_Delete:
-		deleted, err := c.deleteOne(kind.Delete)
+		deleted, err := c.keys.deleteOne(kind.Delete)
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_DeletePrefix:
 		var deleted *storev1.DeleteResult
 		err := c.withinBudget(func() (err error) {
-			deleted, err = c.deletePrefix(kind.DeletePrefix)
+			deleted, err = c.keys.deletePrefix(kind.DeletePrefix)
 			return err
 		})
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_Txn:
-		txn, err := c.txn(kind.Txn)
+		txn, err := c.ops.txn(kind.Txn)
 		return &storev1.Result{Kind: &storev1.Result_Txn{Txn: txn}}, err
 	default:
 		return c.runLock(cmd)
@@ -112,45 +115,45 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	switch kind := cmd.GetKind().(type) {
 	case *storev1.Command_AcquireLock:
-		acquired, err := c.acquireLock(kind.AcquireLock)
+		acquired, err := c.locks.acquireLock(kind.AcquireLock)
 		return &storev1.Result{Kind: &storev1.Result_AcquireLock{AcquireLock: acquired}}, err
 	case *storev1.Command_CancelWait:
-		cancelled, err := c.cancelWait(kind.CancelWait)
+		cancelled, err := c.queue.cancelWait(kind.CancelWait)
 		return &storev1.Result{Kind: &storev1.Result_CancelWait{CancelWait: cancelled}}, err
 	case *storev1.Command_EndWaits:
-		return c.endWaits(kind.EndWaits)
+		return c.queue.endWaits(kind.EndWaits)
 	case *storev1.Command_ReleaseLock:
-		released, err := c.releaseLock(kind.ReleaseLock)
+		released, err := c.locks.releaseLock(kind.ReleaseLock)
 		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
 	case *storev1.Command_Resign:
-		released, err := c.resign(kind.Resign)
+		released, err := c.locks.resign(kind.Resign)
 		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
 	case *storev1.Command_BreakLock:
-		broken, err := c.breakLock(kind.BreakLock)
+		broken, err := c.breaks.breakLock(kind.BreakLock)
 		return &storev1.Result{Kind: &storev1.Result_BreakLock{BreakLock: broken}}, err
 	case *storev1.Command_EndDelays:
-		return c.endDelays(kind.EndDelays)
+		return c.locks.endDelays(kind.EndDelays)
 	case *storev1.Command_GrantWaiters:
-		return c.grantWaiters(kind.GrantWaiters)
+		return c.queue.grantWaiters(kind.GrantWaiters)
 	case *storev1.Command_EndFreeze:
-		return c.endFreeze(kind.EndFreeze)
+		return c.queue.endFreeze(kind.EndFreeze)
 	case *storev1.Command_Compact:
-		return c.compact(kind.Compact)
+		return c.memory.compact(kind.Compact)
 	case *storev1.Command_SetLimits:
-		return c.setLimits(kind.SetLimits)
+		return c.members.setLimits(kind.SetLimits)
 	case *storev1.Command_SetClusterVersion:
-		return c.setClusterVersion(kind.SetClusterVersion)
+		return c.members.setClusterVersion(kind.SetClusterVersion)
 	case *storev1.Command_PutMember:
-		return c.putMember(kind.PutMember)
+		return c.members.putMember(kind.PutMember)
 	case *storev1.Command_DeleteMember:
-		return c.deleteMember(kind.DeleteMember)
+		return c.members.deleteMember(kind.DeleteMember)
 	case *storev1.Command_MakeJoinToken:
-		made, err := c.makeJoinToken(kind.MakeJoinToken)
+		made, err := c.members.makeJoinToken(kind.MakeJoinToken)
 		return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
 	case *storev1.Command_JoinMember:
-		return c.joinMember(kind.JoinMember)
+		return c.members.joinMember(kind.JoinMember)
 	case *storev1.Command_EndJoinTokens:
-		return c.endJoinTokens(kind.EndJoinTokens)
+		return c.members.endJoinTokens(kind.EndJoinTokens)
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
 	}
@@ -159,10 +162,10 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 // finish grants nothing more; it deletes the keys that are left unused, writes the history of the command and moves the
 // revision.
 func (c *command) finish() error {
-	if err := c.dropUnused(); err != nil {
+	if err := c.keys.dropUnused(); err != nil {
 		return err
 	}
-	if err := c.forgetBuried(); err != nil {
+	if err := c.memory.forgetBuried(); err != nil {
 		return err
 	}
 	if c.wallMs != 0 {

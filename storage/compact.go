@@ -30,7 +30,7 @@ type trimmed struct {
 }
 
 // compactBounds returns how many events, and how many bytes of them, a Compact takes off the disk.
-func (c *command) compactBounds(m *storev1.Compact) (events int, size uint64) {
+func (c memoryVerbs) compactBounds(m *storev1.Compact) (events int, size uint64) {
 	events, size = compactEventsMax, compactBytesMax
 	if c.state.ClusterVersion < layout.Version2 {
 		events, size = compactEventsMax1, math.MaxUint64
@@ -43,7 +43,7 @@ func (c *command) compactBounds(m *storev1.Compact) (events int, size uint64) {
 
 // compact forgets history at or below a revision. All of it is forgotten at once; how much of it leaves the disk with
 // this command is bounded, and the rest goes with the next ones, which may name the same revision.
-func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
+func (c memoryVerbs) compact(m *storev1.Compact) (*storev1.Result, error) {
 	if m.GetRevision() > c.state.Revision {
 		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REVISION_FUTURE,
 			storev1.FailureDetail_FAILURE_DETAIL_REVISION_AHEAD, m.GetRevision(), c.state.Revision)
@@ -84,7 +84,7 @@ func (c *command) compact(m *storev1.Compact) (*storev1.Result, error) {
 
 // oldEvents returns the first forgotten events that are still on disk, until they are so many or so large, and whether there
 // are more.
-func (c *command) oldEvents(most int, bytesMax uint64) (old []trimmed, more bool, err error) {
+func (c memoryVerbs) oldEvents(most int, bytesMax uint64) (old []trimmed, more bool, err error) {
 	from := layout.HistoryRow(c.state.TrimmedRevision+1, 0)
 	to := layout.HistoryRow(c.state.CompactedRevision+1, 0)
 	if bytes.Compare(from, to) >= 0 {
@@ -135,7 +135,7 @@ func decodeTrimmed(value []byte) (*storev1.Event, error) {
 }
 
 // forgetLock forgets the lock that an event is about, if nothing is left of it and its last change is forgotten too.
-func (c *command) forgetLock(e *storev1.Event) error {
+func (c memoryVerbs) forgetLock(e *storev1.Event) error {
 	key, ok := lockOf(e)
 	if !ok {
 		return nil

@@ -67,7 +67,7 @@ func scanDelayed(rows rowReader, n layout.Name, after uint64, visit func(*storev
 }
 
 // beginDelay keeps a lost hold as a delayed one: from version 2 on apart from the valid ones.
-func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
+func (c lockVerbs) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 	h.Delayed = true
 	h.DelayMs = how.delayMs
 	h.Cause = how.cause
@@ -100,7 +100,7 @@ func (c *command) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {
 }
 
 // endDelays ends lock-delays that have run, and grants what they stood against.
-func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
+func (c lockVerbs) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
 	if err := c.checkTerm(e.GetTerm()); err != nil {
 		return nil, err
 	}
@@ -120,10 +120,10 @@ func (c *command) endDelays(e *storev1.EndDelays) (*storev1.Result, error) {
 			return nil, err
 		}
 	}
-	return &storev1.Result{}, c.grantTouched()
+	return &storev1.Result{}, c.queue.grantTouched()
 }
 
-func (c *command) endDelay(n layout.Name, h *storev1.HoldRecord) error {
+func (c lockVerbs) endDelay(n layout.Name, h *storev1.HoldRecord) error {
 	l, err := c.lock(n)
 	if err != nil {
 		return err
@@ -144,6 +144,6 @@ func (c *command) endDelay(n layout.Name, h *storev1.HoldRecord) error {
 		LockIndex:    h.GetLockIndex(),
 		FencingToken: h.GetFencingToken(),
 	}}})
-	c.touch(n)
+	c.queue.touch(n)
 	return c.saveLock(l)
 }

@@ -20,7 +20,7 @@ func forgetStint() *stint { return &stint{rows: forgetRowsMax, bytes: forgetByte
 
 // compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
 // whether it left some.
-func (c *command) compactMemory() (more bool, err error) {
+func (c memoryVerbs) compactMemory() (more bool, err error) {
 	if c.state.ClusterVersion < layout.Version2 {
 		_, more, err = c.dropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax1)
 		return more, err
@@ -31,7 +31,7 @@ func (c *command) compactMemory() (more bool, err error) {
 			return c.forgetTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), 0, windows)
 		},
 		func() (bool, error) { return c.forgetTombstonesAbove(windows) },
-		func() (bool, error) { return c.forgetEnded(forgetStint()) },
+		func() (bool, error) { return c.sessions.forgetEnded(forgetStint()) },
 		func() (bool, error) { return c.forgetKeyed(forgetStint()) },
 	}
 	for _, part := range parts {
@@ -45,7 +45,7 @@ func (c *command) compactMemory() (more bool, err error) {
 }
 
 // forgetBuried forgets the oldest tombstones above the limit, if the command made one.
-func (c *command) forgetBuried() error {
+func (c memoryVerbs) forgetBuried() error {
 	if !c.buried || c.state.ClusterVersion < layout.Version2 {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (c *command) forgetBuried() error {
 }
 
 // forgetTombstonesAbove forgets the oldest tombstones above the limit. It reports whether it left some.
-func (c *command) forgetTombstonesAbove(left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetTombstonesAbove(left *stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
@@ -65,7 +65,7 @@ func (c *command) forgetTombstonesAbove(left *stint) (more bool, err error) {
 
 // forgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
 // more for the next command.
-func (c *command) forgetTombstones(end []byte, keep uint64, left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (more bool, err error) {
 	if keep > 0 && c.state.TombstoneBytes <= keep {
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (c *command) forgetTombstones(end []byte, keep uint64, left *stint) (more b
 
 // forgetTombstone forgets the results of a window that is over, the oldest first, and then the window. What a command leaves of it
 // still answers. It reports whether all is gone.
-func (c *command) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
+func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return false, fmt.Errorf("%w: tombstone row", ErrCorrupt)

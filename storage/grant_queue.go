@@ -22,7 +22,7 @@ const (
 )
 
 // grantsMax returns how many waiters the command grants at most.
-func (c *command) grantsMax() int {
+func (c queueVerbs) grantsMax() int {
 	if c.state.ClusterVersion < layout.Version2 {
 		return grantsMax1
 	}
@@ -30,12 +30,12 @@ func (c *command) grantsMax() int {
 }
 
 // grantsOver reports whether the command grants no more than it has, and so many that it is about to.
-func (c *command) grantsOver(pending int) bool {
+func (c queueVerbs) grantsOver(pending int) bool {
 	return c.granted+pending >= c.grantsMax() || c.state.ClusterVersion >= layout.Version2 && c.readBytes >= grantBytesMax
 }
 
 // touch notes that waiters of a lock may be granted at the end of the command.
-func (c *command) touch(n layout.Name) {
+func (c queueVerbs) touch(n layout.Name) {
 	if c.isTouched[n] {
 		return
 	}
@@ -47,7 +47,7 @@ func (c *command) touch(n layout.Name) {
 }
 
 // grantTouched grants to the waiters of all locks that the command touched, in the order it touched them.
-func (c *command) grantTouched() error {
+func (c queueVerbs) grantTouched() error {
 	if c.grantsLater {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (c *command) grantTouched() error {
 
 // grantQueue grants to a lock's waiters from the first on, until one does not fit. Nobody passes: where it stops, for
 // whatever reason, all behind wait on. What the command has no room for is left to GrantWaiters.
-func (c *command) grantQueue(n layout.Name) error {
+func (c queueVerbs) grantQueue(n layout.Name) error {
 	l, err := c.lock(n)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ const (
 )
 
 // nextGrants returns the places to grant now, and what the next one waits for.
-func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
+func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
 	frozen, err := isFrozen(c.rows)
 	if err != nil {
 		return nil, stopOthers, err
@@ -137,7 +137,7 @@ func (c *command) nextGrants(l *lock) (next []*place, stop queueStop, err error)
 }
 
 // grantPlace turns a place into a hold, and writes the key as the waiter wished.
-func (c *command) grantPlace(l *lock, p *place) error {
+func (c queueVerbs) grantPlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
 	r, err := c.sessionRecord(id)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *command) grantPlace(l *lock, p *place) error {
 		limit:   l.head.GetLimit(),
 		place:   p.number,
 	}
-	if _, err := c.grant(l, ask); err != nil {
+	if _, err := c.locks.grant(l, ask); err != nil {
 		return err
 	}
 	return c.keyGranted(l, ask.mode, write{
@@ -167,7 +167,7 @@ func (c *command) grantPlace(l *lock, p *place) error {
 
 // keyGranted does to a key what a grant from AcquireLock does: a missing one is made, a given value is written, and an
 // EXCLUSIVE grant moves an existing one. A key that a lock made stays from the first grant on that wants it to.
-func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
+func (c queueVerbs) keyGranted(l *lock, mode storev1.LockMode, w write) error {
 	k, err := c.keyFacts(l.name)
 	if err != nil {
 		return err
@@ -181,24 +181,24 @@ func (c *command) keyGranted(l *lock, mode storev1.LockMode, w write) error {
 	switch {
 	case w.value != nil || k.record == nil:
 		w.byLock = w.byLock && w.value == nil
-		_, err = c.writeKey(l.name, l.head, k, w)
+		_, err = c.keys.writeKey(l.name, l.head, k, w)
 	case mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE:
-		err = c.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+		err = c.keys.moveKey(l.name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 	}
 	return err
 }
 
 // keepKey has a key stay that a lock made. Such a key has no value.
-func (c *command) keepKey(n layout.Name, k keyFacts) (keyFacts, error) {
+func (c queueVerbs) keepKey(n layout.Name, k keyFacts) (keyFacts, error) {
 	k.record.MadeByLock = false
-	if err := c.saveKey(n, k, k.record); err != nil {
+	if err := c.keys.saveKey(n, k, k.record); err != nil {
 		return k, err
 	}
 	return c.keyFacts(n)
 }
 
 // markUngranted notes whether a lock's waiters are left to GrantWaiters.
-func (c *command) markUngranted(n layout.Name, left bool) error {
+func (c queueVerbs) markUngranted(n layout.Name, left bool) error {
 	row := layout.NameRow(layout.RowUngranted, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil || marked == left {
@@ -215,7 +215,7 @@ func (c *command) markUngranted(n layout.Name, left bool) error {
 }
 
 // grantWaiters grants what earlier commands left because of their size.
-func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error) {
+func (c queueVerbs) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error) {
 	if err := c.checkTerm(g.GetTerm()); err != nil {
 		return nil, err
 	}
@@ -230,8 +230,8 @@ func (c *command) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, error)
 }
 
 // grantLeft moves keys, and grants to the waiters of locks, that were left, by key, as many as one command may.
-func (c *command) grantLeft() error {
-	if err := c.moveLeft(); err != nil {
+func (c queueVerbs) grantLeft() error {
+	if err := c.keys.moveLeft(); err != nil {
 		return err
 	}
 	if err := c.sweepBlocked(); err != nil {

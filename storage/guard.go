@@ -9,7 +9,7 @@ import (
 )
 
 // checkGuards refuses unless all conditions hold; the failure names the first that does not.
-func (c *command) checkGuards(guards []*storev1.Guard) error {
+func (c txnVerbs) checkGuards(guards []*storev1.Guard) error {
 	for i, g := range guards {
 		err := c.checkGuard(g)
 		if broken, ok := errors.AsType[*rule.Error](err); ok {
@@ -23,12 +23,12 @@ func (c *command) checkGuards(guards []*storev1.Guard) error {
 }
 
 // checkGuard refuses unless a condition holds.
-func (c *command) checkGuard(g *storev1.Guard) error {
+func (c txnVerbs) checkGuard(g *storev1.Guard) error {
 	switch condition := g.GetCondition().(type) {
 	case *storev1.Guard_Held:
 		return c.checkHeld(condition.Held)
 	case *storev1.Guard_SessionAlive:
-		_, err := c.session(&storev1.SessionRef{SessionId: condition.SessionAlive})
+		_, err := c.sessions.session(&storev1.SessionRef{SessionId: condition.SessionAlive})
 		return err
 	case *storev1.Guard_Key:
 		return c.checkKey(condition.Key)
@@ -38,7 +38,7 @@ func (c *command) checkGuard(g *storev1.Guard) error {
 }
 
 // checkHeld refuses a sequencer that does not hold any more, for whatever reason.
-func (c *command) checkHeld(g *storev1.HeldGuard) error {
+func (c txnVerbs) checkHeld(g *storev1.HeldGuard) error {
 	n, err := c.name(g.GetKey())
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *command) checkHeld(g *storev1.HeldGuard) error {
 }
 
 // checkKey refuses unless all demanded properties of a key are as demanded. A missing key has only zeros.
-func (c *command) checkKey(g *storev1.KeyGuard) error {
+func (c txnVerbs) checkKey(g *storev1.KeyGuard) error {
 	n, err := c.name(g.GetKey())
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func joinTokens(rows rowReader) ([]JoinToken, error) {
 func (r *MemberReader) JoinTokens() ([]JoinToken, error) { return joinTokens(r.rows) }
 
 // setJoinToken writes a token.
-func (c *command) setJoinToken(t JoinToken) error {
+func (c memberVerbs) setJoinToken(t JoinToken) error {
 	t.FormatVersion = layout.RecordFormat
 	value, err := layout.Encode(t.JoinTokenRecord)
 	if err == nil {
@@ -70,7 +70,7 @@ func (c *command) needVersion2() error {
 
 // makeJoinToken makes the token for a new member. There is one for a name, and one for the place of a member: those that
 // were made before and that nobody has used are ended, so that an operator who lost an answer asks again.
-func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
+func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
 	if err := c.needVersion2(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *command) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinToke
 }
 
 // checkPlace refuses a name that a member has, and a member to replace that is none.
-func (c *command) checkPlace(m *storev1.MakeJoinToken) error {
+func (c memberVerbs) checkPlace(m *storev1.MakeJoinToken) error {
 	all, err := members(c.rows)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *command) checkPlace(m *storev1.MakeJoinToken) error {
 }
 
 // joinMember records a member that brought the token of its name, and binds the token to it.
-func (c *command) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
+func (c memberVerbs) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
 	if err := c.needVersion2(); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (c *command) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
 
 // usableToken returns the token that a member brought, if it can join with it. The failure is the same for every other: it
 // tells a caller who tries tokens nothing.
-func (c *command) usableToken(j *storev1.JoinMember) (JoinToken, error) {
+func (c memberVerbs) usableToken(j *storev1.JoinMember) (JoinToken, error) {
 	t, err := joinTokenFor(c.rows, j.GetMember().GetName())
 	if err == nil && !t.fits(j) {
 		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG)
@@ -215,7 +215,7 @@ func sameHash(a, b []byte) bool {
 }
 
 // endJoinTokens ends tokens whose time ran out and that nobody has used.
-func (c *command) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
+func (c memberVerbs) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
 	if err := c.needVersion2(); err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (c *command) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, erro
 
 // endTokensOf ends the token with which a member joined that is removed, and those with which others could take its
 // place.
-func (c *command) endTokensOf(id uint64) error {
+func (c memberVerbs) endTokensOf(id uint64) error {
 	all, err := joinTokens(c.rows)
 	if err != nil {
 		return err

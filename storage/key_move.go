@@ -17,7 +17,7 @@ const (
 
 // moveKey moves the mod_revision of an existing key because its EXCLUSIVE holder changed; a missing key stays so. Where
 // the command has moved too many bytes already, the key is left to GrantWaiters.
-func (c *command) moveKey(n layout.Name, head *storev1.LockHead, change storev1.KeyChange) error {
+func (c keyVerbs) moveKey(n layout.Name, head *storev1.LockHead, change storev1.KeyChange) error {
 	if c.movesLater(n, 0) {
 		return c.leaveMove(n, change)
 	}
@@ -57,7 +57,7 @@ func (c *command) moveKey(n layout.Name, head *storev1.LockHead, change storev1.
 }
 
 // movesLater reports whether a key of so many bytes is left to another command. One that this command told of already is not.
-func (c *command) movesLater(n layout.Name, size int) bool {
+func (c keyVerbs) movesLater(n layout.Name, size int) bool {
 	if c.state.ClusterVersion < layout.Version2 || c.moved == 0 || c.moved < moveBytesMax && c.moved+size <= moveBytesMax {
 		return false
 	}
@@ -66,7 +66,7 @@ func (c *command) movesLater(n layout.Name, size int) bool {
 }
 
 // leaveMove notes that a key is to be moved, and why.
-func (c *command) leaveMove(n layout.Name, change storev1.KeyChange) error {
+func (c keyVerbs) leaveMove(n layout.Name, change storev1.KeyChange) error {
 	row := layout.NameRow(layout.RowUnmoved, n)
 	_, marked, err := c.rows.get(row)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *command) leaveMove(n layout.Name, change storev1.KeyChange) error {
 }
 
 // settleMove forgets that a key is to be moved: it was moved, written or deleted.
-func (c *command) settleMove(n layout.Name) error {
+func (c keyVerbs) settleMove(n layout.Name) error {
 	if c.state.GrantsLeft == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (c *command) settleMove(n layout.Name) error {
 }
 
 // moveLeft moves the keys that earlier commands left, by key, as many as one command may.
-func (c *command) moveLeft() error {
+func (c keyVerbs) moveLeft() error {
 	type move struct {
 		name   layout.Name
 		change storev1.KeyChange

@@ -43,12 +43,12 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 	if c.state.ClusterVersion < layout.Version2 {
 		left = &stint{rows: keyedForgottenMax1, bytes: math.MaxUint64}
 	}
-	_, err = c.forgetKeyed(left)
+	_, err = c.memory.forgetKeyed(left)
 	return err
 }
 
 // forgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
-func (c *command) forgetKeyed(left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetKeyed(left *stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
@@ -65,7 +65,7 @@ func (c *command) forgetKeyed(left *stint) (more bool, err error) {
 }
 
 // forgetOldestKeyed forgets the oldest keyed call.
-func (c *command) forgetOldestKeyed(left *stint) error {
+func (c memoryVerbs) forgetOldestKeyed(left *stint) error {
 	number := layout.NumberRow(layout.RowKeyed, c.state.KeyedForgotten)
 	c.state.KeyedForgotten++
 	left.spend(1, uint64(len(number)))

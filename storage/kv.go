@@ -81,7 +81,7 @@ func (k keyFacts) liveBytes(n layout.Name) uint64 {
 }
 
 // saveKey replaces old, which may be missing, by k.
-func (c *command) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) error {
+func (c keyVerbs) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) error {
 	value, err := layout.Encode(k)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ type write struct {
 }
 
 // writeKey gives a key a value and tells of it. The head is the key's lock as it is now; before is the key, which may be missing.
-func (c *command) writeKey(n layout.Name, head *storev1.LockHead, before keyFacts, w write) (*storev1.KeyRecord, error) {
+func (c keyVerbs) writeKey(n layout.Name, head *storev1.LockHead, before keyFacts, w write) (*storev1.KeyRecord, error) {
 	old := before.record
 	k := &storev1.KeyRecord{
 		FormatVersion:  layout.RecordFormat,
@@ -144,7 +144,7 @@ func (c *command) writeKey(n layout.Name, head *storev1.LockHead, before keyFact
 }
 
 // rebind moves an ephemeral key from one session's objects to another's; empty is no session.
-func (c *command) rebind(n layout.Name, from, to []byte) error {
+func (c keyVerbs) rebind(n layout.Name, from, to []byte) error {
 	if string(from) == string(to) {
 		return nil
 	}
@@ -152,20 +152,20 @@ func (c *command) rebind(n layout.Name, from, to []byte) error {
 		id := SessionID(from)
 		owned := layout.EphemeralRow(id, n)
 		c.rows.removeSized(owned, uint64(len(owned)))
-		if err := c.dropObject(id); err != nil {
+		if err := c.sessions.dropObject(id); err != nil {
 			return err
 		}
 	}
 	if len(to) > 0 {
 		id := SessionID(to)
 		c.rows.set(layout.EphemeralRow(id, n), nil)
-		return c.addObject(id)
+		return c.sessions.addObject(id)
 	}
 	return nil
 }
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
-func (c *command) deleteKey(n layout.Name, endedSession []byte) error {
+func (c keyVerbs) deleteKey(n layout.Name, endedSession []byte) error {
 	k, err := c.keyFacts(n)
 	if err != nil || k.record == nil {
 		return err
@@ -174,7 +174,7 @@ func (c *command) deleteKey(n layout.Name, endedSession []byte) error {
 }
 
 // deleteRecord takes the value of an existing key away. Why is what the event says of it besides the key.
-func (c *command) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDeleted) error {
+func (c keyVerbs) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDeleted) error {
 	if err := c.rebind(n, k.record.GetBoundSessionId(), nil); err != nil {
 		return err
 	}
@@ -186,11 +186,11 @@ func (c *command) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDelete
 	}
 	why.Key, why.Previous = n.Key, previousValue(k.record)
 	c.emitDeleted(n, why)
-	return c.noteKeyGone(n)
+	return c.locks.noteKeyGone(n)
 }
 
 // checkRevision refuses if a key's mod_revision is not the wanted one; zero wants the key missing.
-func (c *command) checkRevision(n layout.Name, k *storev1.KeyRecord, want *uint64) error {
+func (c keyVerbs) checkRevision(n layout.Name, k *storev1.KeyRecord, want *uint64) error {
 	if want == nil || *want == k.GetModRevision() {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (c *command) checkRevision(n layout.Name, k *storev1.KeyRecord, want *uint6
 }
 
 // put writes a key; op is the number of the operation in its transaction.
-func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
+func (c keyVerbs) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	key := p.GetKey()
 	if p.GetSequential() {
 		if op > opIndexMax {
@@ -233,7 +233,7 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	w := write{value: p.GetValue(), flags: p.GetFlags()}
 	if p.GetBindSession() != nil {
 		var s session
-		if s, err = c.session(p.GetBindSession()); err != nil {
+		if s, err = c.sessions.session(p.GetBindSession()); err != nil {
 			return nil, err
 		}
 		w.bind = s.id[:]
@@ -253,7 +253,7 @@ func (c *command) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 }
 
 // putResult writes the key and answers with its state.
-func (c *command) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult, error) {
+func (c keyVerbs) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult, error) {
 	if err := c.needSpace(); err != nil {
 		return nil, err
 	}
@@ -267,8 +267,8 @@ func (c *command) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult,
 }
 
 // putAcquire is Consul's acquire: EXCLUSIVE, without owner, now or not at all.
-func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w write) (*storev1.PutResult, error) {
-	s, err := c.session(ref)
+func (c keyVerbs) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w write) (*storev1.PutResult, error) {
+	s, err := c.sessions.session(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -283,13 +283,13 @@ func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w w
 		return c.putRefused(l)
 	default:
 		var free bool
-		if free, err = c.free(l, ask); err != nil {
+		if free, err = c.locks.free(l, ask); err != nil {
 			return nil, err
 		}
 		if !free {
 			return c.putRefused(l)
 		}
-		if h, err = c.grant(l, ask); err != nil {
+		if h, err = c.locks.grant(l, ask); err != nil {
 			return nil, err
 		}
 	}
@@ -303,13 +303,13 @@ func (c *command) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w w
 }
 
 // putRefused answers a verb with "false": nothing is written.
-func (c *command) putRefused(l *lock) (*storev1.PutResult, error) {
+func (c keyVerbs) putRefused(l *lock) (*storev1.PutResult, error) {
 	state, err := lockState(c.rows, l.name, l.head)
 	return &storev1.PutResult{Key: l.name.Key, Lock: state}, err
 }
 
 // putRelease is Consul's release, which with force frees all holds of the session on the key.
-func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*storev1.PutResult, error) {
+func (c keyVerbs) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*storev1.PutResult, error) {
 	how := ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true, keyFollows: true}
 	ref := p.GetRelease()
 	if p.GetForce() {
@@ -317,7 +317,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 		how.cause = storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED
 		how.reason = p.GetReason()
 	}
-	s, err := c.session(ref)
+	s, err := c.sessions.session(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 	for i, h := range holds {
 		// From version 2 on the lock is saved once, with the last of them.
 		how.headFollows = c.state.ClusterVersion >= layout.Version2 && i < len(holds)-1
-		if err = c.endHold(l, h, how); err != nil {
+		if err = c.locks.endHold(l, h, how); err != nil {
 			return nil, err
 		}
 	}
@@ -347,14 +347,14 @@ func (c *command) putRelease(l *lock, p *storev1.Put, old keyFacts, w write) (*s
 	if err != nil {
 		return nil, err
 	}
-	if err := c.grantTouched(); err != nil {
+	if err := c.queue.grantTouched(); err != nil {
 		return nil, err
 	}
 	return c.afterRelease(l.name, k)
 }
 
 // afterRelease answers a release with the key as it is once the next waiters were granted.
-func (c *command) afterRelease(n layout.Name, k *storev1.KeyRecord) (*storev1.PutResult, error) {
+func (c keyVerbs) afterRelease(n layout.Name, k *storev1.KeyRecord) (*storev1.PutResult, error) {
 	l, err := c.lock(n)
 	if err != nil {
 		return nil, err
@@ -370,7 +370,7 @@ func (c *command) afterRelease(n layout.Name, k *storev1.KeyRecord) (*storev1.Pu
 }
 
 // deleteOne deletes one key, or finds it missing already.
-func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
+func (c keyVerbs) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	n, err := c.name(d.GetKey())
 	if err != nil {
 		return nil, err
@@ -389,7 +389,7 @@ func (c *command) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 }
 
 // deletePrefix deletes all keys with a prefix, or none if they are too many.
-func (c *command) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
+func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
 	if len(d.GetPrefix()) > keyBytesMax {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
 	}

@@ -114,7 +114,7 @@ func (u limitUse) check(before, after *storev1.Limits) error {
 
 // setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
 // lets waiters in at once.
-func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
+func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if err := checkLimits(s.GetLimits(), c.state.ClusterVersion); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (c *command) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if after.GetHoldersMax() <= before.GetHoldersMax() {
 		return &storev1.Result{}, nil
 	}
-	return &storev1.Result{}, c.holdersRaised()
+	return &storev1.Result{}, c.queue.holdersRaised()
 }
 
 // checkLimits refuses limits that cannot be set under a cluster version.

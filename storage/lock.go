@@ -35,10 +35,10 @@ func (w *work) lock(n layout.Name) (*lock, error) {
 }
 
 // saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
-func (c *command) saveLock(l *lock) error {
+func (c lockVerbs) saveLock(l *lock) error {
 	h := l.head
 	if isIdle(h) {
-		c.noteIdle(l.name)
+		c.keys.noteIdle(l.name)
 		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
 		h.Limit = 0
 	}
@@ -53,7 +53,7 @@ func (c *command) saveLock(l *lock) error {
 }
 
 // noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
-func (c *command) noteKeyGone(n layout.Name) error {
+func (c lockVerbs) noteKeyGone(n layout.Name) error {
 	head, err := lockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
@@ -91,7 +91,7 @@ func fits(head *storev1.LockHead, holdersMax uint32, mode storev1.LockMode, perm
 }
 
 // free says whether a request can be granted now: nothing stands against it, nobody waits, and grants are not frozen.
-func (c *command) free(l *lock, ask request) (bool, error) {
+func (c lockVerbs) free(l *lock, ask request) (bool, error) {
 	if l.head.GetWaiters() > 0 {
 		return false, nil
 	}
@@ -105,17 +105,17 @@ func (c *command) free(l *lock, ask request) (bool, error) {
 
 // grant makes a new hold of a request that fits, with the next lock_index and the command's revision as token. The
 // caller sees to the key. A request that waited keeps the object that its place was; a new one needs room for it.
-func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
+func (c lockVerbs) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	switch {
 	case ask.remade:
 		// The session keeps what it had, also when the limit was lowered since.
-		n, err := c.objects(ask.session.id)
+		n, err := c.sessions.objects(ask.session.id)
 		if err != nil {
 			return nil, err
 		}
-		c.setObjects(ask.session.id, n+1)
+		c.sessions.setObjects(ask.session.id, n+1)
 	case ask.place == 0:
-		if err := c.addObject(ask.session.id); err != nil {
+		if err := c.sessions.addObject(ask.session.id); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +157,7 @@ func (c *command) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	return h, c.saveLock(l)
 }
 
-func (c *command) saveHold(n layout.Name, h *storev1.HoldRecord) error {
+func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
 	value, err := layout.Encode(h)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord
 }
 
 // listedHold returns the lock and the hold that a row among the objects of a session is of.
-func (c *command) listedHold(id SessionID, o layout.Listed) (*lock, *storev1.HoldRecord, error) {
+func (c lockVerbs) listedHold(id SessionID, o layout.Listed) (*lock, *storev1.HoldRecord, error) {
 	l, err := c.lock(o.Name)
 	if err != nil {
 		return nil, nil, err
@@ -260,11 +260,11 @@ type ending struct {
 
 // endHold ends a valid hold. With a lock-delay it goes on counting as a delayed one, against everyone. The caller
 // grants to waiters when all of the command is done.
-func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
+func (c lockVerbs) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	id := SessionID(h.GetSessionId())
 	owned := layout.OwnerRow(id, layout.ObjectHold, l.name, h.GetOwner())
 	c.rows.removeSized(owned, uint64(len(owned)+8))
-	if err := c.dropObject(id); err != nil {
+	if err := c.sessions.dropObject(id); err != nil {
 		return err
 	}
 	head := l.head
@@ -289,7 +289,7 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 		}
 	}
 	if head.GetWaiters() > 0 { // Else it has no mark to take away either.
-		c.touch(l.name)
+		c.queue.touch(l.name)
 	}
 	if !exclusive || how.keyFollows {
 		return nil
@@ -298,11 +298,11 @@ func (c *command) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	if how.released {
 		change = storev1.KeyChange_KEY_CHANGE_RELEASED
 	}
-	return c.moveKey(l.name, l.head, change)
+	return c.keys.moveKey(l.name, l.head, change)
 }
 
 // emitHoldEnd tells that a hold was given back or lost.
-func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
+func (c lockVerbs) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 	if how.released {
 		c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockReleased{LockReleased: &storev1.LockReleased{
 			Key:          l.name.Key,
@@ -333,7 +333,7 @@ func (c *command) emitHoldEnd(l *lock, h *storev1.HoldRecord, how ending) {
 }
 
 // remember adds an ended hold to what the lock keeps for people.
-func (c *command) remember(l *lock, h *storev1.HoldRecord, how ending) {
+func (c lockVerbs) remember(l *lock, h *storev1.HoldRecord, how ending) {
 	reason := how.reason
 	if c.state.ClusterVersion >= layout.Version2 && len(reason) > pastReasonBytesMax {
 		reason = strings.ToValidUTF8(reason[:pastReasonBytesMax], "")

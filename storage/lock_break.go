@@ -27,7 +27,7 @@ type lockBreak struct {
 // breakLock takes a lock away: from a session, or one owner of it, or from all holders. Waiters go only with their
 // session named. Lock-delay applies, and keys stay. What one command leaves is for the next, which is told where to go on; what was
 // granted or queued since the first one is none of it.
-func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, error) {
+func (c breakVerbs) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, error) {
 	n, err := c.name(b.GetKey())
 	if err != nil {
 		return nil, err
@@ -62,11 +62,11 @@ func (c *command) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, err
 	if k.result.GetRemaining() > 0 {
 		k.result.Next = k.point
 	}
-	return k.result, c.grantTouched()
+	return k.result, c.queue.grantTouched()
 }
 
 // breakStint returns how much one command breaks.
-func (c *command) breakStint(most uint32) *stint {
+func (c breakVerbs) breakStint(most uint32) *stint {
 	if c.state.ClusterVersion < layout.Version2 {
 		return endless()
 	}
@@ -78,7 +78,7 @@ func (c *command) breakStint(most uint32) *stint {
 }
 
 // breakAll takes the valid holds away from all holders, in their order.
-func (c *command) breakAll(k *lockBreak) error {
+func (c breakVerbs) breakAll(k *lockBreak) error {
 	holds, last, more, err := c.holdsToBreak(k)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *command) breakAll(k *lockBreak) error {
 }
 
 // holdsToBreak returns the valid holds that come next, the last one that it looked at, and whether there may be more.
-func (c *command) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, last uint64, more bool, err error) {
+func (c breakVerbs) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, last uint64, more bool, err error) {
 	readMax := breakReadMax
 	if c.state.ClusterVersion < layout.Version2 {
 		readMax = k.left.rows
@@ -133,7 +133,7 @@ func (c *command) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, last 
 }
 
 // grantedSince counts the valid holds that were granted since the first command of a break, as far as one command looks.
-func (c *command) grantedSince(k *lockBreak) (newer uint32, err error) {
+func (c breakVerbs) grantedSince(k *lockBreak) (newer uint32, err error) {
 	if k.lock.head.GetLockIndex() <= k.point.GetLastLockIndex() {
 		return 0, nil
 	}
@@ -149,7 +149,7 @@ func (c *command) grantedSince(k *lockBreak) (newer uint32, err error) {
 }
 
 // breakSession takes the holds and the places of a session away, or those of one owner of it.
-func (c *command) breakSession(k *lockBreak, b *storev1.BreakLock) error {
+func (c breakVerbs) breakSession(k *lockBreak, b *storev1.BreakLock) error {
 	holds, places, err := c.brokenRows(k.lock, b)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *command) breakSession(k *lockBreak, b *storev1.BreakLock) error {
 }
 
 // breakHolds takes holds away that were there when the break began.
-func (c *command) breakHolds(k *lockBreak, holds []*storev1.HoldRecord) error {
+func (c breakVerbs) breakHolds(k *lockBreak, holds []*storev1.HoldRecord) error {
 	for _, h := range holds {
 		switch {
 		case h.GetFencingToken() > k.point.GetRevision():
@@ -184,13 +184,13 @@ func (c *command) breakHolds(k *lockBreak, holds []*storev1.HoldRecord) error {
 }
 
 // breakHold takes a valid hold of a lock away. Its lock-delay begins.
-func (c *command) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
+func (c breakVerbs) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
 	r, err := c.sessionRecord(SessionID(h.GetSessionId()))
 	if err != nil {
 		return err
 	}
 	mark := c.rows.mark()
-	err = c.endHold(k.lock, h, ending{
+	err = c.locks.endHold(k.lock, h, ending{
 		cause: storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN, reason: k.reason, delayMs: r.GetLockDelayMs(),
 	})
 	k.result.Holds++
@@ -199,7 +199,7 @@ func (c *command) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
 }
 
 // breakPlaces takes places in the queue of a lock away that were there when the break began.
-func (c *command) breakPlaces(k *lockBreak, places []*place) error {
+func (c breakVerbs) breakPlaces(k *lockBreak, places []*place) error {
 	for _, p := range places {
 		switch {
 		case p.number > k.point.GetRevision():
@@ -207,7 +207,7 @@ func (c *command) breakPlaces(k *lockBreak, places []*place) error {
 			k.result.Remaining++
 		default:
 			mark := c.rows.mark()
-			if err := c.leave(k.lock, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, k.reason); err != nil {
+			if err := c.queue.leave(k.lock, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, k.reason); err != nil {
 				return err
 			}
 			k.result.Places++
@@ -218,7 +218,7 @@ func (c *command) breakPlaces(k *lockBreak, places []*place) error {
 }
 
 // brokenRows returns the valid holds and the places of a session, or of one owner of it.
-func (c *command) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.HoldRecord, places []*place, err error) {
+func (c breakVerbs) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.HoldRecord, places []*place, err error) {
 	id, err := sessionID(b.GetSessionId())
 	if err != nil {
 		return nil, nil, err
@@ -250,7 +250,7 @@ func (c *command) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.Ho
 }
 
 // waitingOwners returns the owners of a session's places in a queue, in order.
-func (c *command) waitingOwners(l *lock, id SessionID) ([]string, error) {
+func (c breakVerbs) waitingOwners(l *lock, id SessionID) ([]string, error) {
 	var owners []string
 	from := layout.OwnerRow(id, layout.ObjectPlace, l.name, "")
 	err := c.rows.scan(from, layout.RowsEnd(from), func(row, _ []byte) (bool, error) {

@@ -16,7 +16,7 @@ const (
 
 // putMember records a member, or what changed of it. An id belongs to one member for good: it is refused after the
 // member was removed, and under another incarnation.
-func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
+func (c memberVerbs) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	m := p.GetMember()
 	if err := checkMember(m); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c *command) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 }
 
 // checkNotRemoved refuses the id of a member that was removed.
-func (c *command) checkNotRemoved(id uint64) error {
+func (c memberVerbs) checkNotRemoved(id uint64) error {
 	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
 	if err == nil && removed {
 		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
@@ -104,7 +104,7 @@ func checkApart(m, other *storev1.Member) error {
 }
 
 // deleteMember forgets a member and keeps its id from being used again.
-func (c *command) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
+func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
 	id := d.GetId()
 	if id == 0 {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)

@@ -137,7 +137,7 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 
 // tooLate returns why a request under an epoch that is over is not applied, and whether it was before.
 func (m *windowMemory) tooLate(c *command, head *storev1.RequestWindowRecord) error {
-	_, err := c.session(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
+	_, err := c.sessions.session(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
 	if f := rule.Of(err); f != nil && head != nil && m.request.GetSequence() >= head.GetDoneBelow() {
 		f.Applied = appliedNo
 	}
@@ -165,7 +165,7 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 	}
 	head.Requests -= uint32(len(done))
 	head.DoneBelow = m.request.GetDoneBelow()
-	if err := c.saveWindow(m.session, head); err != nil {
+	if err := c.memory.saveWindow(m.session, head); err != nil {
 		return err
 	}
 	c.rows.seal(c.sum)
@@ -216,19 +216,19 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 	c.rows.set(m.row(), value)
 	if head.GetTombstone() {
 		c.state.TombstoneBytes += uint64(len(value))
-		return c.saveWindow(m.session, head)
+		return c.memory.saveWindow(m.session, head)
 	}
-	if err = c.saveWindow(m.session, head); err != nil {
+	if err = c.memory.saveWindow(m.session, head); err != nil {
 		return err
 	}
 	r, err := c.sessionRecord(m.session)
 	if err != nil || r.GetEpoch() == epoch {
 		return err
 	}
-	if err = c.buryWindow(m.session, epoch); err != nil {
+	if err = c.memory.buryWindow(m.session, epoch); err != nil {
 		return err
 	}
-	return c.forgetBuried()
+	return c.memory.forgetBuried()
 }
 
 // window returns the head of a request window, or nil.
@@ -244,7 +244,7 @@ func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord,
 	return head, nil
 }
 
-func (c *command) saveWindow(id SessionID, head *storev1.RequestWindowRecord) error {
+func (c memoryVerbs) saveWindow(id SessionID, head *storev1.RequestWindowRecord) error {
 	value, err := layout.Encode(head)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func (w *work) readPlace(
 }
 
 // removePlace takes the rows of a place away. What the place was to its session is the caller's.
-func (c *command) removePlace(l *lock, p *place) error {
+func (c queueVerbs) removePlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
 	c.rows.remove(layout.NumberedRow(layout.RowPlace, l.name, p.number))
 	owned := layout.OwnerRow(id, layout.ObjectPlace, l.name, p.waiter.GetOwner())
@@ -70,11 +70,11 @@ func (c *command) removePlace(l *lock, p *place) error {
 }
 
 // leave ends a wait without a grant. Those behind may have waited only for this one.
-func (c *command) leave(l *lock, p *place, cause storev1.WaitEndCause, reason string) error {
+func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason string) error {
 	if err := c.removePlace(l, p); err != nil {
 		return err
 	}
-	if err := c.dropObject(SessionID(p.waiter.GetSessionId())); err != nil {
+	if err := c.sessions.dropObject(SessionID(p.waiter.GetSessionId())); err != nil {
 		return err
 	}
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockLeft{LockLeft: &storev1.LockLeft{
@@ -86,5 +86,5 @@ func (c *command) leave(l *lock, p *place, cause storev1.WaitEndCause, reason st
 		Reason:    reason,
 	}}})
 	c.touch(l.name)
-	return c.saveLock(l)
+	return c.locks.saveLock(l)
 }

@@ -38,7 +38,7 @@ func readQueuePart(rows rowReader, n layout.Name, ordinal uint64) (queuePart, er
 }
 
 // joinQueue counts a new last waiter.
-func (c *command) joinQueue(l *lock, place uint64) error {
+func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 	ordinal := l.head.GetQueued()
 	part, err := readQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *command) joinQueue(l *lock, place uint64) error {
 }
 
 // leaveQueue counts a waiter less. An empty queue counts anew.
-func (c *command) leaveQueue(l *lock, ordinal uint64) error {
+func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
 	part, err := readQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
 		return err

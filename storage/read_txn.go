@@ -50,7 +50,7 @@ func (w *work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
 		return nil, err
 	}
 	if id := cmd.GetRequestId(); id != nil {
-		if _, err := c.session(&storev1.SessionRef{SessionId: id.GetSessionId(), Epoch: id.GetEpoch()}); err != nil {
+		if _, err := c.sessions.session(&storev1.SessionRef{SessionId: id.GetSessionId(), Epoch: id.GetEpoch()}); err != nil {
 			return nil, err
 		}
 	}

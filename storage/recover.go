@@ -104,11 +104,11 @@ func (m *memberChange) write(w *work) error {
 		if other.GetId() == m.keep.GetId() {
 			continue
 		}
-		if _, err = c.deleteMember(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
+		if _, err = c.members.deleteMember(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
 			return err
 		}
 	}
 	w.rows.remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
-	_, err = c.putMember(&storev1.PutMember{Member: m.keep})
+	_, err = c.members.putMember(&storev1.PutMember{Member: m.keep})
 	return err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // releaseLock gives a hold back and grants the next waiters. A hold that is not there any more is an answer.
-func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResult, error) {
+func (c lockVerbs) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResult, error) {
 	n, err := c.name(r.GetKey())
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 		return nil, err
 	}
 	before := c.granted
-	if err = c.grantTouched(); err != nil {
+	if err = c.queue.grantTouched(); err != nil {
 		return nil, err
 	}
 	return &storev1.ReleaseLockResult{Released: true, Granted: uint32(c.granted - before)}, nil
@@ -44,10 +44,10 @@ func (c *command) releaseLock(r *storev1.ReleaseLock) (*storev1.ReleaseLockResul
 
 // namedHold returns a lock, and the valid hold that a live session's owner has of it, if it is the one of that number; zero
 // is any. There may be no such hold.
-func (c *command) namedHold(
+func (c lockVerbs) namedHold(
 	n layout.Name, ref *storev1.SessionRef, owner string, lockIndex uint64,
 ) (*lock, *storev1.HoldRecord, error) {
-	s, err := c.session(ref)
+	s, err := c.sessions.session(ref)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,13 +63,13 @@ func (c *command) namedHold(
 }
 
 // notReleased answers that there was nothing to release.
-func (c *command) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
+func (c lockVerbs) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
 	state, err := lockState(c.rows, l.name, l.head)
 	return &storev1.ReleaseLockResult{Lock: state}, err
 }
 
 // releaseKey does to the key what the release asks for. Flags stay.
-func (c *command) releaseKey(l *lock, r *storev1.ReleaseLock) error {
+func (c lockVerbs) releaseKey(l *lock, r *storev1.ReleaseLock) error {
 	switch op := r.GetValueOp().(type) {
 	case *storev1.ReleaseLock_Put:
 		k, err := c.keyFacts(l.name)
@@ -79,17 +79,17 @@ func (c *command) releaseKey(l *lock, r *storev1.ReleaseLock) error {
 		if err = c.needSpaceFor(k, op.Put); err != nil {
 			return err
 		}
-		_, err = c.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.record.GetFlags()})
+		_, err = c.keys.writeKey(l.name, l.head, k, write{value: op.Put, flags: k.record.GetFlags()})
 		return err
 	case *storev1.ReleaseLock_Delete:
-		return c.deleteKey(l.name, nil)
+		return c.keys.deleteKey(l.name, nil)
 	default:
 		return nil
 	}
 }
 
 // resign gives an EXCLUSIVE hold up: to the next waiter, or past the queue to a candidate who waits.
-func (c *command) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) {
+func (c lockVerbs) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) {
 	if len(r.GetToSessionId()) == 0 {
 		return c.releaseLock(&storev1.ReleaseLock{
 			Key: r.GetKey(), Session: r.GetSession(), Owner: r.GetOwner(), LockIndex: r.GetLockIndex(),
@@ -118,17 +118,17 @@ func (c *command) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error) 
 		return nil, err
 	}
 	before := c.granted
-	if err = c.grantPlace(l, p); err != nil {
+	if err = c.queue.grantPlace(l, p); err != nil {
 		return nil, err
 	}
-	if err = c.grantTouched(); err != nil {
+	if err = c.queue.grantTouched(); err != nil {
 		return nil, err
 	}
 	return &storev1.ReleaseLockResult{Released: true, Granted: uint32(c.granted - before)}, nil
 }
 
 // candidate returns the place of the candidate that a resignation names, or why it cannot be granted.
-func (c *command) candidate(l *lock, r *storev1.Resign) (*place, error) {
+func (c lockVerbs) candidate(l *lock, r *storev1.Resign) (*place, error) {
 	id, err := sessionID(r.GetToSessionId())
 	if err != nil {
 		return nil, err

@@ -212,7 +212,7 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 			return w, err
 		}
 		c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: h.unixSeconds * 1000})
-		result, err := c.endSessions(ids, how)
+		result, err := c.sessions.endSessions(ids, how)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (w *work) sessionRecord(id SessionID) (*storev1.SessionRecord, error) {
 }
 
 // session returns the session that a command acts as, or why it must not.
-func (c *command) session(ref *storev1.SessionRef) (session, error) {
+func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
 	id, err := sessionID(ref.GetSessionId())
 	if err != nil {
 		return session{}, err
@@ -60,7 +60,7 @@ func (c *command) session(ref *storev1.SessionRef) (session, error) {
 }
 
 // noSession tells a session that ended from one that never was, or was forgotten.
-func (c *command) noSession(id SessionID) error {
+func (c sessionVerbs) noSession(id SessionID) error {
 	_, ended, err := c.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *command) noSession(id SessionID) error {
 }
 
 // createSession opens a session under an id that was drawn before.
-func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, error) {
+func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, error) {
 	id, err := sessionID(s.GetSessionId())
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (c *command) createSession(s *storev1.CreateSession) (*storev1.Result, erro
 }
 
 // checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
-func (c *command) checkSessionRoom(id SessionID) error {
+func (c sessionVerbs) checkSessionRoom(id SessionID) error {
 	_, taken, err := c.rows.get(layout.SessionRow(layout.RowSession, id))
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func exceeded(limit string, value uint64) error {
 }
 
 // objects returns the number of a session's objects, itself included; zero if it does not live.
-func (c *command) objects(id SessionID) (uint64, error) {
+func (c sessionVerbs) objects(id SessionID) (uint64, error) {
 	value, ok, err := c.rows.get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
@@ -197,12 +197,12 @@ func (c *command) objects(id SessionID) (uint64, error) {
 	return n, nil
 }
 
-func (c *command) setObjects(id SessionID, n uint64) {
+func (c sessionVerbs) setObjects(id SessionID, n uint64) {
 	c.rows.set(layout.SessionRow(layout.RowObjects, id), binary.AppendUvarint(nil, n))
 }
 
 // addObject counts one more object of a live session.
-func (c *command) addObject(id SessionID) error {
+func (c sessionVerbs) addObject(id SessionID) error {
 	n, err := c.objects(id)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (c *command) addObject(id SessionID) error {
 }
 
 // dropObject counts one less; for a session that has ended in this command there is nothing to count any more.
-func (c *command) dropObject(id SessionID) error {
+func (c sessionVerbs) dropObject(id SessionID) error {
 	n, err := c.objects(id)
 	if err != nil || n == 0 {
 		return err
@@ -229,7 +229,7 @@ func (c *command) dropObject(id SessionID) error {
 }
 
 // destroySession ends one session because somebody asked.
-func (c *command) destroySession(d *storev1.DestroySession) (*storev1.Result, error) {
+func (c sessionVerbs) destroySession(d *storev1.DestroySession) (*storev1.Result, error) {
 	how := sessionEnd{
 		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_DESTROYED,
 		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_DESTROYED,
@@ -254,7 +254,7 @@ func (c *command) destroySession(d *storev1.DestroySession) (*storev1.Result, er
 }
 
 // expireSessions ends those of the named sessions that still live.
-func (c *command) expireSessions(e *storev1.ExpireSessions) (*storev1.Result, error) {
+func (c sessionVerbs) expireSessions(e *storev1.ExpireSessions) (*storev1.Result, error) {
 	if err := c.checkTerm(e.GetTerm()); err != nil {
 		return nil, err
 	}

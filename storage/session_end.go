@@ -31,7 +31,7 @@ type endingSession struct {
 
 // endSessions is the end of sessions, for whatever cause: in one revision all are marked ended, their places dropped,
 // what they hold freed or deleted, their ephemeral keys deleted, and then the next waiters granted.
-func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result, error) {
+func (c sessionVerbs) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result, error) {
 	out := &storev1.EndSessionsResult{}
 	ending, err := c.gatherEnding(ids, out)
 	if err != nil {
@@ -63,12 +63,12 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 	}
 	for _, s := range ending {
 		for _, n := range s.keys {
-			if err := c.deleteKey(n, s.id[:]); err != nil {
+			if err := c.keys.deleteKey(n, s.id[:]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := c.grantTouched(); err != nil {
+	if err := c.queue.grantTouched(); err != nil {
 		return nil, err
 	}
 	out.GrantsLeft = c.state.GrantsLeft > 0
@@ -77,7 +77,7 @@ func (c *command) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result,
 
 // gatherEnding finds what the sessions have. Those that do not live are counted; those that would make the command too
 // large are left, but never the first.
-func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
+func (c sessionVerbs) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
 	var ending []*endingSession
 	seen := make(map[SessionID]bool, len(ids))
 	objects, most := uint64(0), uint64(endObjectsMax)
@@ -117,7 +117,7 @@ func (c *command) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) 
 }
 
 // gatherObjects finds what one session has, by its own rows alone.
-func (c *command) gatherObjects(s *endingSession) error {
+func (c sessionVerbs) gatherObjects(s *endingSession) error {
 	from := layout.ObjectRows(s.id)
 	return c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
@@ -137,7 +137,7 @@ func (c *command) gatherObjects(s *endingSession) error {
 }
 
 // markEnded turns a live session into the record of an ended one.
-func (c *command) markEnded(s *endingSession, how sessionEnd) error {
+func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 	c.rows.remove(layout.SessionRow(layout.RowSession, s.id))
 	c.rows.remove(layout.SessionRow(layout.RowObjects, s.id))
 	c.state.Sessions--
@@ -163,7 +163,7 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 	if err := c.recordEnded(s.id, r); err != nil {
 		return err
 	}
-	if err := c.buryWindow(s.id, s.record.GetEpoch()); err != nil {
+	if err := c.memory.buryWindow(s.id, s.record.GetEpoch()); err != nil {
 		return err
 	}
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: &storev1.SessionEnded{
@@ -178,7 +178,7 @@ func (c *command) markEnded(s *endingSession, how sessionEnd) error {
 }
 
 // recordEnded keeps the record of an ended session.
-func (c *command) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error {
+func (c sessionVerbs) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error {
 	value, err := layout.Encode(r)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (c *command) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error
 const forgettingMax1 = 16
 
 // forgetEnded forgets the oldest records of ended sessions above the limit. It reports whether it left some.
-func (c *command) forgetEnded(left *stint) (more bool, err error) {
+func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
@@ -229,7 +229,7 @@ func (c *command) forgetEnded(left *stint) (more bool, err error) {
 }
 
 // dropPlaces takes an ending session out of all queues.
-func (c *command) dropPlaces(s *endingSession) error {
+func (c sessionVerbs) dropPlaces(s *endingSession) error {
 	for _, o := range s.places {
 		l, err := c.lock(o.Name)
 		if err != nil {
@@ -242,7 +242,7 @@ func (c *command) dropPlaces(s *endingSession) error {
 		if p == nil {
 			return fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, s.id, o.Name.Key)
 		}
-		if err := c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, ""); err != nil {
+		if err := c.queue.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, ""); err != nil {
 			return err
 		}
 	}
@@ -250,9 +250,9 @@ func (c *command) dropPlaces(s *endingSession) error {
 }
 
 // dropHolds ends all holds of an ending session.
-func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
+func (c sessionVerbs) dropHolds(s *endingSession, how sessionEnd) error {
 	for _, o := range s.holds {
-		l, h, err := c.listedHold(s.id, o)
+		l, h, err := c.locks.listedHold(s.id, o)
 		if err != nil {
 			return err
 		}
@@ -262,13 +262,13 @@ func (c *command) dropHolds(s *endingSession, how sessionEnd) error {
 		}
 		deletes := s.record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE && l.head.GetHolders() == 1
 		end.keyFollows = deletes
-		if err := c.endHold(l, h, end); err != nil {
+		if err := c.locks.endHold(l, h, end); err != nil {
 			return err
 		}
 		if !deletes {
 			continue
 		}
-		if err := c.deleteKey(o.Name, s.id[:]); err != nil {
+		if err := c.keys.deleteKey(o.Name, s.id[:]); err != nil {
 			return err
 		}
 	}

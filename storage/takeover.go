@@ -10,7 +10,7 @@ import (
 
 // takeOverSession gives a session to another process instance: its epoch rises, and every hold goes on under a new
 // lock_index and token, so that what the old instance still believes in is stale.
-func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOverSessionResult, error) {
+func (c sessionVerbs) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOverSessionResult, error) {
 	s, err := c.session(&storev1.SessionRef{SessionId: t.GetSessionId()})
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (c *command) takeOverSession(t *storev1.TakeOverSession) (*storev1.TakeOver
 		f.Failure.Actual = r.GetEpoch()
 		return nil, f
 	}
-	if err = c.buryWindow(s.id, r.GetEpoch()); err != nil {
+	if err = c.memory.buryWindow(s.id, r.GetEpoch()); err != nil {
 		return nil, err
 	}
 	r.Epoch++
@@ -67,8 +67,8 @@ func tookOver(r *storev1.SessionRecord, t *storev1.TakeOverSession) bool {
 }
 
 // renewHold ends a hold and makes a new one of it in the same step; nobody can come between.
-func (c *command) renewHold(s session, o layout.Listed) error {
-	l, h, err := c.listedHold(s.id, o)
+func (c sessionVerbs) renewHold(s session, o layout.Listed) error {
+	l, h, err := c.locks.listedHold(s.id, o)
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,14 @@ func (c *command) renewHold(s session, o layout.Listed) error {
 		cause: storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, released: true, keyFollows: true,
 		headFollows: c.state.ClusterVersion >= layout.Version2, // The grant saves it.
 	}
-	if err = c.endHold(l, h, how); err != nil {
+	if err = c.locks.endHold(l, h, how); err != nil {
 		return err
 	}
-	if _, err = c.grant(l, ask); err != nil {
+	if _, err = c.locks.grant(l, ask); err != nil {
 		return err
 	}
 	if ask.mode != storev1.LockMode_LOCK_MODE_EXCLUSIVE {
 		return nil
 	}
-	return c.moveKey(o.Name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
+	return c.keys.moveKey(o.Name, l.head, storev1.KeyChange_KEY_CHANGE_GRANTED)
 }

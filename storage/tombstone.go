@@ -12,7 +12,7 @@ const tombstonesDroppedMax1 = 64
 
 // buryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
 // compaction passes it, or until there are too many.
-func (c *command) buryWindow(id SessionID, epoch uint64) error {
+func (c memoryVerbs) buryWindow(id SessionID, epoch uint64) error {
 	head, err := c.window(id, epoch)
 	if err != nil || head == nil || head.GetTombstone() {
 		return err
@@ -43,7 +43,7 @@ func (c *command) buryWindow(id SessionID, epoch uint64) error {
 
 // dropTombstones drops the oldest tombstones before the row end, nil for all, at most so many. It returns how many it
 // dropped, and whether there are more.
-func (c *command) dropTombstones(end []byte, most int) (dropped int, more bool, err error) {
+func (c memoryVerbs) dropTombstones(end []byte, most int) (dropped int, more bool, err error) {
 	if end == nil {
 		end = []byte{layout.RowTombstone + 1}
 	}
@@ -67,7 +67,7 @@ func (c *command) dropTombstones(end []byte, most int) (dropped int, more bool, 
 	return len(rows), more, nil
 }
 
-func (c *command) dropTombstone(row []byte) error {
+func (c memoryVerbs) dropTombstone(row []byte) error {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return fmt.Errorf("%w: tombstone row", ErrCorrupt)

@@ -28,7 +28,7 @@ const (
 
 // txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before,
 // operations see earlier ones, and grants to waiters come after all operations.
-func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
+func (c txnVerbs) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 	if err := checkTxn(t); err != nil {
 		return nil, err
 	}
@@ -41,11 +41,11 @@ func (c *command) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
 		return nil, err
 	}
 	// Who waits for what a transaction releases is not its doing, so grants have a bound of their own.
-	return out, c.grantTouched()
+	return out, c.queue.grantTouched()
 }
 
 // compareAndRun does what a transaction does itself.
-func (c *command) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
+func (c txnVerbs) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 	out := &storev1.TxnResult{Succeeded: true}
 	for _, compare := range t.GetCompares() {
 		holds, err := c.compare(compare)
@@ -87,7 +87,7 @@ func writes(op *storev1.Op) bool {
 // successful ones left, so that the failure names all that would fail. If the results are larger than most, fits is false,
 // and they are not kept: together they may be larger than any memory. From cluster version 2 on, nothing more is tried then,
 // nor once the budget is spent.
-func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (fits bool, err error) {
+func (c txnVerbs) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (fits bool, err error) {
 	c.grantsLater = true
 	var failed []*storev1.OpFailure
 	size := 0
@@ -136,28 +136,28 @@ func (c *command) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 }
 
 // stopsAtLimit reports whether a transaction reads no further than its result may be large.
-func (c *command) stopsAtLimit() bool { return c.state.ClusterVersion >= layout.Version2 }
+func (c txnVerbs) stopsAtLimit() bool { return c.state.ClusterVersion >= layout.Version2 }
 
 // runOp runs one operation. A verb that is answered "false" outside of transactions is a failure here.
-func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
+func (c txnVerbs) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 	switch kind := op.GetKind().(type) {
 	case *storev1.Op_Get:
 		state, err := c.getOp(kind.Get.GetKey())
 		return &storev1.OpResult{Kind: &storev1.OpResult_Get{Get: &storev1.GetOpResult{State: state}}}, err
 	case *storev1.Op_Put:
-		put, err := c.put(kind.Put, i)
+		put, err := c.keys.put(kind.Put, i)
 		if err == nil && (kind.Put.GetAcquire() != nil || kind.Put.GetRelease() != nil) && !put.GetVerbSucceeded() {
 			err = verbFailed(put.GetLock(), kind.Put.GetRelease() != nil)
 		}
 		return &storev1.OpResult{Kind: &storev1.OpResult_Put{Put: put}}, err
 	case *storev1.Op_Delete:
-		deleted, err := c.deleteOne(kind.Delete)
+		deleted, err := c.keys.deleteOne(kind.Delete)
 		return &storev1.OpResult{Kind: &storev1.OpResult_Delete{Delete: deleted}}, err
 	case *storev1.Op_DeletePrefix:
-		deleted, err := c.deletePrefix(kind.DeletePrefix)
+		deleted, err := c.keys.deletePrefix(kind.DeletePrefix)
 		return &storev1.OpResult{Kind: &storev1.OpResult_Delete{Delete: deleted}}, err
 	case *storev1.Op_AcquireLock:
-		acquired, err := c.acquireLock(kind.AcquireLock)
+		acquired, err := c.locks.acquireLock(kind.AcquireLock)
 		if err == nil && acquired.GetHold() == nil {
 			state := acquired.GetRefused()
 			if state == nil {
@@ -167,7 +167,7 @@ func (c *command) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 		}
 		return &storev1.OpResult{Kind: &storev1.OpResult_AcquireLock{AcquireLock: acquired}}, err
 	case *storev1.Op_ReleaseLock:
-		released, err := c.releaseLock(kind.ReleaseLock)
+		released, err := c.locks.releaseLock(kind.ReleaseLock)
 		if err == nil && !released.GetReleased() {
 			err = verbFailed(released.GetLock(), true)
 		}
@@ -199,7 +199,7 @@ func verbFailed(state *storev1.LockState, release bool) error {
 	return f
 }
 
-func (c *command) getOp(key string) (*storev1.KeyState, error) {
+func (c txnVerbs) getOp(key string) (*storev1.KeyState, error) {
 	n, err := c.name(key)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (c *command) getOp(key string) (*storev1.KeyState, error) {
 }
 
 // listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
-func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
+func (c txnVerbs) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	if op.GetLimit() == 0 || op.GetLimit() > txnListMax {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_LIST_LIMIT, txnListMax)
 	}
@@ -251,7 +251,7 @@ func (c *command) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 }
 
 // compare says whether a condition holds.
-func (c *command) compare(m *storev1.Compare) (bool, error) {
+func (c txnVerbs) compare(m *storev1.Compare) (bool, error) {
 	if g, ok := m.GetOperand().(*storev1.Compare_Guard); ok {
 		err := c.checkGuard(g.Guard)
 		broken, isRule := errors.AsType[*rule.Error](err)
@@ -293,7 +293,7 @@ func (c *command) compare(m *storev1.Compare) (bool, error) {
 }
 
 // compareValue says whether the value of a key relates to another as it must. The value of a missing key differs from all.
-func (c *command) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
+func (c txnVerbs) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
 	order := 0
 	found, err := c.rows.view(layout.NameRow(layout.RowKey, n), func(value []byte) error {
 		content, err := layout.BytesField(value, keyValueField)

@@ -6,12 +6,12 @@ import (
 )
 
 // keyGoes says whether a key that the grant of an acquire makes without a value goes with the last use of the lock.
-func (c *command) keyGoes(a *storev1.AcquireLock) bool {
+func (c keyVerbs) keyGoes(a *storev1.AcquireLock) bool {
 	return c.state.ClusterVersion >= layout.Version2 && !a.GetKeepKey()
 }
 
 // noteIdle notes that nobody uses a lock. At the end of the command somebody may.
-func (c *command) noteIdle(n layout.Name) {
+func (c keyVerbs) noteIdle(n layout.Name) {
 	if c.isIdle[n] {
 		return
 	}
@@ -24,7 +24,7 @@ func (c *command) noteIdle(n layout.Name) {
 
 // dropUnused deletes the keys that only a lock had made and that nobody uses any more, once all operations and grants of
 // the command are done, in the order in which their locks fell idle.
-func (c *command) dropUnused() error {
+func (c keyVerbs) dropUnused() error {
 	if c.state.ClusterVersion < layout.Version2 {
 		return nil
 	}
