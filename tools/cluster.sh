@@ -57,18 +57,21 @@ done
 
 cat <<END
 Three members are running. Their logs: $data/tenure-*.log
+In other terminals:
 
+  export PATH=$(dirname "$tenure"):\$PATH
   export TENURE_ENDPOINTS=$endpoints
   tenure status
   tenure lock jobs/nightly -- sleep 60
-  kill -9 ${members[0]}                                # kill the first member; the others continue
+  kill -9 ${members[0]}                                    # kill the first member; the others continue
   tenure serve --name tenure-1 --data-dir $data/tenure-1 --initial-cluster $cluster \\
     --listen 127.0.0.1:$base --http 127.0.0.1:$((base + 1)) --peer 127.0.0.1:$((base + 2))    # restart it, in another terminal
-  tenure member add tenure-4 > token                # make a token with which a fourth member joins
+  (umask 077; tenure member add tenure-4 > token)    # make a token with which a fourth member joins
   tenure serve --name tenure-4 --join 127.0.0.1:$((base + 2)),127.0.0.1:$((base + 12)) --join-token-file token \\
     --data-dir $data/tenure-4 --listen 127.0.0.1:$((base + 30)) --http 127.0.0.1:$((base + 31)) --peer 127.0.0.1:$((base + 32))
   curl http://127.0.0.1:$((base + 11))/v1/status
 
 Ctrl-C stops the three members${remove:+ and removes their data}. A member that you started yourself stops with its own Ctrl-C.
 END
-wait
+# Bash would tell at length of a member that was killed.
+wait 2>/dev/null

@@ -35,8 +35,9 @@ empty or missing.
 
 The cluster has a new id and a new history. Its revisions and fencing tokens are far above those of the
 backup, so none is ever used twice, even if one backup is restored twice. All sessions end, unless
---keep-sessions is given. For a while no lock is granted, so that clients that got a lock after the
-backup have time to notice that they lost it.
+--keep-sessions is given. After the start no lock is granted for as long as the longest TTL of a session
+in the backup, but at least a minute (see --freeze), so that clients that got a lock after the backup have
+time to notice that they lost it. "tenure status" shows how long this lasts.
 
 Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
@@ -95,9 +96,13 @@ func (e *environment) restore(ctx context.Context, path string, f *restoreFlags)
 	if e.json() {
 		return e.printRestoredJSON(a)
 	}
+	frozen := "No lock is granted for some time after the start: \"tenure status\" shows for how long.\n"
+	if f.noFreeze {
+		frozen = ""
+	}
 	return e.printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %s and %s.\n"+
-		"Start it with \"tenure serve --data-dir %s\"; others join it with --join and a join token (tenure member add).\n",
-		f.dataDir, a.ClusterID, a.Revision, counted(a.Keys, "key"), counted(a.Sessions, "session"), f.dataDir)
+		"Start it with \"tenure serve --data-dir %s\"; others join it with --join and a join token (tenure member add).\n%s",
+		f.dataDir, a.ClusterID, a.Revision, counted(a.Keys, "key"), counted(a.Sessions, "session"), f.dataDir, frozen)
 }
 
 // errRestoreInterrupted is the end of a restore by Ctrl-C. What there was of the state is gone again.

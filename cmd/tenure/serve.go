@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -171,17 +173,37 @@ func announce(env *environment, at server.Addresses, dev bool) {
 		"",
 		"All data is lost when this member stops. Try in other terminals:",
 		"",
-		"  " + tenure + " status",
-		"  " + tenure + " lock jobs/nightly -- sleep 60        # hold a lock while a command runs,",
-		"  " + tenure + " lock jobs/nightly -- date            # queue for it,",
-		"  " + tenure + " lock info jobs/nightly               # and see who holds it",
-		"  " + tenure + " watch --prefix ''",
-		"  " + tenure + " kv put greeting hello",
-		"  curl http://" + at.HTTP + "/v1/kv/greeting",
-		"  grpcurl -plaintext " + at.GRPC + " list",
-		"",
 	}
+	if self, err := os.Executable(); err == nil && !onPath(self) {
+		lines = append(lines, "  export PATH="+filepath.Dir(self)+":$PATH")
+	}
+	lines = append(
+		lines,
+		"  "+tenure+" status",
+		"  "+tenure+" lock jobs/nightly -- sleep 60        # hold a lock while a command runs,",
+		"  "+tenure+" lock jobs/nightly -- date            # queue for it,",
+		"  "+tenure+" lock info jobs/nightly               # and see who holds it",
+		"  "+tenure+" watch --prefix ''",
+		"  "+tenure+" kv put greeting hello",
+		"  curl http://"+at.HTTP+"/v1/kv/greeting",
+		"  grpcurl -plaintext "+at.GRPC+" list",
+		"",
+	)
 	_, _ = fmt.Fprintln(env.stdout, strings.Join(lines, "\n"))
+}
+
+// onPath returns whether a shell that is given "tenure" runs this program.
+func onPath(self string) bool {
+	found, err := exec.LookPath("tenure")
+	if err != nil {
+		return false
+	}
+	x, err := os.Stat(self)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(found)
+	return err == nil && os.SameFile(x, y)
 }
 
 // explainServe says what to do about an error of the member.

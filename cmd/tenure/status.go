@@ -16,7 +16,10 @@ func newStatusCommand(env *environment) *cobra.Command {
 		Use:   "status",
 		Short: "Show cluster status, problems first",
 		Long: `Show the status of the cluster as one member sees it: problems first, then the leader, the revision,
-the size and the members. A member answers even without a leader.`,
+the size and the members. Without a line "Problem" there is none. A member answers even without a leader.
+
+REACHED shows whether the member that answers is connected to another one. LAG is the number of log
+entries that a member lacks; only the leader knows it.`,
 		Example: `  tenure status
   tenure status -o json | jq -r .leader`,
 		Args: cobra.NoArgs,
