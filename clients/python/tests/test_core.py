@@ -433,7 +433,7 @@ def test_the_text_of_a_sequencer_is_that_of_every_language() -> None:
     s = Sequencer("app/k", 3, session, 99, "0123456789abcdef0123456789abcdef")
     assert s.to_text() == f"v1.YXBwL2s.3.{session}.99.0123456789abcdef0123456789abcdef"
     assert Sequencer.from_text(s.to_text()) == s
-    with pytest.raises(ValueError, match="no sequencer"):
+    with pytest.raises(ValueError, match="is not a sequencer"):
         Sequencer.from_text("v2.x")
 
 

@@ -5,7 +5,8 @@
             while held.safe:
                 ...
 
-The names here are sync; `tenure.aio` has the same for asyncio. `tenure.v1` has the generated stubs, usable alone.
+The names here are synchronous; `tenure.aio` has the same names for asyncio. `tenure.v1` has the generated stubs, which
+can be used alone.
 """
 
 from tenure import _environment as _environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +76,26 @@ def _name(kind: Any, number: int, prefix: str) -> str:
     return kind.Name(number).removeprefix(prefix) if number in kind.values() else "UNKNOWN"
 
 
+def to_bytes(value: bytes | str) -> bytes:
+    """Returns a value as bytes; text becomes UTF-8. Raises TypeError."""
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, bytes | bytearray | memoryview):
+        raise TypeError(f"a value is bytes or str, not {type(value).__name__}")
+    return bytes(value)
+
+
+def check_seconds(seconds: float) -> None:
+    """Raises TypeError if a time is not a number."""
+    if not isinstance(seconds, numbers.Real):
+        raise TypeError(f"a time is a number of seconds, not {seconds!r}")
+
+
 def duration(seconds: float) -> Duration:
-    """Returns a Duration. Raises InvalidArgument for what is none."""
+    """Returns a Duration. Raises InvalidArgument if it is out of range, and TypeError if it is not a number."""
+    check_seconds(seconds)
     if not abs(seconds) <= DURATION_SECONDS_MAX:
-        raise errors.InvalidArgument(f"{seconds} s is no duration")
+        raise errors.InvalidArgument(f"{seconds} s is not a duration")
     d = Duration()
     d.FromNanoseconds(round(seconds * 1e9))
     return d

@@ -1,7 +1,7 @@
 """Typed errors: one class for each reason that the cluster gives, and a few that only a client knows.
 
-Branch on the class, or on `reason`; never on the text. `applied` tells whether the call changed anything: True, False,
-or None when nobody knows.
+Branch on the class, or on `reason`, never on the text. `applied` says whether the call changed anything: True, False,
+or None if that is unknown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from collections.abc import Mapping
 
 
 class TenureError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package.
+
+    `reason` is the cluster's name for the error, such as COMPARE_FAILED. `applied` says whether the call changed
+    anything: True, False, or None if that is unknown. `metadata` has facts about the error as text, and `violations`
+    the wrong fields of a request, each with what is wrong with it.
+    """
 
     reason: str = ""
 
@@ -32,12 +37,12 @@ class TenureError(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """How long the server asks to wait, in seconds."""
+        """How long to wait before the next try, in seconds; None if the server does not say."""
         text = self.metadata.get("retry_after_ms")
         return int(text) / 1000 if text and text.isdigit() else None
 
 
-# What the caller got wrong.
+# Mistakes of the caller.
 
 
 class InvalidArgument(TenureError):
@@ -53,7 +58,7 @@ class KeyEmpty(InvalidArgument):
 
 
 class KeyTooLong(InvalidArgument):
-    """A key is longer than 1 024 bytes."""
+    """A key, with its namespace, is longer than 1 024 bytes."""
 
     reason = "KEY_TOO_LONG"
 
@@ -112,48 +117,48 @@ class SessionIDInvalid(InvalidArgument):
     reason = "SESSION_ID_INVALID"
 
 
-# What is not there.
+# Things that do not exist.
 
 
 class NotFound(TenureError):
-    """Base of what is not there."""
+    """Base of the errors about something that does not exist."""
 
 
 class KeyNotFound(NotFound):
-    """No such key."""
+    """The key does not exist."""
 
     reason = "KEY_NOT_FOUND"
 
 
 class LockNotFound(NotFound):
-    """Nobody holds, waits for, or ever held this lock."""
+    """No session holds this lock, waits for it, or ever held it."""
 
     reason = "LOCK_NOT_FOUND"
 
 
 class MemberNotFound(NotFound):
-    """No such member."""
+    """The member does not exist."""
 
     reason = "MEMBER_NOT_FOUND"
 
 
-# What became of the session. All final: open a new one.
+# Ends of a session. All are final: open a new one.
 
 
 class SessionClosed(TenureError):
-    """Base of why a session is over."""
+    """The session has ended, or is being handed over. Base of the errors that say how it ended."""
 
     reason = "SESSION_CLOSED"
 
 
 class SessionNotFound(SessionClosed, NotFound):
-    """No such session, neither live nor among the last that ended."""
+    """The session does not exist: it is neither alive nor among the last that ended."""
 
     reason = "SESSION_NOT_FOUND"
 
 
 class SessionExpired(SessionClosed):
-    """The session has ended: its TTL ran out, or it was destroyed."""
+    """The session has ended: its TTL elapsed, or another client destroyed it."""
 
     reason = "SESSION_EXPIRED"
 
@@ -165,13 +170,13 @@ class SessionSuperseded(SessionClosed):
 
 
 class SessionSecretWrong(SessionClosed):
-    """The session has a secret, and the call did not bring it."""
+    """The session has a secret, and the call did not carry it."""
 
     reason = "SESSION_SECRET_WRONG"
 
 
 class ForkedError(SessionClosed):
-    """The process was forked. Clients, sessions and holds stay with the parent; a child opens its own."""
+    """The process was forked. Clients, sessions and holds belong to the parent: a child cannot use them."""
 
     reason = "FORKED"
 
@@ -182,39 +187,39 @@ class ClientClosed(TenureError):
     reason = "CLIENT_CLOSED"
 
 
-# What is not as demanded.
+# Conditions that do not hold.
 
 
 class ConditionFailed(TenureError):
-    """Base of refusals because the state is not as the call demands."""
+    """Base of the errors of calls whose condition does not hold. Nothing was applied."""
 
 
 class CompareFailed(ConditionFailed):
-    """A revision, version or existence is not as demanded."""
+    """A key does not have the expected revision, version or value, or exists when it must not, or the reverse."""
 
     reason = "COMPARE_FAILED"
 
 
 class LockHeld(ConditionFailed):
-    """The lock is held or waited for."""
+    """The lock is held, or another session waits for it."""
 
     reason = "LOCK_HELD"
 
 
 class LockDelayed(ConditionFailed):
-    """The lock is delayed after a loss."""
+    """The lock is in its lock-delay: its last holder lost it a moment ago."""
 
     reason = "LOCK_DELAYED"
 
 
 class LockNotHeld(ConditionFailed):
-    """Session and owner do not hold the lock."""
+    """The lock is not held by this session and owner."""
 
     reason = "LOCK_NOT_HELD"
 
 
 class FencingTokenStale(ConditionFailed):
-    """The sequencer does not hold any more."""
+    """The hold that a guard or call names has ended: the sequencer is no longer valid."""
 
     reason = "FENCING_TOKEN_STALE"
 
@@ -232,24 +237,24 @@ class EpochMismatch(ConditionFailed):
 
 
 class AttemptOutdated(ConditionFailed):
-    """A later attempt of the same instance to attach came first."""
+    """A later attempt of the same process to attach arrived first."""
 
     reason = "ATTEMPT_OUTDATED"
 
     @property
     def attempt(self) -> int:
-        """Number of the later attempt; 0 when the server did not say."""
+        """Number of the later attempt; 0 if the server did not say."""
         return int(self.metadata.get("attempt", "0"))
 
 
 class CandidateNotFound(ConditionFailed):
-    """The named candidate does not wait."""
+    """The named candidate is not waiting."""
 
     reason = "CANDIDATE_NOT_FOUND"
 
 
 class Frozen(ConditionFailed):
-    """Grants are frozen after a restore."""
+    """The cluster was restored from a backup recently, and grants no locks yet."""
 
     reason = "FROZEN"
 
@@ -261,7 +266,7 @@ class TooManyKeys(ConditionFailed):
 
 
 class MembershipRefused(ConditionFailed):
-    """The membership change would lose the quorum, or another is under way."""
+    """The membership change would lose the quorum, or another is in progress."""
 
     reason = "MEMBERSHIP_REFUSED"
 
@@ -279,7 +284,7 @@ class RequestIDReused(ConditionFailed):
 
 
 class RequestIDDone(ConditionFailed):
-    """A request id is below the mark of done requests; nothing was applied."""
+    """A request id belongs to a request that the client had marked as done; nothing was applied."""
 
     reason = "REQUEST_ID_DONE"
 
@@ -288,49 +293,49 @@ class RequestIDDone(ConditionFailed):
 
 
 class HistoryError(TenureError):
-    """Base of what is wrong with a place in history."""
+    """Base of the errors about a position in the history of changes."""
 
 
 class RevisionCompacted(HistoryError):
-    """The history asked for is forgotten; `compacted_revision` tells how much."""
+    """The cluster no longer has this part of the history: it has no revisions up to `compacted_revision`."""
 
     reason = "REVISION_COMPACTED"
 
     @property
     def compacted_revision(self) -> int:
-        """Last forgotten revision; 0 when the server did not say."""
+        """Last revision that the cluster no longer has; 0 if the server did not say."""
         return int(self.metadata.get("compacted_revision", "0"))
 
 
 class RevisionFuture(HistoryError):
-    """The revision is ahead of the cluster."""
+    """The cluster has not reached this revision yet."""
 
     reason = "REVISION_FUTURE"
 
 
 class HistoryChanged(HistoryError):
-    """A token, sequencer or revision is of another history: the cluster was restored."""
+    """A token, sequencer or revision belongs to another history: the cluster was restored from a backup since."""
 
     reason = "HISTORY_CHANGED"
 
 
 class WatcherTooSlow(HistoryError):
-    """A watcher was so slow that its place in history is forgotten."""
+    """A watcher read so slowly that the cluster no longer has the events it needs next."""
 
     reason = "WATCHER_TOO_SLOW"
 
 
-# What passes.
+# Errors that pass: a later call may succeed.
 
 
 class Unavailable(TenureError):
-    """No member could answer."""
+    """No member answered; the text has the last cause for each."""
 
     reason = "UNAVAILABLE"
 
 
 class NoLeader(Unavailable):
-    """There is no leader."""
+    """The cluster has no leader at the moment."""
 
     reason = "NO_LEADER"
 
@@ -348,31 +353,31 @@ class Stopping(Unavailable):
 
 
 class OutcomeUnknown(Unavailable):
-    """The answer was lost: the change was made, or not."""
+    """The response was lost: whether the change was made is unknown."""
 
     reason = "OUTCOME_UNKNOWN"
 
 
 class LinkLost(Unavailable):
-    """The connection to the member broke before the answer."""
+    """The connection to the member broke before the response."""
 
     reason = "LINK_LOST"
 
 
 class InJeopardy(Unavailable):
-    """The session's lease is over, and no member has answered since."""
+    """The session's lease has ended, and no member has answered since."""
 
     reason = "IN_JEOPARDY"
 
 
 class DeadlineExceeded(TenureError, TimeoutError):
-    """The deadline passed; `applied` tells what is known."""
+    """The call's timeout elapsed; `applied` says whether anything was changed."""
 
     reason = "DEADLINE_EXCEEDED"
 
 
 class Cancelled(TenureError):
-    """The call was cancelled; `applied` tells what is known."""
+    """The call was cancelled; `applied` says whether anything was changed."""
 
     reason = "CANCELLED"
 
@@ -381,23 +386,23 @@ class Cancelled(TenureError):
 
 
 class ResourceExhausted(TenureError):
-    """Base of limits that are reached."""
+    """Base of the errors about limits that were reached."""
 
 
 class TooManyRequests(ResourceExhausted):
-    """Too many requests wait; nothing was applied."""
+    """Too many requests are waiting in the cluster; nothing was applied."""
 
     reason = "TOO_MANY_REQUESTS"
 
 
 class RequestWindowFull(ResourceExhausted):
-    """Too many requests of the session are open."""
+    """Too many requests of this session have no response yet."""
 
     reason = "REQUEST_WINDOW_FULL"
 
 
 class LimitExceeded(ResourceExhausted):
-    """A limit is reached: that of the name `limit`, which is `limit_value` where the server says so."""
+    """A limit of the cluster was reached: the one named `limit`, whose value is `limit_value`."""
 
     reason = "LIMIT_EXCEEDED"
 
@@ -408,13 +413,13 @@ class LimitExceeded(ResourceExhausted):
 
     @property
     def limit_value(self) -> int | None:
-        """What the limit is; None when the server did not say."""
+        """Value of the limit; None if the server did not say."""
         text = self.metadata.get("limit_value", "")
         return int(text) if text.isdigit() else None
 
 
 class QuotaExceeded(ResourceExhausted):
-    """The store is full; deletes, renewals and expiry go on."""
+    """The store is full; deletes, renewals and expiry still work."""
 
     reason = "QUOTA_EXCEEDED"
 
@@ -429,13 +434,13 @@ class TooLarge(ResourceExhausted):
 
 
 class FeatureNotEnabled(TenureError):
-    """The cluster does not serve this call or field."""
+    """This feature is not available in the cluster."""
 
     reason = "FEATURE_NOT_ENABLED"
 
 
 class MethodNotFound(TenureError):
-    """The cluster does not know this call."""
+    """The cluster does not have this call; it may be older than this client."""
 
     reason = "METHOD_NOT_FOUND"
 
@@ -447,22 +452,25 @@ class PermissionDenied(TenureError):
 
 
 class Unauthenticated(TenureError):
-    """The caller is not known."""
+    """The caller could not be identified."""
 
     reason = "UNAUTHENTICATED"
 
 
 class InternalError(TenureError):
-    """A fault of the service; its log has the cause."""
+    """A fault of the service; the member's log has the cause."""
 
     reason = "INTERNAL"
 
 
-# What only a client knows.
+# Errors that only a client reports.
 
 
 class WaitTimeout(TenureError, TimeoutError):
-    """A wait ended before what it waited for came."""
+    """The timeout of a wait elapsed, such as that of `acquire(timeout)`. The place in the queue was given up.
+
+    `applied` is True if an acquire with a `value` wrote it, because the lock was granted just before.
+    """
 
     reason = "WAIT_TIMEOUT"
 
@@ -474,7 +482,7 @@ class WaitBroken(TenureError):
 
 
 class HoldLost(TenureError):
-    """What was held is held no more, or can no longer be believed to be."""
+    """The lock was lost, or may have been lost."""
 
     reason = "HOLD_LOST"
 
@@ -499,5 +507,5 @@ _BY_REASON: dict[str, type[TenureError]] = {
 
 
 def for_reason(reason: str) -> type[TenureError]:
-    """Returns the class of a reason; TenureError for one that is not known."""
+    """Returns the class of a reason, or TenureError for an unknown reason."""
     return _BY_REASON.get(reason, TenureError)

@@ -1,4 +1,4 @@
-"""FenceGate: what a resource outside the cluster does with fencing tokens."""
+"""FenceGate: how a resource outside the cluster checks fencing tokens."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class _Holding(Protocol):
 
 
 class FenceGate:
-    """Refuses who lost an exclusive lock: it remembers the largest token it has seen for each key.
+    """Refuses holders that have lost an exclusive lock: it remembers the largest token it has seen for each key.
 
-    It stands at the resource, in the process that does the writing. With a path it remembers in a file, over restarts
-    and for all processes of the machine. It is for EXCLUSIVE locks: shared holders have tokens in any order;
-    for them use `client.check_sequencer`, or guards.
+    Use it at the resource, in the process that does the writing; any thread can use it. With a `path` it stores the
+    tokens in that file, for all processes of the machine and over restarts; this does not work on Windows. It is for
+    EXCLUSIVE locks: shared holders have tokens in any order, so check those with `client.check_sequencer` or with
+    guards.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -36,7 +37,10 @@ class FenceGate:
         self._path = Path(path) if path is not None else None
 
     def check(self, proof: Sequencer | _Holding | str) -> int:
-        """Returns the token if none larger was seen for its key. Raises StaleToken."""
+        """Returns the token, unless a larger one was seen for its key: then it raises StaleToken.
+
+        The proof is a Held, a Sequencer or its text. Raises TokenInvalid if the text is not a sequencer.
+        """
         if isinstance(proof, str):
             proof = Sequencer.from_text(proof)
         if not isinstance(proof, Sequencer):
@@ -55,7 +59,7 @@ class FenceGate:
 
     @contextlib.contextmanager
     def _stored(self) -> Iterator[dict[str, int]]:
-        """Gives what was seen, and stores it afterwards unless an error is raised."""
+        """Yields the tokens that were seen, and stores them afterwards unless an error is raised."""
         if self._path is None:
             yield self._seen
             return

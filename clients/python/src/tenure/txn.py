@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tenure._convert import to_bytes
 from tenure.v1 import kv_pb2
 
 _Full = Callable[[str], str]  # puts the namespace on a prefix, or on a key, which must not be empty
@@ -20,7 +21,7 @@ _OPERATORS = {
 
 @dataclass(frozen=True)
 class Compare:
-    """One condition on the state before a transaction. `operator` is one of ==, !=, < and >."""
+    """One condition on the state before a transaction: `Compare.revision("a", 7)`. `operator` is ==, !=, < or >."""
 
     key: str
     what: str
@@ -29,8 +30,8 @@ class Compare:
 
     @classmethod
     def value(cls, key: str, value: bytes | str, operator: str = "==") -> Compare:
-        """Compares the value; a missing key is unequal to all."""
-        return cls(key, "value", value.encode() if isinstance(value, str) else value, operator)
+        """Compares the value; a missing key is unequal to every value."""
+        return cls(key, "value", to_bytes(value), operator)
 
     @classmethod
     def revision(cls, key: str, revision: int, operator: str = "==") -> Compare:
@@ -44,17 +45,17 @@ class Compare:
 
     @classmethod
     def exists(cls, key: str) -> Compare:
-        """Demands that the key exists."""
+        """Requires that the key exists."""
         return cls(key, "version", 0, ">")
 
     @classmethod
     def missing(cls, key: str) -> Compare:
-        """Demands that the key does not exist."""
+        """Requires that the key does not exist."""
         return cls(key, "version", 0)
 
     @classmethod
     def held_by(cls, key: str, session_id: str) -> Compare:
-        """Demands that a session holds the key's EXCLUSIVE lock; an empty id that nobody does."""
+        """Requires that this session holds the key's EXCLUSIVE lock; with an empty id, that no session does."""
         return cls(key, "held_by", session_id)
 
     def message(self, full: _Full) -> kv_pb2.Compare:
@@ -69,7 +70,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class Op:
-    """One operation of a transaction."""
+    """One operation of a transaction: `Op.put("a", "x")`. Each says what its result is in TxnResult.results."""
 
     kind: str
     key: str
@@ -82,35 +83,35 @@ class Op:
     def put(
         cls, key: str, value: bytes | str, *, flags: int = 0, ephemeral: bool = False, bind_session: str = ""
     ) -> Op:
-        """Writes a key; an ephemeral one is deleted when the session of `session.kv.txn` ends, or the one of an id.
+        """Writes a key; its result is the KeyValue.
 
-        Its result is the key, with the value that was given.
+        An ephemeral key is deleted when the session of `session.kv.txn` ends. `bind_session` is the id of another
+        session whose end deletes it.
         """
-        value = value.encode() if isinstance(value, str) else value
-        return cls("put", key, value, flags, bind_session, ephemeral)
+        return cls("put", key, to_bytes(value), flags, bind_session, ephemeral)
 
     @classmethod
     def get(cls, key: str) -> Op:
-        """Reads a key; its result is None when it is missing."""
+        """Reads a key; its result is the KeyValue, or None if it does not exist."""
         return cls("get", key)
 
     @classmethod
     def list(cls, prefix: str) -> Op:
-        """Reads up to 1 000 keys with a prefix."""
+        """Reads up to 1 000 keys with a prefix; its result is a list of KeyValues."""
         return cls("list", prefix)
 
     @classmethod
     def delete(cls, key: str) -> Op:
-        """Deletes a key."""
+        """Deletes a key; its result is whether the key existed."""
         return cls("delete", key)
 
     @classmethod
     def delete_prefix(cls, prefix: str) -> Op:
-        """Deletes all keys with a prefix."""
+        """Deletes all keys with a prefix, at most 10 000; its result is their number."""
         return cls("delete_prefix", prefix)
 
     def message(self, full: _Full, full_key: _Full, own: str) -> kv_pb2.Op:
-        """Returns the operation as it is sent under a session, the id of which is its `own`."""
+        """Returns the operation as it is sent under a session, whose id is `own`."""
         if self.ephemeral and not (own or self.session_id):
             raise ValueError("an ephemeral key needs a session: use session.kv")
         session_id = self.session_id or (own if self.ephemeral else "")
@@ -129,7 +130,10 @@ class Op:
 
 @dataclass(frozen=True)
 class TxnResult:
-    """What a transaction did: whether the compares held, and one result for each operation that ran."""
+    """The result of a transaction.
+
+    `succeeded` says whether all compares were true; `results` has one result for each operation that ran, in order.
+    """
 
     succeeded: bool
     results: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""What calls take and return. All are plain values without I/O; keys are as the client sees them, without namespace."""
+"""Values that calls take and return. Keys are as the client sees them, without namespace."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tenure.errors import TokenInvalid
 
 
 class State(str, enum.Enum):
-    """What is known of a client or a session."""
+    """The state of a client or a session. A client is never in JEOPARDY."""
 
-    CONNECTING = "CONNECTING"  # No member was reached yet.
+    CONNECTING = "CONNECTING"  # No member has answered yet.
     CONNECTED = "CONNECTED"
-    SUSPENDED = "SUSPENDED"  # The link is down, the lease still good: what is held is held.
-    JEOPARDY = "JEOPARDY"  # The lease is over, the outcome unknown: nothing held may be believed.
-    CLOSED = "CLOSED"  # Over, for a cause.
+    SUSPENDED = "SUSPENDED"  # No member responds, but the lease is valid: locks are still held.
+    JEOPARDY = "JEOPARDY"  # The lease has ended, and whether the session still exists is unknown: no lock is safe.
+    CLOSED = "CLOSED"  # It has ended, with a cause.
 
     def __str__(self) -> str:
         return self.value
@@ -28,9 +28,9 @@ class CloseCause(str, enum.Enum):
     """Why a client or a session is closed."""
 
     CLOSED = "closed"  # By its user.
-    EXPIRED = "expired"  # The cluster says that the session ended, however.
-    AUTH_FAILED = "auth_failed"
-    SUPERSEDED = "superseded"  # Another instance took the session over.
+    EXPIRED = "expired"  # In the cluster: its TTL elapsed, or another client destroyed it.
+    AUTH_FAILED = "auth_failed"  # The cluster refused its secret.
+    SUPERSEDED = "superseded"  # Another process took the session over.
     EXPORTED = "exported"  # This process handed it over.
     FORKED = "forked"  # It belongs to the parent process.
 
@@ -52,19 +52,19 @@ class EndCause(str, enum.Enum):
 
     RELEASED = "released"  # By its user.
     LEASE_RAN_OUT = "lease_ran_out"  # The session could not be renewed in time.
-    TAKEN_AWAY = "taken_away"  # Broken or released by somebody else.
+    TAKEN_AWAY = "taken_away"  # An operator broke it, or another user of the same owner released it.
     SESSION_CLOSED = "session_closed"  # By its user.
-    SESSION_ENDED = "session_ended"  # By the cluster.
-    SUPERSEDED = "superseded"
-    EXPORTED = "exported"
-    FORKED = "forked"
+    SESSION_ENDED = "session_ended"  # In the cluster: its TTL elapsed, or another client destroyed it.
+    SUPERSEDED = "superseded"  # Another process took the session over.
+    EXPORTED = "exported"  # This process handed the session over.
+    FORKED = "forked"  # It belongs to the parent process.
 
     def __str__(self) -> str:
         return self.value
 
 
 class _Numbered(enum.IntEnum):
-    """An enum of the API. A number of a newer cluster, which this version does not know, keeps its value."""
+    """An enum of the API. A number that this version does not know, from a newer cluster, keeps its value."""
 
     @classmethod
     def _missing_(cls, value: object) -> _Numbered | None:
@@ -84,7 +84,10 @@ class Mode(_Numbered):
 
 
 class Behavior(_Numbered):
-    """What becomes of the keys a session holds when it ends; the numbers are those of tenure.v1.SessionBehavior."""
+    """What happens to the keys of a session's locks when it ends; the numbers are those of tenure.v1.SessionBehavior.
+
+    RELEASE keeps them. DELETE deletes them; that of a lock with several holders goes with the last hold.
+    """
 
     RELEASE = 1
     DELETE = 2
@@ -92,7 +95,10 @@ class Behavior(_Numbered):
 
 @dataclass(frozen=True)
 class Sequencer:
-    """The proof of a hold, to be passed on. The key is the cluster's, with its namespace."""
+    """The proof of a hold, which can be passed on to other processes. The key is the full key, with its namespace.
+
+    `lock_index` counts the holds of the key; `history_id` changes when the cluster is restored from a backup.
+    """
 
     key: str
     lock_index: int
@@ -102,7 +108,7 @@ class Sequencer:
 
     @property
     def token(self) -> int:
-        """The fencing token: larger with every grant in the cluster."""
+        """The fencing token: larger than that of every earlier hold in the cluster."""
         return self.fencing_token
 
     def to_text(self) -> str:
@@ -112,10 +118,10 @@ class Sequencer:
 
     @classmethod
     def from_text(cls, text: str) -> Sequencer:
-        """Reads what to_text wrote. Raises TokenInvalid when it is damaged."""
+        """Reads the text that to_text returned. Raises TokenInvalid if it is damaged."""
         parts = text.split(".")
         if len(parts) != 6 or parts[0] != "v1":
-            raise TokenInvalid(f"{text!r} is no sequencer")
+            raise TokenInvalid(f"{text!r} is not a sequencer")
         try:
             return cls(_unpadded(parts[1]).decode(), int(parts[2]), parts[3], int(parts[4]), parts[5])
         except ValueError:
@@ -124,7 +130,13 @@ class Sequencer:
 
 @dataclass(frozen=True)
 class KeyValue:
-    """A key with its value and what is known about it."""
+    """A key with its value and metadata.
+
+    `flags` is a number that its writer chose. `create_revision` and `mod_revision` are the revisions that created and
+    last changed it; `version` counts the puts since its creation, and `lock_index` the holds of its lock. `session_id`
+    is the holder of its exclusive lock; `bound_session_id` is the session whose end deletes it. Times are the cluster's
+    wall clock, for information only.
+    """
 
     key: str
     value: bytes
@@ -146,7 +158,11 @@ class KeyValue:
 
 @dataclass(frozen=True)
 class Hold:
-    """One possession of a lock, by anybody."""
+    """One possession of a lock, by any session.
+
+    `owner` names it within its session. `delay_left`, in seconds, and `lost_time` are set if the hold was lost and its
+    lock-delay has not elapsed.
+    """
 
     sequencer: Sequencer
     owner: str
@@ -159,13 +175,16 @@ class Hold:
 
     @property
     def session_id(self) -> str:
-        """The session that holds."""
+        """Id of the session that holds the lock."""
         return self.sequencer.session_id
 
 
 @dataclass(frozen=True)
 class Place:
-    """One position in a wait queue."""
+    """One position in a wait queue: `position` is the number of waiters before it.
+
+    `place` is its number in this queue, which is never reused.
+    """
 
     key: str
     place: int
@@ -180,7 +199,12 @@ class Place:
 
 @dataclass(frozen=True)
 class LockInfo:
-    """A lock as it is."""
+    """A lock as it is now.
+
+    `holds`, `places` and `delayed` (lost holds whose lock-delay has not elapsed) have at most 100 entries; the answer
+    of `attempt` has at most 8, and no places. `holders`, `waiters` and `delayed_holds` count all of them. `mode` is
+    None if the lock is free. `limit` is the number of permits of a semaphore.
+    """
 
     key: str
     mode: Mode | None = None
@@ -196,7 +220,10 @@ class LockInfo:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """A session as the cluster has it."""
+    """A session as the cluster reports it. Times are in seconds; a `ttl` of 0 means that it never expires.
+
+    `objects` counts the session itself, its holds, places and ephemeral keys. `ttl_left` is None if it is unknown.
+    """
 
     session_id: str
     name: str
@@ -217,7 +244,7 @@ class SessionInfo:
 
 @dataclass(frozen=True)
 class LeaderInfo:
-    """Who leads an election."""
+    """The leader of an election: its hold and its value. `gap` means that changes before may have been missed."""
 
     hold: Hold
     value: bytes
@@ -227,7 +254,7 @@ class LeaderInfo:
 
     @property
     def session_id(self) -> str:
-        """The session that leads."""
+        """Id of the session that leads."""
         return self.hold.session_id
 
     @property
@@ -250,12 +277,12 @@ class Member:
 
 
 class EventType(str, enum.Enum):
-    """What an event of a watch is about."""
+    """Kind of an event of a watch."""
 
-    # The present state, when a watch was started with initial=True.
-    RESET = "RESET"  # What was told of the present state is void; it comes again.
-    PRESENT = "PRESENT"  # A key, lock or session is there.
-    SYNCED = "SYNCED"  # The present state is complete.
+    # The current state, if a watch was started with initial=True.
+    RESET = "RESET"  # Discard what you received of the current state: it comes again.
+    PRESENT = "PRESENT"  # A key, lock or session exists.
+    SYNCED = "SYNCED"  # The current state is complete; changes follow.
     # Changes.
     PUT = "PUT"
     DELETED = "DELETED"
@@ -272,9 +299,9 @@ class EventType(str, enum.Enum):
     SESSION_BEGUN = "SESSION_BEGUN"
     SESSION_TAKEN_OVER = "SESSION_TAKEN_OVER"
     SESSION_ENDED = "SESSION_ENDED"
-    # Nothing more up to here, when a watch was started with progress=True.
+    # Every event up to this revision was delivered; sent if a watch was started with progress=True.
     PROGRESS = "PROGRESS"
-    UNKNOWN = "UNKNOWN"  # Of a newer cluster, of a kind that this version does not know.
+    UNKNOWN = "UNKNOWN"  # A kind that this version does not know, from a newer cluster.
 
     def __str__(self) -> str:
         return self.value
@@ -282,7 +309,10 @@ class EventType(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """One change, or one thing of the present state."""
+    """One change, or one key, lock or session of the current state.
+
+    `index` is the position within the revision. `cause` and `reason` say why a hold, place or session ended.
+    """
 
     type: EventType
     revision: int = 0
@@ -300,7 +330,7 @@ class Event:
 
     @property
     def value(self) -> bytes | None:
-        """The key's value after the change; None when it has none."""
+        """The key's value after the change; None if it has none."""
         return self.kv.value if self.kv is not None else None
 
 
@@ -309,7 +339,7 @@ _TOKEN_PREFIX = "ts1"
 
 @dataclass(frozen=True)
 class Credentials:
-    """What another process, in any language, needs to go on with a session. Keep it as safe as a password."""
+    """What another process, in any language, needs to continue a session. Keep it as secret as a password."""
 
     session_id: str
     secret: bytes = field(repr=False)
@@ -325,10 +355,10 @@ class Credentials:
 
     @classmethod
     def from_text(cls, text: str) -> Credentials:
-        """Reads what to_text wrote. Raises TokenInvalid when it is damaged."""
+        """Reads the text that to_text returned. Raises TokenInvalid if it is damaged."""
         parts = text.strip().split(".")
         if len(parts) != 6 or parts[0] != _TOKEN_PREFIX or parts[5] not in ("h", "k"):
-            raise TokenInvalid("the text is no exported session")
+            raise TokenInvalid("the text is not an exported session")
         try:
             secret = _unpadded(parts[2])
             return cls(parts[1], secret, int(parts[3]), int(parts[4]) / 1000, parts[5] == "h")

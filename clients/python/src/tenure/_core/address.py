@@ -52,11 +52,13 @@ _PARAMETERS: dict[str, Callable[[str], Any]] = {
 
 
 def parse_address(text: str) -> Address:
-    """Reads a connection string; `h1:7400,h2:7400` alone is one, too. Raises ValueError that names what is wrong."""
+    """Reads a connection string, or just `h1:7400,h2:7400`. Raises a ValueError that names the mistake."""
+    if not isinstance(text, str):
+        raise TypeError(f"a connection string is a str such as tenure://h1:7400,h2:7400/namespace, not {text!r}")
     tls = text.startswith(SCHEME_TLS)
     rest = text.removeprefix(SCHEME_TLS if tls else SCHEME)
     if "://" in rest:
-        raise ValueError(f"connection string {text!r} begins neither with {SCHEME} nor with {SCHEME_TLS}")
+        raise ValueError(f"connection string {text!r} does not start with {SCHEME} or {SCHEME_TLS}")
     rest, _, query = rest.partition("?")
     hosts, _, path = rest.partition("/")
     endpoints = tuple(_parse_endpoint(part.strip(), text) for part in hosts.split(","))

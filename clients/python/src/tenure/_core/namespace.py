@@ -12,7 +12,12 @@ class Namespace:
         self.prefix = name.strip("/") + "/" if name.strip("/") else ""
 
     def key(self, key: str) -> str:
-        """Returns the key as the cluster knows it. Raises KeyEmpty: with a namespace the cluster could not tell."""
+        """Returns the key as the cluster knows it.
+
+        Raises KeyEmpty, because the cluster does not see an empty key in a namespace, and TypeError.
+        """
+        if not isinstance(key, str):
+            raise TypeError(f"a key is a str, not {type(key).__name__}")
         if not key:
             raise errors.KeyEmpty("the key is empty")
         return self.prefix + key

@@ -4,8 +4,8 @@
         async with session.lock("jobs/nightly") as held:
             ...
 
-A Client belongs to the event loop it is first used in. Callbacks run in tasks of the library's; coroutine functions
-are awaited. A loop that is blocked cannot renew: sessions of programs that block need the sync client, or a longer TTL.
+A Client belongs to the event loop in which it is first used. Callbacks run in separate tasks and can be coroutine
+functions. A blocked event loop renews nothing: a program that blocks it needs the synchronous client, or a longer TTL.
 """
 
 from tenure.aio._cache import Cache

@@ -56,8 +56,13 @@ class Want:
         return self.key, self.owner
 
 
+def _short(session: Session, want: Want) -> str:
+    """Returns the key as the user knows it."""
+    return session._client._namespace.short(want.key)
+
+
 def new_owner() -> str:
-    """Returns a name for a hold that no other has."""
+    """Returns a name for a hold that no other hold has."""
     return secrets.token_hex(8)
 
 
@@ -69,10 +74,12 @@ async def acquire(
     kind: type[H],
 ) -> H:
     """Queues for a lock and returns the hold. What ends early leaves nothing behind."""
+    if timeout is not None:
+        _convert.check_seconds(timeout)
     if timeout is not None and timeout <= 0:
         taken = await attempt(session, want, kind)
         if isinstance(taken, LockInfo):
-            raise errors.WaitTimeout(f"{want.key!r} is not free")
+            raise errors.WaitTimeout(f"{_short(session, want)!r} is not free")
         return taken
     session._check_waits()
     with session._holdings.waiting(want.own):
@@ -177,7 +184,8 @@ class _Wait:
         except errors.SessionClosed as error:
             error.applied = applied
             raise
-        raise errors.WaitTimeout(f"{self._want.key!r} was not granted within {self._timeout} s", applied=applied)
+        key = _short(session, self._want)
+        raise errors.WaitTimeout(f"{key!r} was not granted within {self._timeout} s", applied=applied)
 
     async def _give_up(self, task: asyncio.Future[Any]) -> Leaving | None:
         """Gives up the place, and waits a moment for the cluster to know."""

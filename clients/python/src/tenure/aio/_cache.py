@@ -39,10 +39,10 @@ async def open_cache(client: Client, prefix: str, timeout: float | None) -> Cach
 
 
 class Cache:
-    """All keys with a prefix, as they were `stale` seconds ago at most. Reading it makes no call.
+    """A local copy of all keys with a prefix, at most `stale` seconds old. Reading it makes no call.
 
-    While no member can be reached, or the one that feeds it is behind, it goes on to answer, and `stale` grows; look at
-    it where that matters. `error` says why it is fed no more; None while it is.
+    While no member can be reached, or its member lags, it still answers, and `stale` grows: check it where that
+    matters. `error` says why the copy is no longer updated; None while it is.
     """
 
     def __init__(self, client: Client, prefix: str) -> None:
@@ -98,17 +98,16 @@ class Cache:
 
     @property
     def stale(self) -> float:
-        """How many seconds old the copy may be at most: whatever was committed longer ago is in it.
+        """Upper bound of the copy's age, in seconds: it contains every change that was committed longer ago.
 
-        Never 0, and one to three seconds while the cluster is well. Only what proves that nothing is missing makes it
-        smaller: the present state at the beginning, and a member's mark about once a second, counted from when the
-        member began to ask the cluster. Events alone do not: a member that catches up sends old ones. It holds while
-        clocks keep their rate to 1 %.
+        It is never 0, and 1 to 3 s while the cluster is healthy. It shrinks when a member proves that nothing is
+        missing, which happens about once a second; events alone prove nothing, because a member that catches up sends
+        old ones. It is correct as long as clock rates are within 1 %.
         """
         return max(1e-6, self._client._clock.now() - self._fresh_at)
 
     def get(self, key: str) -> KeyValue | None:
-        """Returns a key as the copy has it."""
+        """Returns a key from the copy; None if it does not have it."""
         return self._state.get(key)
 
     def __getitem__(self, key: str) -> KeyValue:
@@ -124,16 +123,16 @@ class Cache:
         return iter(self.keys())
 
     def keys(self) -> list[str]:
-        """Returns the keys, in order."""
+        """Returns the keys, in byte order."""
         return sorted(self._state, key=str.encode)
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Registers a callback for every event from now on. Also a decorator."""
+        """Registers a callback for each event from now on. Also a decorator."""
         self._listeners.add(callback)
         return callback
 
     async def close(self) -> None:
-        """Ends the watch; the copy stays as it is."""
+        """Ends the watch. The copy can still be read, and no longer changes."""
         self._client._closers.pop(id(self), None)
         await self._watch.close()
         await asyncio.wait({self._task})

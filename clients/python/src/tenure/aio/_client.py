@@ -40,8 +40,14 @@ if TYPE_CHECKING:
 class Client(Connection):
     """A client of a cluster, for asyncio. It belongs to one event loop and one process.
 
-    It connects in the background when it is first used, or at `async with`. Calls wait for a connection, at most
-    `timeout` seconds. `credentials` are gRPC's, for tenures:// addresses with a certificate authority of your own.
+    It connects in the background when it is first used, or at `async with`. All times are in seconds. `timeout` is for
+    calls that do not belong to a session: how long they wait for a member (Unavailable). A call under a session waits
+    until the session's lease has ended and then for up to twice its TTL, at most 45 s. A call that is given a `timeout`
+    of its own ends after that time at the latest (DeadlineExceeded). `credentials` are gRPC channel credentials for
+    tenures:// addresses, for example with your own certificate authority.
+
+    A malformed connection string raises ValueError. Close the client, best by `async with`: a process that exits
+    without closing it leaves its sessions to expire.
     """
 
     @cached_property
@@ -60,7 +66,7 @@ class Client(Connection):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # What is opened through it.
+    # Things that are opened through it.
 
     def session(
         self,
@@ -75,8 +81,12 @@ class Client(Connection):
     ) -> Opening[Session]:
         """Opens a session: `async with client.session() as s`, or `s = await client.session()`.
 
-        ttl and lock_delay are in seconds; None takes the connection string's, or the cluster's default. A ttl of 0 is a
-        session that lives until it is destroyed.
+        `ttl` is how long it survives without a renewal: 15 s by default, and the cluster grants 2 s to 24 h. With a
+        `ttl` of 0 it lives until it is closed or destroyed. `lock_delay` is how long its locks stay locked for others
+        after it lost them by force, such as an expiry: 15 s by default, at most 60 s. The connection string can set
+        other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name` and
+        `metadata`, which also gets host, pid, program, language and user. `on_state` is a listener, like that of
+        Session.on_state, which also sees the opening. Raises Unavailable if no member answers in time.
         """
         from tenure.aio._session_open import SessionOptions, open_session
 
@@ -97,9 +107,10 @@ class Client(Connection):
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Opening[Session]:
-        """Goes on with a session that another process exported, or used before it crashed.
+        """Continues a session that another process exported, or used before it crashed.
 
-        One that fails, unless with SessionClosed, may be tried again through this client, and only through it.
+        If it fails, other than with SessionClosed, try it again with this client: any other client is refused if the
+        session had already been taken over. Raises TokenInvalid if the text is damaged.
         """
         from tenure.aio._session_open import resume_session
 
@@ -134,13 +145,17 @@ class Client(Connection):
     ) -> Watch:
         """Watches keys, locks and sessions: `async for event in client.watch(prefix="a/")`.
 
-        Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
-        without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
-        a revision (0: from now on; of history `history_id`, if given), or at another watch's `resume_token`. The end of
-        a `key_range` is not in it; "" is the end of the namespace. `previous` asks for values before changes,
-        `keys_only` leaves them all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events
-        tell every `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
-        `restart` begins again with the present state, after RESET, when history was forgotten.
+        It takes up to 128 keys, prefixes, locks and sessions together; without any, it watches every key of the
+        namespace. It continues after any reconnect, without gap or repetition. The end of a `key_range` is exclusive;
+        "" is the end of the namespace.
+
+        It starts with the changes from now on, with the current state (`initial`), after a revision (`after_revision`;
+        0 is now; `history_id` makes sure that it means the same history), or at another watch's `resume_token`.
+
+        `previous` adds the values before changes, `keys_only` leaves out all values, and False for `puts`, `deletes`,
+        `holder_changes` or `queue` leaves out such events. With `progress`, a PROGRESS event comes every
+        `progress_interval` seconds (0.2 to 600, by default 5): every event up to its revision has been delivered. With
+        `restart`, the watch sends RESET and the current state again if the cluster no longer has the events it needs.
         """
         return Watch(
             self,
@@ -166,34 +181,41 @@ class Client(Connection):
         )
 
     def on_key(self, key: str) -> Callable[[Callable[[KeyValue | None], Any]], KeyWatch]:
-        """Decorator: the function is called with the key's present value (None: it has none), then with each new one.
+        """Decorator: the function is called with the key's KeyValue, now and at each change.
 
-        It is called until it returns False, or the returned object or the client is closed.
+        It gets None if the key does not exist. It can be a coroutine function. It is called until it returns False, or
+        until the KeyWatch that this returns or the client is closed.
         """
         from tenure.aio._run import KeyWatch
 
         return lambda function: KeyWatch(self, key, function)
 
     def cache(self, prefix: str, *, timeout: float | None = None) -> Opening[Cache]:
-        """Opens a local copy of all keys with a prefix, fed by a watch; ready when it is filled."""
+        """Opens a local copy of all keys with a prefix, kept up to date by a watch. Returns when it is filled.
+
+        Raises WaitTimeout after `timeout` seconds (None: as the client).
+        """
         from tenure.aio._cache import open_cache
 
         return Opening(open_cache(self, prefix, timeout))
 
     def observe(self, key: str) -> Observer:
-        """Observes an election: `async for leader in client.observe(key)`: the present one or None, then changes."""
+        """Observes an election: `async for leader in client.observe(key)`.
+
+        Yields the current leader or None, then changes.
+        """
         from tenure.aio._election import Observer
 
         return Observer(self, key)
 
     def barrier(self, key: str) -> Barrier:
-        """Returns a barrier: a key that others wait to go away."""
+        """Returns a barrier: `wait` returns once its key does not exist."""
         from tenure.aio._recipes import Barrier
 
         return Barrier(self, self.kv, key)
 
     def presence(self, group: str) -> Presence:
-        """Returns a group to look at; to be present in it, use session.presence."""
+        """Returns a group, to list or watch its members; to join it, use session.presence."""
         from tenure.aio._recipes import Presence
 
         return Presence(self, None, group)
@@ -201,13 +223,13 @@ class Client(Connection):
     # Calls without a session.
 
     async def leader(self, key: str, *, timeout: float | None = None) -> LeaderInfo | None:
-        """Returns who leads an election; None when nobody does."""
+        """Returns the leader of an election; None if it has none."""
         from tenure.aio._election import get_leader
 
         return await get_leader(self, key, timeout)
 
     async def lock_info(self, key: str, *, timeout: float | None = None) -> LockInfo:
-        """Returns a lock with its holders and waiters. One that nobody ever held is empty."""
+        """Returns a lock with its holders and waiters. For a lock that was never held, the result has neither."""
         request = lock_pb2.GetLockRequest(key=self._namespace.key(key))
         try:
             answer = await self._call(GET_LOCK, request, timeout=timeout)
@@ -218,10 +240,11 @@ class Client(Connection):
     async def break_lock(
         self, key: str, reason: str, *, session_id: str = "", owner: str | None = None, timeout: float | None = None
     ) -> int:
-        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke.
+        """Takes a lock away from its holders, as an operator. Returns how many holds it ended. The lock-delay applies.
 
-        From very many holders it takes several calls, and what is granted meanwhile stays. All of them share the
-        timeout: after an error some holds may be broken and others not.
+        `session_id` and `owner` limit it to one session or hold; the lost holders see `reason`. With more than 1 024
+        holders and waiters it takes several calls, which share the timeout: holds granted in between remain, and after
+        an error some holds may have ended and others not.
         """
         limits = Limits(self, timeout, None)
         holds = 0
@@ -242,7 +265,7 @@ class Client(Connection):
                 return holds
 
     async def check_sequencer(self, sequencer: Sequencer | str, *, timeout: float | None = None) -> bool:
-        """Tells whether a sequencer, or its text, still holds."""
+        """Returns whether a sequencer, or its text, is still valid. Raises SequencerInvalid if the text is damaged."""
         request = (
             lock_pb2.CheckSequencerRequest(text=sequencer)
             if isinstance(sequencer, str)
@@ -251,7 +274,7 @@ class Client(Connection):
         return (await self._call(CHECK_SEQUENCER, request, timeout=timeout)).holds
 
     async def session_info(self, session_id: str, *, timeout: float | None = None) -> SessionInfo:
-        """Returns what the cluster knows of a session, live or ended. Raises SessionNotFound."""
+        """Returns a session, alive or recently ended. Raises SessionNotFound."""
         request = session_pb2.GetSessionRequest(session_id=session_id)
         answer = await self._call(GET_SESSION, request, timeout=timeout)
         return self._converter.session(answer.session, len(answer.holds))
@@ -263,7 +286,10 @@ class Client(Connection):
 
 
 async def connect(uri: str, *, timeout: float = DEFAULT_TIMEOUT_SECONDS, **options: Any) -> Client:
-    """Returns a client that has reached a member. Raises Unavailable."""
+    """Returns a client to which a member has answered. Raises Unavailable after `timeout` seconds.
+
+    The other options are those of Client.
+    """
     client = Client(uri, timeout=timeout, **options)
     try:
         await client.wait_connected(timeout)

@@ -183,7 +183,7 @@ class Connection:
         return self._close_begun or self._guard.forked
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
-        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        """Registers a listener: it gets the current state immediately, then each change. Also a decorator."""
         self._listeners.add(callback, StateChange(self.state, self.state))
         return callback
 

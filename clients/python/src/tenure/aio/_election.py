@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typing_extensions import Self
 
 from tenure import _convert, errors
+from tenure._convert import to_bytes
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._connection import log_failure
 from tenure.aio._follow import Follower
 from tenure.aio._function import FunctionCall, inside
-from tenure.aio._kv import to_bytes
 from tenure.aio._lock import Held, until_finished
 from tenure.aio._wait import stop
 from tenure.types import EndCause, LeaderInfo, Mode, Place
@@ -28,20 +28,21 @@ T = TypeVar("T")
 
 
 class Leadership(Held):
-    """Being the leader."""
+    """A held leadership: a Held, with calls to change the leader's value and to resign."""
 
     async def proclaim(self, value: bytes | str) -> None:
-        """Changes the leader's value. Raises FencingTokenStale when another leads."""
+        """Changes the leader's value. Raises FencingTokenStale if this session no longer leads."""
         request = election_pb2.ProclaimRequest(
             key=self.sequencer.key, sequencer=_convert.sequencer_message(self.sequencer), value=to_bytes(value)
         )
         await self.session._change(PROCLAIM, request, guards=())
 
     async def resign(self, *, to_session: str = "", to_owner: str = "") -> bool:
-        """Gives leadership up, to a named candidate if one is named. Returns whether it was held until now.
+        """Gives up leadership. Returns whether it was held until now.
 
-        When the candidate does not wait, CandidateNotFound is raised and leadership stays. Until the answer has come it
-        is not `safe`; without one it is given back.
+        `to_session`, a session's id, names the candidate that leads next; `to_owner` is needed if that session
+        campaigns more than once. If it does not wait, CandidateNotFound is raised and this session still leads. Until
+        the response has arrived, leadership is not `safe`; without a response it is released.
         """
         if not to_session:
             return await self.release()
@@ -78,7 +79,7 @@ class Leadership(Held):
 
 
 class Election:
-    """An election to stand in."""
+    """An election, in which a session can campaign. The leader is the holder of a lock; its value is the lock's key."""
 
     def __init__(self, session: Session, key: str) -> None:
         self.session = session
@@ -92,7 +93,13 @@ class Election:
         owner: str | None = None,
         on_queued: Callable[[Place], Any] | None = None,
     ) -> Leadership:
-        """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
+        """Waits until this session leads, with this value.
+
+        Raises WaitTimeout after `timeout` seconds; then it no longer waits.
+
+        Without a `timeout` it waits as long as the session lives. `owner` names the candidacy within the session, and
+        `on_queued` is called with the Place if another session leads.
+        """
         want = Want(
             key=self.session._client._namespace.key(self.key),
             owner=new_owner() if owner is None else owner,
@@ -102,18 +109,18 @@ class Election:
         return await acquire(self.session, want, timeout, on_queued, Leadership)
 
     async def leader(self) -> LeaderInfo | None:
-        """Returns who leads; None when nobody does."""
+        """Returns the current leader; None if there is none."""
         return await get_leader(self.session._client, self.key, None)
 
     def observe(self) -> Observer:
-        """Observes the election."""
+        """Returns an Observer: the current leader or None, then each change."""
         return Observer(self.session._client, self.key)
 
     async def run(self, function: Callable[[Leadership], Awaitable[T]], value: bytes | str = b"") -> T:
-        """Waits until this session leads, runs the coroutine function, and resigns. Returns what it returned.
+        """Waits until this session leads, runs the coroutine function, and resigns. Returns the function's result.
 
-        When leadership is lost the function is cancelled, and HoldLost is raised. A function that gives leadership up,
-        or closes the session or the client, goes on.
+        If leadership is lost, the function is cancelled and HoldLost is raised. If the function itself resigns, or
+        closes the session or the client, it continues.
         """
         leadership = await self.campaign(value)
         try:
@@ -153,16 +160,17 @@ def owners(leadership: Leadership) -> tuple[object, ...]:
 
 
 async def get_leader(client: Client, key: str, timeout: float | None) -> LeaderInfo | None:
-    """Returns who leads."""
+    """Returns the leader of an election."""
     request = election_pb2.GetLeaderRequest(key=client._namespace.key(key))
     answer = await client._call(GET_LEADER, request, timeout=timeout)
     return client._converter.leader(answer.leader) if answer.HasField("leader") else None
 
 
 class Observer(Follower[election_pb2.ObserveRequest, election_pb2.ObserveResponse]):
-    """The present leader or None, then every change. After a reconnect the present one comes again if it is another.
+    """Yields the current leader or None, then each change: `async for leader in observer`.
 
-    It raises Unavailable when it cannot begin within the client's timeout.
+    After a reconnect the current leader comes again only if it is another one. It raises Unavailable if it cannot start
+    within the client's timeout; once started, it waits for a member for as long as it takes.
     """
 
     def __init__(self, client: Client, key: str) -> None:
@@ -170,7 +178,7 @@ class Observer(Follower[election_pb2.ObserveRequest, election_pb2.ObserveRespons
         self._key = key
         self._reconnected = False
         self._last: LeaderInfo | None = None
-        self.gap = False  # whether changes before the last answer may have been missed
+        self.gap = False  # whether changes before the last leader that was read may have been missed
 
     def __repr__(self) -> str:
         return f"<Observer of {self._key!r}>"

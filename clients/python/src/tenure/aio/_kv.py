@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tenure import errors
+from tenure._convert import to_bytes
 from tenure._rpc import DELETE, DELETE_PREFIX, GET, LIST, PUT, TXN, Req, Res, Unary
 from tenure.txn import Compare, Op, TxnResult
 from tenure.types import KeyValue
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Guarding(Protocol):
-    """Something that a write can demand, such as a Held."""
+    """A condition of a write, such as a Held."""
 
     @property
     def guard(self) -> types_pb2.Guard:
@@ -30,7 +31,7 @@ class Guarding(Protocol):
 
 @dataclass(frozen=True)
 class SessionAlive:
-    """Demands that a session lives."""
+    """A guard for writes: the session with this id must be alive."""
 
     session_id: str
 
@@ -43,13 +44,13 @@ class SessionAlive:
 Guards = Iterable[Guarding]
 
 
-def to_bytes(value: bytes | str) -> bytes:
-    """Returns a value as bytes; text becomes UTF-8."""
-    return value.encode() if isinstance(value, str) else value
-
-
 class KV:
-    """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session."""
+    """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session.
+
+    Values are bytes, or text, which is stored as UTF-8. `timeout` is in seconds; without it, calls take as long as
+    Client says. `guards` are Helds or SessionAlives: if one is no longer valid, nothing is written and
+    FencingTokenStale or a SessionClosed error is raised.
+    """
 
     def __init__(self, client: Client, session: Session | None = None) -> None:
         self._client = client
@@ -58,6 +59,8 @@ class KV:
     async def _change(
         self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None, others: bool = False
     ) -> Res:
+        if not isinstance(guards, Iterable):
+            raise TypeError(f"guards are a list, as in guards=[held], not {guards!r}")
         conditions = [g.guard for g in guards]
         if self._session is not None:
             return await self._session._change(rpc, request, guards=conditions, others=others, timeout=timeout)
@@ -72,7 +75,11 @@ class KV:
     async def get(
         self, key: str, *, stale: bool = False, min_revision: int = 0, timeout: float | None = None
     ) -> KeyValue | None:
-        """Returns a key; None when it does not exist. The read is linearizable, unless stale is asked for."""
+        """Returns a key, or None if it does not exist.
+
+        The read is linearizable. With `stale`, a member answers from its own data, which may be old; it waits until it
+        has `min_revision`.
+        """
         request = kv_pb2.GetRequest(key=self._client._namespace.key(key), read=_read_options(stale, min_revision))
         try:
             answer = await self._read(GET, request, timeout)
@@ -89,7 +96,11 @@ class KV:
         stale: bool = False,
         timeout: float | None = None,
     ) -> AsyncIterator[KeyValue]:
-        """Iterates over the keys with a prefix, in byte order, page by page. Each page is of one revision."""
+        """Iterates over the keys with a prefix, in byte order.
+
+        It reads page by page; all keys of one page are of one revision. A `page_size` of 0 is 1 000, and `timeout` is
+        for one page.
+        """
         token = ""
         while True:
             page, token = await self.page(
@@ -110,7 +121,7 @@ class KV:
         stale: bool = False,
         timeout: float | None = None,
     ) -> tuple[builtins.list[KeyValue], str]:
-        """Returns one page of `list`, and the token of the next; an empty one at the end."""
+        """Returns one page of `list`, and the token of the next page; it is empty after the last."""
         request = kv_pb2.ListRequest(
             prefix=self._client._namespace.full(prefix),
             keys_only=keys_only,
@@ -135,8 +146,9 @@ class KV:
     ) -> KeyValue:
         """Writes a key and returns it, with the value that was given.
 
-        if_revision demands the key's present mod_revision, 0 that it does not exist; else CompareFailed. An ephemeral
-        key is deleted when the session ends. A sequential one gets a suffix of 23 digits.
+        `if_revision` is the mod_revision that the key must have; 0 means that it must not exist. Otherwise
+        CompareFailed is raised. An `ephemeral` key is deleted when the session ends. A `sequential` key gets a suffix
+        of 23 digits, which grows; the returned key has it. `flags` is a number of your own.
         """
         request = kv_pb2.PutRequest(
             key=self._client._namespace.key(key),
@@ -156,14 +168,18 @@ class KV:
     async def delete(
         self, key: str, *, if_revision: int | None = None, guards: Guards = (), timeout: float | None = None
     ) -> bool:
-        """Deletes a key's value. Returns whether there was one."""
+        """Deletes a key. Returns whether it existed. `if_revision` is as for put.
+
+        A lock of the same name remains.
+        """
         request = kv_pb2.DeleteRequest(key=self._client._namespace.key(key), if_revision=if_revision)
         return (await self._change(DELETE, request, guards, timeout)).deleted
 
     async def delete_prefix(self, prefix: str, *, guards: Guards = (), timeout: float | None = None) -> int:
-        """Deletes the values of all keys with a prefix, at most 10 000, or none. Returns how many.
+        """Deletes all keys with a prefix. Returns their number.
 
-        An empty prefix means every key of the namespace; without a namespace it is refused.
+        If there are more than 10 000, it deletes none and raises TooManyKeys. An empty prefix means every key of the
+        namespace; without a namespace it is refused.
         """
         request = kv_pb2.DeletePrefixRequest(prefix=self._client._namespace.full(prefix))
         return (await self._change(DELETE_PREFIX, request, guards, timeout)).deleted
@@ -177,7 +193,10 @@ class KV:
         guards: Guards = (),
         timeout: float | None = None,
     ) -> TxnResult:
-        """Compares, then does one of two lists of operations, whole or not at all."""
+        """Runs the operations of `then` if all compares are true, otherwise those of `otherwise`.
+
+        It is atomic: all of the operations take effect or none, in one revision.
+        """
         full, key = self._client._namespace.full, self._client._namespace.key
         own = "" if self._session is None else self._session.id
         request = kv_pb2.TxnRequest(

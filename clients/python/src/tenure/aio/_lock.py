@@ -33,9 +33,9 @@ FINISH_SECONDS = 1.0
 class Held:
     """A lock that is held.
 
-    `safe` tells whether it is held at this moment; `lost` is set when it ends. It ends at the latest when the session's
-    lease can no longer be believed, before the cluster could give the lock to another because of that. What ended stays
-    ended.
+    `safe` says whether it is held at this moment, and `lost` is an event that is set when it ends. If the session is
+    not renewed, it ends with the session's lease, before an expiry can give the lock to another client. A Held that has
+    ended never becomes valid again.
     """
 
     def __init__(self, session: Session, hold: Hold, state: HoldState) -> None:
@@ -53,12 +53,12 @@ class Held:
 
     @property
     def sequencer(self) -> Sequencer:
-        """Proof of the hold, to be passed on."""
+        """Proof of the hold, which can be passed on to other processes."""
         return self.hold.sequencer
 
     @property
     def token(self) -> int:
-        """Fencing token: larger with every grant in the cluster."""
+        """Fencing token: larger than that of every earlier hold in the cluster."""
         return self.hold.sequencer.fencing_token
 
     @property
@@ -73,43 +73,49 @@ class Held:
 
     @property
     def safe(self) -> bool:
-        """Whether it is held at this moment, by the clock; False in a forked child."""
+        """Whether it is certainly held at this moment. It reads the clock, not the network. False in a forked child."""
         return self._state.safe and not self.session._client._guard.forked
 
     @property
     def safe_until(self) -> float:
-        """Until when it is held without a renewal, on CLOCK_BOOTTIME where there is one; -inf when it is not."""
+        """When the hold ends without a further renewal, as a time of CLOCK_BOOTTIME, in seconds; -inf if it has ended.
+
+        Without CLOCK_BOOTTIME it is a time of the library's own clock; use `safe_for`.
+        """
         return float("-inf") if self.session._client._guard.forked else self._state.safe_until
 
     @property
     def safe_for(self) -> float:
-        """For how many seconds it is held even if no renewal succeeds."""
+        """For how many seconds it is certainly held, even if no further renewal succeeds; 0 if it is not."""
         return self._state.safe_for if self.safe else 0.0
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Whether the hold has ended."""
         return self.cause is not None
 
     @property
     def cause(self) -> EndCause | None:
-        """Why it ended; None before."""
+        """Why the hold ended; None before that."""
         return EndCause.FORKED if self.session._client._guard.forked else self._state.ended
 
     @property
     def guard(self) -> types_pb2.Guard:
-        """The hold as a condition of writes."""
+        """The hold as a condition of a write; usually you pass the Held itself, as in `guards=[held]`."""
         return types_pb2.Guard(held=_convert.sequencer_message(self.sequencer))
 
     def check(self) -> None:
-        """Raises HoldLost unless it is held at this moment."""
+        """Raises HoldLost unless the lock is certainly held at this moment."""
         self.session._client._guard.check()
         if not self._state.safe:
             why = "it is being given up" if self._state.doubts else "not yet"
             raise errors.HoldLost(f"{self.key!r} is not held: {self._state.ended or why}")
 
     def on_lost(self, callback: Callable[[EndCause], Any]) -> Callable[[EndCause], Any]:
-        """Registers a callback for the end, called at once if that has come. Also a decorator."""
+        """Registers a callback for the end of the hold, however it ends. Also a decorator.
+
+        It gets the cause, and is called immediately if the hold has ended.
+        """
         if self._state.cause is not None:
             self.session._listeners.line.call(callback, self._state.cause)
         else:
@@ -117,9 +123,10 @@ class Held:
         return callback
 
     async def release(self, *, put: bytes | str | None = None, delete: bool = False) -> bool:
-        """Gives it back, with a last value for the key or none. Returns whether it was held until now.
+        """Releases the lock. Returns whether it was held until now.
 
-        It is retried until the cluster has answered or the session is over. In a forked child it does nothing.
+        `put` writes a last value to its key; `delete` deletes the key. The release is retried until the cluster has
+        answered or the session has ended. In a forked child it does nothing and returns False.
         """
         if put is not None and delete:
             raise ValueError("a release puts a last value or deletes the key, not both")
@@ -134,7 +141,7 @@ class Held:
             key=self.sequencer.key, session_id=session.id, lock_index=self.sequencer.lock_index
         )
         if put is not None:
-            request.put = put.encode() if isinstance(put, str) else put
+            request.put = _convert.to_bytes(put)
         elif delete:
             request.delete = True
         return await until_finished(session, session._holdings.release(self, request), "release")
@@ -147,13 +154,13 @@ class Held:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
+        """Releases it. Raises HoldLost if it was lost before that, unless another exception is being raised."""
         await self.release()
         if kind is None:
             self._check_not_lost()
 
     def _check_not_lost(self) -> None:
-        """Raises HoldLost if it ended by other than what this process did."""
+        """Raises HoldLost if it ended for another reason than an action of this process."""
         if self.cause in _LOSSES:
             raise errors.HoldLost(f"{self.key!r} was lost: {self.cause}")
 
@@ -199,7 +206,11 @@ async def until_ended(task: asyncio.Task[T]) -> T:
 
 
 class Lock:
-    """A lock by name. Each acquisition has an owner of its own, so tasks may share a Lock like an asyncio.Lock."""
+    """A lock on a key. Tasks can share it like an asyncio.Lock: each acquisition has its own owner.
+
+    With `session.lock(key, owner="me")`, all acquisitions have that owner: they share one hold, and one release ends
+    it.
+    """
 
     def __init__(
         self,
@@ -228,7 +239,7 @@ class Lock:
             mode=self._mode,
             permits=self._permits if permits is None else permits,
             limit=self._limit,
-            value=value.encode() if isinstance(value, str) else value,
+            value=None if value is None else _convert.to_bytes(value),
         )
 
     async def acquire(
@@ -238,24 +249,29 @@ class Lock:
         value: bytes | str | None = None,
         on_queued: Callable[[Place], Any] | None = None,
     ) -> Held:
-        """Waits in the queue until the lock is held. Raises WaitTimeout; then nothing is left in the queue.
+        """Waits in the queue until the lock is held. Raises WaitTimeout after `timeout` seconds.
 
-        A timeout of 0 takes the lock only if it is free and nobody waits. With a value, `applied` of the error tells
-        whether it was written by a grant that came before the wait was given up.
+        A `timeout` of None is that of the Lock; if that is None too, it waits as long as the session lives. With a
+        timeout of 0 or less it acquires the lock only if it is free and no client waits. However the wait ends, no
+        place and no hold remains for it.
+
+        `value` is written to the lock's key in the same step; `applied` of an error says whether that happened, because
+        the lock may have been granted just before the wait was given up. `on_queued` is called with the Place if the
+        lock is not free.
         """
         return await acquire(
             self.session, self._want(value), self._timeout if timeout is None else timeout, on_queued, Held
         )
 
     async def attempt(self, *, value: bytes | str | None = None) -> Held | LockInfo:
-        """Takes the lock if it is free and nobody waits; else returns who holds it.
+        """Acquires the lock if it is free and no client waits; otherwise returns its LockInfo, with the holders.
 
-        Raises DeadlineExceeded when no member answers within the client's timeout.
+        Raises DeadlineExceeded if no member answers within the client's timeout.
         """
         return await attempt(self.session, self._want(value), Held)
 
     async def try_acquire(self, *, value: bytes | str | None = None) -> Held | None:
-        """Takes the lock if it is free and nobody waits; else returns None."""
+        """Acquires the lock if it is free and no client waits; otherwise returns None. Raises as `attempt` does."""
         result = await self.attempt(value=value)
         return result if isinstance(result, Held) else None
 
@@ -263,18 +279,24 @@ class Lock:
         """Returns the lock with its holders and waiters."""
         return await self.session._client.lock_info(self.key)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key!r}>"
+
     async def __aenter__(self) -> Held:
         held = await self.acquire()
         self._entered.enter(asyncio.current_task(), held)
         return held
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Gives it back. Raises HoldLost if it was lost before, unless another error is on its way."""
+        """Releases it. Raises HoldLost if it was lost before that, unless another exception is being raised."""
         await self._entered.leave(asyncio.current_task()).__aexit__(kind)
 
 
 class ReadWriteLock:
-    """Many readers or one writer; nobody passes the queue, so writers do not starve."""
+    """Many readers or one writer: `async with lock.read`, `async with lock.write`.
+
+    No reader skips the queue, so writers do not starve.
+    """
 
     def __init__(self, session: Session, key: str, *, timeout: float | None = None) -> None:
         self.key = key
@@ -283,7 +305,10 @@ class ReadWriteLock:
 
 
 class Semaphore(Lock):
-    """A lock of `limit` permits, of which an acquisition takes `permits`."""
+    """A lock with `limit` permits, of which each acquisition takes `permits`.
+
+    The first holder sets the limit: another limit raises LockModeMismatch while the lock is in use.
+    """
 
     def __init__(
         self,

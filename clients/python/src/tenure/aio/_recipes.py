@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
-from tenure.aio._kv import KV, to_bytes
+from tenure._convert import to_bytes
+from tenure.aio._kv import KV
 from tenure.aio._lock import FINISH_SECONDS, until_finished
 from tenure.aio._wait import stop, within
 from tenure.types import EventType, KeyValue
@@ -69,7 +70,7 @@ async def _while_alive(session: Session, coroutine: Coroutine[Any, Any, None]) -
 
 
 class Barrier:
-    """While its key exists, whoever waits is held up."""
+    """A barrier. While its key exists, it is closed, and `wait` waits."""
 
     def __init__(self, client: Client, kv: KV, key: str) -> None:
         self.key = key
@@ -89,12 +90,12 @@ class Barrier:
         return await self._kv.delete(self.key)
 
     async def wait(self, timeout: float | None = None) -> None:
-        """Waits until the barrier is open. Raises WaitTimeout, or ClientClosed when the client is closed meanwhile."""
+        """Waits until the barrier is open. Raises WaitTimeout after `timeout` seconds, or ClientClosed."""
         await within(_until_gone(self._client, self.key), timeout, f"barrier {self.key!r}")
 
 
 class DoubleBarrier:
-    """Participants begin together, when `count` have entered, and end together, when all have left."""
+    """Participants start together, when `count` have entered, and end together, when all have left."""
 
     def __init__(self, session: Session, key: str, count: int, *, name: str | None = None) -> None:
         if count < 1:
@@ -109,9 +110,11 @@ class DoubleBarrier:
         self._removing: asyncio.Task[None] | None = None  # What takes this one out after it gave up.
 
     async def enter(self, timeout: float | None = None) -> None:
-        """Enters and waits for the others. Raises WaitTimeout; then this one has not entered.
+        """Enters, and waits until `count` have entered.
 
-        It ends with the session or the client, too, as leave does: then SessionClosed or ClientClosed tells why.
+        Raises WaitTimeout after `timeout` seconds; then it has not entered.
+
+        Like `leave`, it also ends with the session or the client: with SessionClosed or ClientClosed.
         """
         try:
             await within(_while_alive(self._session, self._enter()), timeout, f"double barrier {self.key!r}")
@@ -134,7 +137,7 @@ class DoubleBarrier:
         raise errors.ClientClosed("the client was closed", applied=None)
 
     async def leave(self, timeout: float | None = None) -> None:
-        """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
+        """Leaves, and waits until all have left. Raises WaitTimeout after `timeout` seconds; it has left even then."""
         left = asyncio.Event()
         try:
             await within(_while_alive(self._session, self._leave(left)), timeout, f"double barrier {self.key!r}")
@@ -184,7 +187,7 @@ class DoubleBarrier:
 
 
 class Membership:
-    """Being present in a group, until it is left or the session ends."""
+    """A membership in a group, which ends with `leave` or with the session."""
 
     def __init__(self, session: Session, key: str, name: str) -> None:
         self.name = name
@@ -198,7 +201,10 @@ class Membership:
         self._revision = (await self._session.kv.put(self._key, to_bytes(value), ephemeral=True)).mod_revision
 
     async def leave(self) -> bool:
-        """Leaves the group. Returns whether it was in it until now. Another one that has taken the name since stays."""
+        """Leaves the group.
+
+        Returns whether it was a member until now. A member that has taken the same name since remains.
+        """
         kv, timeout = self._session.kv, self._session._client.timeout
         try:
             revision = self._revision
@@ -223,7 +229,7 @@ class Membership:
 
 
 class Presence:
-    """A group of members that are alive."""
+    """A group, whose members are those whose sessions live."""
 
     def __init__(self, client: Client, session: Session | None, group: str) -> None:
         self.group = group
@@ -232,20 +238,23 @@ class Presence:
         self._prefix = group + "/"
 
     async def join(self, name: str | None = None, value: bytes | str = b"") -> Membership:
-        """Becomes a member; the name is the session's id unless one is given."""
+        """Joins the group, with a value. The name is the session's id unless one is given.
+
+        Raises ValueError for a group of `client.presence`, which has no session.
+        """
         if self._session is None:
-            raise ValueError("to join a group takes a session: use session.presence")
+            raise ValueError("joining a group needs a session: use session.presence")
         name = name or self._session.id
         member = Membership(self._session, self._prefix + name, name)
         await member.update(value)
         return member
 
     async def members(self) -> dict[str, bytes]:
-        """Returns the members with their values."""
+        """Returns the values of the members, by name."""
         return {kv.key.removeprefix(self._prefix): kv.value async for kv in self._client.kv.list(self._prefix)}
 
     async def watch(self) -> AsyncGenerator[dict[str, bytes], None]:
-        """Gives the members now, and again after every change."""
+        """Yields the values of the members by name: now, and after each change."""
         async with contextlib.aclosing(follow(self._client, prefix=self._prefix)) as states:
             async for state in states:
                 yield {k.removeprefix(self._prefix): kv.value for k, kv in state.items()}

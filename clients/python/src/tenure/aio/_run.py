@@ -44,13 +44,13 @@ class _Run:
         raise NotImplementedError
 
     async def wait(self) -> None:
-        """Waits until it has ended. Raises what ended it, if that was neither close nor the end of its session."""
+        """Waits until it has ended. Raises the error that ended it, unless that was close or the end of its session."""
         await asyncio.wait({self._task})
         if not self._task.cancelled():
             self._task.result()
 
     async def close(self) -> None:
-        """Ends it and waits: for the function, too. Called by the function itself, it does not wait."""
+        """Ends it, and waits until the function has ended. If the function itself calls it, it does not wait."""
         self._closing = True
         if not ended_from_inside(self):
             await stop(self._task)
@@ -63,10 +63,10 @@ class _Run:
 
 
 class ElectionRun(_Run):
-    """Stands in an election and runs a function while the session leads, again and again.
+    """Runs a function each time a session becomes the leader. `@session.elect(key)` returns one.
 
-    close cancels the function and then gives leadership up; with resign_first the other way round, for a function that
-    cannot be cancelled and waits for the loss.
+    `close` cancels the function and then gives up leadership; with `resign_first` in the reverse order, for a function
+    that cannot be cancelled and waits for the loss.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ElectionRun(_Run):
 
 
 class KeyWatch(_Run):
-    """Calls a function with a key's value, now and whenever it changes, until it returns False."""
+    """Calls a function with a key's KeyValue now and at each change, until it returns False."""
 
     def __init__(self, client: Client, key: str, function: Callable[[KeyValue | None], Any]) -> None:
         self._key = key

@@ -37,10 +37,10 @@ LEAVE_QUEUES_SECONDS = 2.0
 
 
 class Session(SessionCore):
-    """A session. While it lives it may hold locks, lead elections and own ephemeral keys.
+    """A session. While it lives, it can hold locks, lead elections and own ephemeral keys.
 
-    Get one by `client.session()`. The library renews it, follows the members, and tells its `state`. A session that is
-    CLOSED is over; the library never opens another behind its user's back.
+    `client.session()` opens one. The library renews it and reports its `state`. A session that is CLOSED has ended;
+    the library never opens another one for you.
     """
 
     _client: Client
@@ -62,9 +62,9 @@ class Session(SessionCore):
         self.kv = KV(client, self)
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
-        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        """Registers a listener: it gets the current state immediately, then each change. Also a decorator."""
         if not self._client._guard.forked:
-            self._tick()  # So that it is not told twice what the clock ended.
+            self._tick()  # So that it does not get twice what the clock ended.
         self._listeners.add(callback, StateChange(self.state, self.state, self.cause))
         return callback
 
@@ -74,18 +74,22 @@ class Session(SessionCore):
             await self._change_of_state(None)
         return self._machine.cause
 
-    # What it can do.
+    # Locks, elections and recipes.
 
     def lock(
         self, key: str, *, timeout: float | None = None, mode: Mode = Mode.EXCLUSIVE, owner: str | None = None
     ) -> Lock:
-        """Returns a lock: `async with session.lock("k", timeout=5) as held`."""
+        """Returns a lock: `async with session.lock("k", timeout=5) as held`. It makes no call.
+
+        `timeout`, in seconds, is for `async with` and for an acquire without one. All acquisitions with the same
+        `owner` share one hold; without one, each has its own.
+        """
         from tenure.aio._lock import Lock
 
         return Lock(self, key, mode=mode, timeout=timeout, owner=owner)
 
     def rwlock(self, key: str, *, timeout: float | None = None) -> ReadWriteLock:
-        """Returns a read-write lock."""
+        """Returns a read-write lock: its `read` and `write` are Locks. `timeout` is as for `lock`."""
         from tenure.aio._lock import ReadWriteLock
 
         return ReadWriteLock(self, key, timeout=timeout)
@@ -93,41 +97,47 @@ class Session(SessionCore):
     def semaphore(
         self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None, owner: str | None = None
     ) -> Semaphore:
-        """Returns a semaphore of `limit` permits; the cluster keeps the limit."""
+        """Returns a semaphore of `limit` permits, of which each acquisition takes `permits`.
+
+        The cluster enforces the limit.
+        """
         from tenure.aio._lock import Semaphore
 
         return Semaphore(self, key, limit, permits=permits, timeout=timeout, owner=owner)
 
     def election(self, key: str) -> Election:
-        """Returns an election to stand in."""
+        """Returns an election, in which this session can campaign."""
         from tenure.aio._election import Election
 
         return Election(self, key)
 
     def elect(self, key: str, value: bytes | str = b"") -> Callable[[Callable[..., Any]], ElectionRun]:
-        """Decorator: the coroutine function runs while this session leads, again and again.
+        """Decorator: the coroutine function runs each time this session becomes the leader.
 
-        It gets the leadership, and is cancelled when that is lost. The session stands again after it returned, until
-        the returned object or the session is closed.
+        It gets the Leadership, and is cancelled when that is lost. When it has returned, the session campaigns again,
+        until the ElectionRun that this returns, or the session, is closed. An exception in the function is logged.
         """
         from tenure.aio._run import ElectionRun
 
         return lambda function: ElectionRun(self, key, value, function)
 
     def barrier(self, key: str) -> Barrier:
-        """Returns a barrier."""
+        """Returns a barrier. Its key remains when the session ends."""
         from tenure.aio._recipes import Barrier
 
         return Barrier(self._client, self.kv, key)
 
     def double_barrier(self, key: str, count: int, *, name: str | None = None) -> DoubleBarrier:
-        """Returns a double barrier for `count` participants."""
+        """Returns a double barrier for `count` participants.
+
+        `name` is this participant's: the session's id by default.
+        """
         from tenure.aio._recipes import DoubleBarrier
 
         return DoubleBarrier(self, key, count, name=name)
 
     def presence(self, group: str) -> Presence:
-        """Returns a group to be present in."""
+        """Returns a group, which this session can join."""
         from tenure.aio._recipes import Presence
 
         return Presence(self._client, self, group)
@@ -175,10 +185,10 @@ class Session(SessionCore):
         await self.close()
 
     async def export(self) -> str:
-        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time.
+        """Hands the session over: it is CLOSED here, and continues in the process that resumes the returned text.
 
-        What waits for locks ends, and leaves the queues. A function that runs while the session leads and calls
-        this itself goes on.
+        That has to happen within one TTL. Waits for locks end, and leave their queues; holds are kept. Keep the text
+        secret. If a function of `elect` calls this, the function continues.
         """
         self._check_open()
         self._exports += 1
@@ -208,19 +218,21 @@ class Session(SessionCore):
         self._check_open()
 
     def credentials(self) -> Credentials:
-        """Returns what another process needs to take the session over, should this one crash.
+        """Returns what another process needs to resume the session if this one crashes. Keep it secret.
 
-        Without TTL that one never believes in what was held here, for this one might still run.
+        This process may still run then, so the other one calls inherited holds safe only after one TTL: without TTL,
+        never.
         """
         self._client._guard.check()
         return Credentials(self.id, self._secret, self.epoch, self.ttl, handed_over=False)
 
     async def holds(self, timeout: float | None = None) -> list[Held]:
-        """Returns what a resumed session inherited, once nobody else can believe to hold it.
+        """Returns the holds of a resumed session, once the previous process can no longer rely on them.
 
-        Raises HoldLost for a session without TTL that was not handed over: then that never comes.
+        After an export that is immediately, otherwise one TTL after the resumption. Raises WaitTimeout after `timeout`
+        seconds, and HoldLost for a session without TTL that was not exported, because that time never comes.
         """
-        await within(self._until_inherited(), timeout, "inherited holds cannot be believed yet")
+        await within(self._until_inherited(), timeout, "the previous process may still rely on the inherited holds")
         self._check_open()
         return list(self._inherited_helds)
 

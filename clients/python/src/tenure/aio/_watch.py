@@ -60,14 +60,16 @@ class WatchOptions:
 
 
 class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
-    """A stream of events: `async for event in watch`. It begins when it is first read, or at `async with`.
+    """A stream of events: `async for event in watch`. It starts when it is first read, or at `async with`.
 
-    It raises Unavailable when it cannot begin within the client's timeout; once begun it waits for a member as long as
-    it takes. When the present state is cut off before SYNCED, it is told again from its beginning, after RESET.
-    One task may read it. It ends by close, or with a typed error that cannot be overcome: RevisionCompacted and
-    HistoryChanged mean that events were missed; with restart=True it then tells the present state again, after RESET.
-    A loop that is left by `break` does not close it: use `async with`. `resume_token` is where another watch with the
-    same selectors goes on after the last event that was read.
+    One task can read it. It raises Unavailable if it cannot start within the client's timeout; once started, it waits
+    for a member for as long as it takes. If the connection breaks before SYNCED, the current state comes again from its
+    beginning, after RESET.
+
+    It ends when it is closed, or with an error: RevisionCompacted and HistoryChanged mean that events were missed. With
+    restart=True, RESET and the current state follow instead. Leaving the loop by `break` does not close it, so use
+    `async with`. `resume_token` starts another watch with the same selectors after the last event that was read;
+    `revision` is the revision that the watch has reached.
     """
 
     def __init__(self, client: Client, options: WatchOptions) -> None:
@@ -117,7 +119,7 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
         return request
 
     async def start(self) -> None:
-        """Waits until it has begun: changes from now on will be seen."""
+        """Waits until the watch has started: every change from now on will be delivered."""
         while not self._began and not self._closed:
             await self._read()
 
@@ -136,7 +138,7 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
         return event
 
     async def batch(self) -> Sequence[Event]:
-        """Returns the events of one message, at least one; none when it was closed."""
+        """Waits for events and returns all that have arrived: at least one, or none if the watch was closed."""
         while not self._events and not self._closed:
             await self._read()
         events = list(self._events)

@@ -1,7 +1,7 @@
-"""The sync client: the asyncio client in a thread of its own.
+"""The synchronous client: the asyncio client in a separate thread.
 
-Any thread may use any of its objects. Callbacks run in other threads, and may block and call the client. The
-names are those of `tenure`, which has them all.
+Any thread can use any of its objects. Callbacks run in other threads, and can block and call the client. `tenure`
+exports all names of this module.
 """
 
 from tenure.sync._client import Client, connect

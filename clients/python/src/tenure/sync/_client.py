@@ -33,10 +33,16 @@ from tenure.types import (
 
 
 class Client:
-    """A client of a cluster. Any thread of the process that made it may use it.
+    """A client of a cluster. Any thread of the process that made it can use it.
 
-    It connects in the background. Calls wait for a connection, at most `timeout` seconds. `credentials` are gRPC's, for
-    tenures:// addresses with a certificate authority of your own. Other options are those of `tenure.aio.Client`.
+    It connects in the background. All times are in seconds. `timeout` is for calls that do not belong to a session: how
+    long they wait for a member (Unavailable). A call under a session waits until the session's lease has ended and then
+    for up to twice its TTL, at most 45 s. A call that is given a `timeout` of its own ends after that time at the
+    latest (DeadlineExceeded). `credentials` are gRPC channel credentials for tenures:// addresses, for example with
+    your own certificate authority.
+
+    A malformed connection string raises ValueError. Close the client, best by `with`: a process that exits without
+    closing it leaves its sessions to expire.
     """
 
     def __init__(
@@ -67,9 +73,10 @@ class Client:
     # Life.
 
     def close(self) -> None:
-        """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing.
+        """Ends all sessions cleanly, closes watches and the connection, and leaves nothing running.
 
-        Several threads may close it; each waits until it is closed, but a callback does not.
+        Several threads can close it: each waits until it is closed, except a callback. In a forked child it does
+        nothing.
         """
         if self._aio._guard.forked or self._portal.closed:
             return
@@ -80,7 +87,7 @@ class Client:
             return
         try:
             self._portal.run(self._aio.close())
-        finally:  # Also when it was interrupted: then the sessions end by their TTL.
+        finally:  # Even if it was interrupted: then the sessions end by their TTL.
             self._portal.close()
             self._close_ended.set()
         self._dispatcher.join()
@@ -101,16 +108,19 @@ class Client:
 
     @property
     def state(self) -> State:
-        """What is known of the connection now."""
+        """State of the connection now."""
         return self._aio.state
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
-        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        """Registers a listener: it gets the current state immediately, then each change. Also a decorator."""
         self._portal.call(lambda: self._aio.on_state(callback))
         return callback
 
     def wait_connected(self, timeout: float | None = None) -> None:
-        """Waits until a member was reached. Raises Unavailable."""
+        """Waits until a member has answered, for at most `timeout` seconds (None: as the client).
+
+        Raises Unavailable.
+        """
         self._portal.run(self._aio.wait_connected(timeout))
 
     @property
@@ -120,10 +130,10 @@ class Client:
 
     @property
     def member_addresses(self) -> tuple[str, ...]:
-        """Addresses of the members as they are followed now."""
+        """Addresses of the members that the client knows now."""
         return self._aio.member_addresses
 
-    # What is opened through it.
+    # Things that are opened through it.
 
     def session(
         self,
@@ -138,8 +148,12 @@ class Client:
     ) -> Session:
         """Opens a session: `with client.session() as s`.
 
-        ttl and lock_delay are in seconds; None takes the connection string's, or the cluster's default. A ttl of 0 is a
-        session that lives until it is destroyed.
+        `ttl` is how long it survives without a renewal: 15 s by default, and the cluster grants 2 s to 24 h. With a
+        `ttl` of 0 it lives until it is closed or destroyed. `lock_delay` is how long its locks stay locked for others
+        after it lost them by force, such as an expiry: 15 s by default, at most 60 s. The connection string can set
+        other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name` and
+        `metadata`, which also gets host, pid, program, language and user. `on_state` is a listener, like that of
+        Session.on_state, which also sees the opening. Raises Unavailable if no member answers in time.
         """
 
         async def opened() -> aio.Session:
@@ -162,9 +176,10 @@ class Client:
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Session:
-        """Goes on with a session that another process exported, or used before it crashed.
+        """Continues a session that another process exported, or used before it crashed.
 
-        One that fails, unless with SessionClosed, may be tried again through this client, and only through it.
+        If it fails, other than with SessionClosed, try it again with this client: any other client is refused if the
+        session had already been taken over. Raises TokenInvalid if the text is damaged.
         """
 
         async def resumed() -> aio.Session:
@@ -200,13 +215,17 @@ class Client:
     ) -> Watch:
         """Watches keys, locks and sessions: `for event in client.watch(prefix="a/")`.
 
-        Without selectors, every key of the namespace is watched; at most 128 of them. It goes on over any reconnect,
-        without gap or repetition. It begins with what changes from now on, or with the present state (`initial`), after
-        a revision (0: from now on; of history `history_id`, if given), or at another watch's `resume_token`. The end of
-        a `key_range` is not in it; "" is the end of the namespace. `previous` asks for values before changes,
-        `keys_only` leaves them all out, `puts` and so on leave out kinds of events. With `progress`, PROGRESS events
-        tell every `progress_interval` seconds (0.2 to 600; None is 5) that everything up to their revision was told.
-        `restart` begins again with the present state, after RESET, when history was forgotten.
+        It takes up to 128 keys, prefixes, locks and sessions together; without any, it watches every key of the
+        namespace. It continues after any reconnect, without gap or repetition. The end of a `key_range` is exclusive;
+        "" is the end of the namespace.
+
+        It starts with the changes from now on, with the current state (`initial`), after a revision (`after_revision`;
+        0 is now; `history_id` makes sure that it means the same history), or at another watch's `resume_token`.
+
+        `previous` adds the values before changes, `keys_only` leaves out all values, and False for `puts`, `deletes`,
+        `holder_changes` or `queue` leaves out such events. With `progress`, a PROGRESS event comes every
+        `progress_interval` seconds (0.2 to 600, by default 5): every event up to its revision has been delivered. With
+        `restart`, the watch sends RESET and the current state again if the cluster no longer has the events it needs.
         """
         # Read here: they may be generators, which may call the client.
         keys, prefixes, locks = tuple(keys), tuple(prefixes), tuple(locks)
@@ -242,14 +261,18 @@ class Client:
         )
 
     def on_key(self, key: str) -> Callable[[Callable[[KeyValue | None], Any]], KeyWatch]:
-        """Decorator: the function is called with the key's present value (None: it has none), then with each new one.
+        """Decorator: the function is called with the key's KeyValue, now and at each change.
 
-        It is called in a thread, until it returns False, or the returned object or the client is closed.
+        It gets None if the key does not exist. It is called in its own thread, until it returns False, or until the
+        KeyWatch that this returns or the client is closed.
         """
         return lambda function: KeyWatch(self._portal, self._aio, key, function)
 
     def cache(self, prefix: str, *, timeout: float | None = None) -> Cache:
-        """Opens a local copy of all keys with a prefix, fed by a watch; ready when it is filled."""
+        """Opens a local copy of all keys with a prefix, kept up to date by a watch. Returns when it is filled.
+
+        Raises WaitTimeout after `timeout` seconds (None: as the client).
+        """
 
         async def opened() -> aio.Cache:
             return await self._aio.cache(prefix, timeout=timeout)
@@ -257,43 +280,47 @@ class Client:
         return Cache(self._portal, self._portal.run(opened(), undo=aio.Cache.close))
 
     def observe(self, key: str) -> Observer:
-        """Observes an election: `for leader in client.observe(key)`: the present one or None, then changes."""
+        """Observes an election: `for leader in client.observe(key)`.
+
+        Yields the current leader or None, then changes.
+        """
         return Observer(self._portal, self._aio.observe(key))
 
     def barrier(self, key: str) -> Barrier:
-        """Returns a barrier: a key that others wait to go away."""
+        """Returns a barrier: `wait` returns once its key does not exist."""
         return Barrier(self._portal, self._aio.barrier(key))
 
     def presence(self, group: str) -> Presence:
-        """Returns a group to look at; to be present in it, use session.presence."""
+        """Returns a group, to list or watch its members; to join it, use session.presence."""
         return Presence(self._portal, self._aio.presence(group))
 
     # Calls without a session.
 
     def leader(self, key: str, *, timeout: float | None = None) -> LeaderInfo | None:
-        """Returns who leads an election; None when nobody does."""
+        """Returns the leader of an election; None if it has none."""
         return self._portal.run(self._aio.leader(key, timeout=timeout))
 
     def lock_info(self, key: str, *, timeout: float | None = None) -> LockInfo:
-        """Returns a lock with its holders and waiters. One that nobody ever held is empty."""
+        """Returns a lock with its holders and waiters. For a lock that was never held, the result has neither."""
         return self._portal.run(self._aio.lock_info(key, timeout=timeout))
 
     def break_lock(
         self, key: str, reason: str, *, session_id: str = "", owner: str | None = None, timeout: float | None = None
     ) -> int:
-        """Takes a lock away from its holders, as an operator. Lock-delay applies. Returns how many it broke.
+        """Takes a lock away from its holders, as an operator. Returns how many holds it ended. The lock-delay applies.
 
-        From very many holders it takes several calls, and what is granted meanwhile stays. All of them share the
-        timeout: after an error some holds may be broken and others not.
+        `session_id` and `owner` limit it to one session or hold; the lost holders see `reason`. With more than 1 024
+        holders and waiters it takes several calls, which share the timeout: holds granted in between remain, and after
+        an error some holds may have ended and others not.
         """
         return self._portal.run(self._aio.break_lock(key, reason, session_id=session_id, owner=owner, timeout=timeout))
 
     def check_sequencer(self, sequencer: Sequencer | str, *, timeout: float | None = None) -> bool:
-        """Tells whether a sequencer, or its text, still holds."""
+        """Returns whether a sequencer, or its text, is still valid. Raises SequencerInvalid if the text is damaged."""
         return self._portal.run(self._aio.check_sequencer(sequencer, timeout=timeout))
 
     def session_info(self, session_id: str, *, timeout: float | None = None) -> SessionInfo:
-        """Returns what the cluster knows of a session, live or ended. Raises SessionNotFound."""
+        """Returns a session, alive or recently ended. Raises SessionNotFound."""
         return self._portal.run(self._aio.session_info(session_id, timeout=timeout))
 
     def members(self, *, timeout: float | None = None) -> list[Member]:
@@ -302,7 +329,10 @@ class Client:
 
 
 def connect(uri: str, *, timeout: float = DEFAULT_TIMEOUT_SECONDS, **options: Any) -> Client:
-    """Returns a client that has reached a member. Raises Unavailable."""
+    """Returns a client to which a member has answered. Raises Unavailable after `timeout` seconds.
+
+    The other options are those of Client.
+    """
     client = Client(uri, timeout=timeout, **options)
     try:
         client.wait_connected(timeout)

@@ -17,20 +17,22 @@ from tenure.types import LeaderInfo, Place
 
 
 class Leadership(Held):
-    """Being the leader."""
+    """A held leadership: a Held, with calls to change the leader's value and to resign."""
 
     def __init__(self, portal: Portal, leadership: aio.Leadership) -> None:
         super().__init__(portal, leadership)
         self._leadership = leadership
 
     def proclaim(self, value: bytes | str) -> None:
-        """Changes the leader's value. Raises FencingTokenStale when another leads."""
+        """Changes the leader's value. Raises FencingTokenStale if this session no longer leads."""
         self._portal.run(self._leadership.proclaim(value))
 
     def resign(self, *, to_session: str = "", to_owner: str = "") -> bool:
-        """Gives leadership up, to a named candidate if one is named. Returns whether it was held until now.
+        """Gives up leadership. Returns whether it was held until now.
 
-        When the candidate does not wait, CandidateNotFound is raised and leadership stays.
+        `to_session`, a session's id, names the candidate that leads next; `to_owner` is needed if that session
+        campaigns more than once. If it does not wait, CandidateNotFound is raised and this session still leads. Until
+        the response has arrived, leadership is not `safe`; without a response it is released.
         """
         if self.ended or self._portal.closed:
             return False
@@ -38,7 +40,12 @@ class Leadership(Held):
 
 
 class Observer:
-    """The present leader or None, then every change: `for leader in observer`."""
+    """Yields the current leader or None, then each change: `for leader in observer`.
+
+    After a reconnect the current leader comes again only if it is another one. It raises Unavailable if it cannot start
+    within the client's timeout; once started, it waits for a member for as long as it takes. One thread can read it,
+    any can close it.
+    """
 
     def __init__(self, portal: Portal, observer: aio.Observer) -> None:
         self._portal = portal
@@ -47,7 +54,7 @@ class Observer:
 
     @property
     def gap(self) -> bool:
-        """Whether changes before the last answer may have been missed."""
+        """Whether changes before the last leader that was read may have been missed."""
         return self._aio.gap
 
     def __iter__(self) -> Iterator[LeaderInfo | None]:
@@ -72,7 +79,7 @@ class Observer:
             self._answers.append(await self._aio.__anext__())
 
     def close(self) -> None:
-        """Ends it. A read that waits in another thread ends, too."""
+        """Ends it, and with it a read that waits in another thread."""
         self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
@@ -83,7 +90,7 @@ class Observer:
 
 
 class Election:
-    """An election to stand in."""
+    """An election, in which a session can campaign. The leader is the holder of a lock; its value is the lock's key."""
 
     def __init__(self, portal: Portal, election: aio.Election) -> None:
         self._portal = portal
@@ -98,29 +105,39 @@ class Election:
         owner: str | None = None,
         on_queued: Callable[[Place], Any] | None = None,
     ) -> Leadership:
-        """Waits until this session leads. Raises WaitTimeout; then it stands no more."""
+        """Waits until this session leads, with this value.
+
+        Raises WaitTimeout after `timeout` seconds; then it no longer waits.
+
+        Without a `timeout` it waits as long as the session lives. `owner` names the candidacy within the session, and
+        `on_queued` is called with the Place if another session leads.
+        """
         campaign = self._aio.campaign(value, timeout=timeout, owner=owner, on_queued=on_queued)
         return Leadership(self._portal, self._portal.run(campaign, undo=give_back))
 
     def leader(self) -> LeaderInfo | None:
-        """Returns who leads; None when nobody does."""
+        """Returns the current leader; None if there is none."""
         return self._portal.run(self._aio.leader())
 
     def observe(self) -> Observer:
-        """Observes the election."""
+        """Returns an Observer: the current leader or None, then each change."""
         return Observer(self._portal, self._aio.observe())
 
     def run(self, function: Callable[[Leadership], Any], value: bytes | str = b"") -> Any:
-        """Waits until this session leads, calls the function, and resigns. Returns what it returned.
+        """Waits until this session leads, calls the function, and resigns. Returns the function's result.
 
-        A thread cannot be interrupted: the function should end when `leadership.lost` is set.
+        A thread cannot be interrupted, so the function should return when `leadership.lost` is set. Raises HoldLost if
+        leadership was lost.
         """
         with self.campaign(value) as leadership:
             return function(leadership)
 
 
 class ElectionRun:
-    """Stands in an election and calls a function, in a thread, while the session leads, again and again."""
+    """Calls a function, in its own thread, each time a session becomes the leader.
+
+    `@session.elect(key)` returns one.
+    """
 
     def __init__(
         self, portal: Portal, session: aio.Session, key: str, value: bytes | str, function: Callable[[Leadership], Any]
@@ -138,14 +155,14 @@ class ElectionRun:
         return self._aio.leading
 
     def wait(self) -> None:
-        """Waits until it has ended. Raises what ended it, if that was neither close nor the end of its session."""
+        """Waits until it has ended. Raises the error that ended it, unless that was close or the end of its session."""
         with contextlib.suppress(errors.ClientClosed):
             self._portal.run(self._aio.wait())
 
     def close(self) -> None:
-        """Gives leadership up and stands no more. Waits until the function has returned: it should watch `lost`.
+        """Gives up leadership and ends the campaign. Waits until the function has returned, which should watch `lost`.
 
-        The function itself may call it, too; then nobody waits for it.
+        If the function itself calls it, it does not wait.
         """
         if not self._portal.closed:
             let_go(self)

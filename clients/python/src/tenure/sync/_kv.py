@@ -12,7 +12,12 @@ from tenure.types import KeyValue
 
 
 class KV:
-    """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session."""
+    """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session.
+
+    Values are bytes, or text, which is stored as UTF-8. `timeout` is in seconds; without it, calls take as long as
+    Client says. `guards` are Helds or SessionAlives: if one is no longer valid, nothing is written and
+    FencingTokenStale or a SessionClosed error is raised.
+    """
 
     def __init__(self, portal: Portal, kv: aio.KV) -> None:
         self._portal = portal
@@ -21,7 +26,11 @@ class KV:
     def get(
         self, key: str, *, stale: bool = False, min_revision: int = 0, timeout: float | None = None
     ) -> KeyValue | None:
-        """Returns a key; None when it does not exist. The read is linearizable, unless stale is asked for."""
+        """Returns a key, or None if it does not exist.
+
+        The read is linearizable. With `stale`, a member answers from its own data, which may be old; it waits until it
+        has `min_revision`.
+        """
         return self._portal.run(self._aio.get(key, stale=stale, min_revision=min_revision, timeout=timeout))
 
     def list(
@@ -33,7 +42,11 @@ class KV:
         stale: bool = False,
         timeout: float | None = None,
     ) -> Iterator[KeyValue]:
-        """Iterates over the keys with a prefix, in byte order, page by page. Each page is of one revision."""
+        """Iterates over the keys with a prefix, in byte order.
+
+        It reads page by page; all keys of one page are of one revision. A `page_size` of 0 is 1 000, and `timeout` is
+        for one page.
+        """
         token = ""
         while True:
             page, token = self._portal.run(
@@ -57,8 +70,9 @@ class KV:
     ) -> KeyValue:
         """Writes a key and returns it, with the value that was given.
 
-        if_revision demands the key's present mod_revision, 0 that it does not exist; else CompareFailed. An ephemeral
-        key is deleted when the session ends. A sequential one gets a suffix of 23 digits.
+        `if_revision` is the mod_revision that the key must have; 0 means that it must not exist. Otherwise
+        CompareFailed is raised. An `ephemeral` key is deleted when the session ends. A `sequential` key gets a suffix
+        of 23 digits, which grows; the returned key has it. `flags` is a number of your own.
         """
         return self._portal.run(
             self._aio.put(
@@ -76,13 +90,17 @@ class KV:
     def delete(
         self, key: str, *, if_revision: int | None = None, guards: Guards = (), timeout: float | None = None
     ) -> bool:
-        """Deletes a key's value. Returns whether there was one."""
+        """Deletes a key. Returns whether it existed. `if_revision` is as for put.
+
+        A lock of the same name remains.
+        """
         return self._portal.run(self._aio.delete(key, if_revision=if_revision, guards=guards, timeout=timeout))
 
     def delete_prefix(self, prefix: str, *, guards: Guards = (), timeout: float | None = None) -> int:
-        """Deletes the values of all keys with a prefix, at most 10 000, or none. Returns how many.
+        """Deletes all keys with a prefix. Returns their number.
 
-        An empty prefix means every key of the namespace; without a namespace it is refused.
+        If there are more than 10 000, it deletes none and raises TooManyKeys. An empty prefix means every key of the
+        namespace; without a namespace it is refused.
         """
         return self._portal.run(self._aio.delete_prefix(prefix, guards=guards, timeout=timeout))
 
@@ -95,5 +113,8 @@ class KV:
         guards: Guards = (),
         timeout: float | None = None,
     ) -> TxnResult:
-        """Compares, then does one of two lists of operations, whole or not at all."""
+        """Runs the operations of `then` if all compares are true, otherwise those of `otherwise`.
+
+        It is atomic: all of the operations take effect or none, in one revision.
+        """
         return self._portal.run(self._aio.txn(compares, then, otherwise, guards=guards, timeout=timeout))

@@ -12,7 +12,7 @@ from tenure.sync._portal import Portal
 
 
 class Barrier:
-    """While its key exists, whoever waits is held up."""
+    """A barrier. While its key exists, it is closed, and `wait` waits."""
 
     def __init__(self, portal: Portal, barrier: aio.Barrier) -> None:
         self._portal = portal
@@ -28,12 +28,12 @@ class Barrier:
         return self._portal.run(self._aio.remove())
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until the barrier is open. Raises WaitTimeout, or ClientClosed when the client is closed meanwhile."""
+        """Waits until the barrier is open. Raises WaitTimeout after `timeout` seconds, or ClientClosed."""
         self._portal.run(self._aio.wait(timeout))
 
 
 class DoubleBarrier:
-    """Participants begin together, when `count` have entered, and end together, when all have left."""
+    """Participants start together, when `count` have entered, and end together, when all have left."""
 
     def __init__(self, portal: Portal, barrier: aio.DoubleBarrier) -> None:
         self._portal = portal
@@ -41,11 +41,16 @@ class DoubleBarrier:
         self.key = barrier.key
 
     def enter(self, timeout: float | None = None) -> None:
-        """Enters and waits for the others. Raises WaitTimeout; then this one has not entered."""
+        """Enters, and waits until `count` have entered.
+
+        Raises WaitTimeout after `timeout` seconds; then it has not entered.
+
+        Like `leave`, it also ends with the session or the client: with SessionClosed or ClientClosed.
+        """
         self._portal.run(self._aio.enter(timeout))
 
     def leave(self, timeout: float | None = None) -> None:
-        """Leaves and waits for the others. Raises WaitTimeout; then this one has left all the same."""
+        """Leaves, and waits until all have left. Raises WaitTimeout after `timeout` seconds; it has left even then."""
         self._portal.run(self._aio.leave(timeout))
 
     def __enter__(self) -> Self:
@@ -58,7 +63,7 @@ class DoubleBarrier:
 
 
 class Membership:
-    """Being present in a group, until it is left or the session ends."""
+    """A membership in a group, which ends with `leave` or with the session."""
 
     def __init__(self, portal: Portal, membership: aio.Membership) -> None:
         self._portal = portal
@@ -70,7 +75,10 @@ class Membership:
         self._portal.run(self._aio.update(value))
 
     def leave(self) -> bool:
-        """Leaves the group. Returns whether it was in it until now."""
+        """Leaves the group.
+
+        Returns whether it was a member until now. A member that has taken the same name since remains.
+        """
         return False if self._portal.closed else self._portal.run(self._aio.leave())
 
     def __enter__(self) -> Self:
@@ -81,7 +89,7 @@ class Membership:
 
 
 class Presence:
-    """A group of members that are alive."""
+    """A group, whose members are those whose sessions live."""
 
     def __init__(self, portal: Portal, presence: aio.Presence) -> None:
         self._portal = portal
@@ -89,15 +97,18 @@ class Presence:
         self.group = presence.group
 
     def join(self, name: str | None = None, value: bytes | str = b"") -> Membership:
-        """Becomes a member; the name is the session's id unless one is given."""
+        """Joins the group, with a value. The name is the session's id unless one is given.
+
+        Raises ValueError for a group of `client.presence`, which has no session.
+        """
         return Membership(self._portal, self._portal.run(self._aio.join(name, value)))
 
     def members(self) -> dict[str, bytes]:
-        """Returns the members with their values."""
+        """Returns the values of the members, by name."""
         return self._portal.run(self._aio.members())
 
     def watch(self) -> Iterator[dict[str, bytes]]:
-        """Gives the members now, and again after every change."""
+        """Yields the values of the members by name: now, and after each change."""
         states = self._aio.watch()
 
         async def following() -> dict[str, bytes] | None:

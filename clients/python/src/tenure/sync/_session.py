@@ -18,10 +18,10 @@ from tenure.types import CloseCause, Credentials, Mode, State, StateChange
 
 
 class Session:
-    """A session. While it lives it may hold locks, lead elections and own ephemeral keys.
+    """A session. While it lives, it can hold locks, lead elections and own ephemeral keys.
 
-    Get one by `client.session()`. The library renews it, follows the members, and tells its `state`. A session that is
-    CLOSED is over; the library never opens another behind its user's back.
+    `client.session()` opens one. The library renews it and reports its `state`. A session that is CLOSED has ended;
+    the library never opens another one for you. Any thread can use it.
     """
 
     def __init__(self, portal: Portal, session: aio.Session) -> None:
@@ -30,104 +30,119 @@ class Session:
         self.id = session.id
         self.kv = KV(portal, session.kv)
 
-    # What is known.
+    # Its state.
 
     @property
     def epoch(self) -> int:
-        """Which taking-over of the session this is."""
+        """1 when it is opened; one more each time a process resumes it."""
         return self._aio.epoch
 
     @property
     def ttl(self) -> float:
-        """TTL as granted, in seconds; 0 is none."""
+        """The TTL that the cluster granted, in seconds; 0 means that it never expires."""
         return self._aio.ttl
 
     @property
     def state(self) -> State:
-        """What is known of the session now."""
+        """The state of the session now."""
         return self._aio.state
 
     @property
     def cause(self) -> CloseCause | None:
-        """Why it is CLOSED; None before."""
+        """Why it is CLOSED; None before that."""
         return self._aio.cause
 
     @property
     def safe(self) -> bool:
-        """Whether the session certainly lives at this moment."""
+        """Whether the session is certainly alive at this moment. It reads the clock, not the network."""
         return self._aio.safe
 
     @property
     def safe_until(self) -> float:
-        """Until when it certainly lives, on CLOCK_BOOTTIME where there is one; -inf once it is over."""
+        """When its lease ends without a further renewal, as a time of CLOCK_BOOTTIME, in seconds; -inf if it has ended.
+
+        Without CLOCK_BOOTTIME it is a time of the library's own clock; use `safe_for`.
+        """
         return self._aio.safe_until
 
     @property
     def safe_for(self) -> float:
-        """For how many seconds it certainly lives."""
+        """For how many seconds it is certainly alive, even if no further renewal succeeds."""
         return self._aio.safe_for
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
-        """Registers a listener: it is told the present state at once, then each change. Also a decorator."""
+        """Registers a listener: it gets the current state immediately, then each change. Also a decorator."""
         self._portal.call(lambda: self._aio.on_state(callback))
         return callback
 
     def wait_closed(self, timeout: float | None = None) -> CloseCause:
-        """Waits until the session is CLOSED. Raises WaitTimeout."""
+        """Waits until the session is CLOSED. Raises WaitTimeout after `timeout` seconds."""
 
         async def closed() -> CloseCause:
             return await within(self._aio.wait_closed(), timeout, "the session is not closed")
 
         return self._aio.cause or self._portal.run(closed())
 
-    # What it can do.
+    # Locks, elections and recipes.
 
     def lock(
         self, key: str, *, timeout: float | None = None, mode: Mode = Mode.EXCLUSIVE, owner: str | None = None
     ) -> Lock:
-        """Returns a lock: `with session.lock("k", timeout=5) as held`."""
+        """Returns a lock: `with session.lock("k", timeout=5) as held`. It makes no call.
+
+        `timeout`, in seconds, is for `with` and for an acquire without one. All acquisitions with the same `owner`
+        share one hold; without one, each has its own.
+        """
         return Lock(self._portal, self._aio.lock(key, timeout=timeout, mode=mode, owner=owner))
 
     def rwlock(self, key: str, *, timeout: float | None = None) -> ReadWriteLock:
-        """Returns a read-write lock."""
+        """Returns a read-write lock: its `read` and `write` are Locks. `timeout` is as for `lock`."""
         return ReadWriteLock(self._portal, self._aio.rwlock(key, timeout=timeout))
 
     def semaphore(
         self, key: str, limit: int, *, permits: int = 1, timeout: float | None = None, owner: str | None = None
     ) -> Semaphore:
-        """Returns a semaphore of `limit` permits; the cluster keeps the limit."""
+        """Returns a semaphore of `limit` permits, of which each acquisition takes `permits`.
+
+        The cluster enforces the limit.
+        """
         return Semaphore(self._portal, self._aio.semaphore(key, limit, permits=permits, timeout=timeout, owner=owner))
 
     def election(self, key: str) -> Election:
-        """Returns an election to stand in."""
+        """Returns an election, in which this session can campaign."""
         return Election(self._portal, self._aio.election(key))
 
     def elect(self, key: str, value: bytes | str = b"") -> Callable[[Callable[[Leadership], Any]], ElectionRun]:
-        """Decorator: the function runs, in a thread, while this session leads, again and again.
+        """Decorator: the function runs, in its own thread, each time this session becomes the leader.
 
-        It gets the leadership, and should return when `leadership.lost` is set. The session stands again after it
-        returned, until the returned object or the session is closed.
+        It gets the Leadership, and should return when `leadership.lost` is set. When it has returned, the session
+        campaigns again, until the ElectionRun that this returns, or the session, is closed. An exception in the
+        function is logged.
         """
         return lambda function: ElectionRun(self._portal, self._aio, key, value, function)
 
     def barrier(self, key: str) -> Barrier:
-        """Returns a barrier."""
+        """Returns a barrier. Its key remains when the session ends."""
         return Barrier(self._portal, self._aio.barrier(key))
 
     def double_barrier(self, key: str, count: int, *, name: str | None = None) -> DoubleBarrier:
-        """Returns a double barrier for `count` participants."""
+        """Returns a double barrier for `count` participants.
+
+        `name` is this participant's: the session's id by default.
+        """
         return DoubleBarrier(self._portal, self._aio.double_barrier(key, count, name=name))
 
     def presence(self, group: str) -> Presence:
-        """Returns a group to be present in."""
+        """Returns a group, which this session can join."""
         return Presence(self._portal, self._aio.presence(group))
 
-    # Its end, and its way to another process.
+    # Its end, and passing it on to another process.
 
     def close(self) -> None:
-        """Destroys the session and frees what it holds, at once. In a forked child it does nothing.
+        """Ends the session: its locks become free immediately, and its ephemeral keys are deleted.
 
-        That goes on when the caller is interrupted; closing again waits for it.
+        If the caller is interrupted, the closing continues; closing again waits for it. In a forked child it does
+        nothing.
         """
         if self._aio.cause is None or self._aio.closing:
             self._portal.end(self._aio.close)
@@ -142,22 +157,25 @@ class Session:
         self.close()
 
     def export(self) -> str:
-        """Hands the session over: it is CLOSED here, and lives on for whoever resumes the returned text in time.
+        """Hands the session over: it is CLOSED here, and continues in the process that resumes the returned text.
 
-        What waits for locks ends, and leaves the queues.
+        That has to happen within one TTL. Waits for locks end, and leave their queues; holds are kept. Keep the text
+        secret.
         """
         return self._portal.run(self._aio.export())
 
     def credentials(self) -> Credentials:
-        """Returns what another process needs to take the session over, should this one crash.
+        """Returns what another process needs to resume the session if this one crashes. Keep it secret.
 
-        Without TTL that one never believes in what was held here, for this one might still run.
+        This process may still run then, so the other one calls inherited holds safe only after one TTL: without TTL,
+        never.
         """
         return self._aio.credentials()
 
     def holds(self, timeout: float | None = None) -> list[Held]:
-        """Returns what a resumed session inherited, once nobody else can believe to hold it.
+        """Returns the holds of a resumed session, once the previous process can no longer rely on them.
 
-        Raises HoldLost for a session without TTL that was not handed over: then that never comes.
+        After an export that is immediately, otherwise one TTL after the resumption. Raises WaitTimeout after `timeout`
+        seconds, and HoldLost for a session without TTL that was not exported, because that time never comes.
         """
         return [Held(self._portal, held) for held in self._portal.run(self._aio.holds(timeout))]

@@ -16,12 +16,15 @@ from tenure.types import Event, KeyValue
 
 
 class Watch:
-    """A stream of events: `for event in watch`. It begins when it is first read, or at `with`.
+    """A stream of events: `for event in watch`. It starts when it is first read, or at `with`.
 
-    One thread may read it, any may close it. It ends by close, or with a typed error that cannot be overcome:
-    RevisionCompacted and HistoryChanged mean that events were missed; with restart=True it then tells the present state
-    again, after RESET. A loop that is left by `break` does not close it: use `with`. `resume_token` is where another
-    watch with the same selectors goes on after the last event that was read.
+    One thread can read it, any can close it. It raises Unavailable if it cannot start within the client's timeout; once
+    started, it waits for a member for as long as it takes. If the connection breaks before SYNCED, the current state
+    comes again from its beginning, after RESET.
+
+    It ends when it is closed, or with an error: RevisionCompacted and HistoryChanged mean that events were missed. With
+    restart=True, RESET and the current state follow instead. Leaving the loop by `break` does not close it, so use
+    `with`.
     """
 
     def __init__(self, portal: Portal, watch: aio.Watch) -> None:
@@ -33,22 +36,22 @@ class Watch:
 
     @property
     def resume_token(self) -> str:
-        """Where to go on after the last event that was read."""
+        """Starts another watch with the same selectors after the last event that was read."""
         return self._token
 
     @property
     def revision(self) -> int:
-        """Revision that the watch has reached."""
+        """The revision that the watch has reached."""
         return self._aio.revision
 
     def start(self) -> None:
-        """Waits until it has begun: changes from now on will be seen."""
+        """Waits until the watch has started: every change from now on will be delivered."""
         self._portal.run(self._aio.start())
         if not self._aio._events:
             self._token = self._aio.resume_token
 
     def batch(self) -> Sequence[Event]:
-        """Returns the events of one message, at least one; none when it was closed."""
+        """Waits for events and returns all that have arrived: at least one, or none if the watch was closed."""
         self._fill()
         events = list(self._events)
         self._events.clear()
@@ -86,7 +89,7 @@ class Watch:
         return event
 
     def close(self) -> None:
-        """Ends it. A read that waits in another thread ends, too."""
+        """Ends it, and with it a read that waits in another thread."""
         self._closed = True
         self._portal.end(self._aio.close)
 
@@ -99,10 +102,10 @@ class Watch:
 
 
 class Cache:
-    """All keys with a prefix, as they were `stale` seconds ago at most. Reading it makes no call.
+    """A local copy of all keys with a prefix, at most `stale` seconds old. Reading it makes no call.
 
-    While no member can be reached, or the one that feeds it is behind, it goes on to answer, and `stale` grows; look at
-    it where that matters. `error` says why it is fed no more; None while it is.
+    While no member can be reached, or its member lags, it still answers, and `stale` grows: check it where that
+    matters. `error` says why the copy is no longer updated; None while it is. Any thread can use it.
     """
 
     def __init__(self, portal: Portal, cache: aio.Cache) -> None:
@@ -112,27 +115,26 @@ class Cache:
 
     @property
     def stale(self) -> float:
-        """How many seconds old the copy may be at most: whatever was committed longer ago is in it.
+        """Upper bound of the copy's age, in seconds: it contains every change that was committed longer ago.
 
-        Never 0, and one to three seconds while the cluster is well. Only what proves that nothing is missing makes it
-        smaller: the present state at the beginning, and a member's mark about once a second, counted from when the
-        member began to ask the cluster. Events alone do not: a member that catches up sends old ones. It holds while
-        clocks keep their rate to 1 %.
+        It is never 0, and 1 to 3 s while the cluster is healthy. It shrinks when a member proves that nothing is
+        missing, which happens about once a second; events alone prove nothing, because a member that catches up sends
+        old ones. It is correct as long as clock rates are within 1 %.
         """
         return self._aio.stale
 
     @property
     def revision(self) -> int:
-        """Revision that the copy shows."""
+        """The revision of the copy."""
         return self._aio.revision
 
     @property
     def error(self) -> errors.TenureError | None:
-        """Why it is fed no more; None while it is."""
+        """Why the copy is no longer updated; None while it is."""
         return self._aio.error
 
     def get(self, key: str) -> KeyValue | None:
-        """Returns a key as the copy has it."""
+        """Returns a key from the copy; None if it does not have it."""
         return self._aio.get(key)
 
     def __getitem__(self, key: str) -> KeyValue:
@@ -148,19 +150,19 @@ class Cache:
         return iter(self.keys())
 
     def keys(self) -> list[str]:
-        """Returns the keys, in order."""
+        """Returns the keys, in byte order."""
         if not self._portal.closed:
             with contextlib.suppress(errors.ClientClosed):
                 return self._portal.call(self._aio.keys)
         return self._aio.keys()
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Registers a callback for every event from now on. Also a decorator."""
+        """Registers a callback for each event from now on. Also a decorator."""
         self._portal.call(lambda: self._aio.on_change(callback))
         return callback
 
     def close(self) -> None:
-        """Ends the watch; the copy stays as it is."""
+        """Ends the watch. The copy can still be read, and no longer changes."""
         self._portal.end(self._aio.close)
 
     def __enter__(self) -> Self:
@@ -171,7 +173,7 @@ class Cache:
 
 
 class KeyWatch:
-    """Calls a function, in a thread, with a key's value, now and whenever it changes, until it returns False."""
+    """Calls a function, in its own thread, with a key's KeyValue now and at each change, until it returns False."""
 
     def __init__(
         self, portal: Portal, client: aio.Client, key: str, function: Callable[[KeyValue | None], Any]
@@ -184,12 +186,12 @@ class KeyWatch:
         self._aio = portal.call(lambda: aio.KeyWatch(client, key, tell))
 
     def wait(self) -> None:
-        """Waits until it has ended. Raises what ended it, if that was not close."""
+        """Waits until it has ended. Raises the error that ended it, unless that was close."""
         with contextlib.suppress(errors.ClientClosed):
             self._portal.run(self._aio.wait())
 
     def close(self) -> None:
-        """Ends it, and waits for a call that runs. The function itself ends it by returning False, or by this."""
+        """Ends it, and waits for a call that is running, unless the function itself calls it."""
         if not self._portal.closed:
             let_go(self)
             self._portal.end(self._aio.close)

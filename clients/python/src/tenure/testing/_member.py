@@ -23,21 +23,24 @@ LOG_LINES = 40
 
 
 class MemberFailed(Exception):
-    """A member did not start; the text has the end of its log."""
+    """A member could not be started; the text says why, or has the end of the member's log."""
 
 
 def find_binary() -> str:
-    """Returns the path of the tenure program. Raises MemberFailed when there is none."""
+    """Returns the path of the tenure program. Raises MemberFailed if there is none."""
     binary = os.environ.get("TENURE_BINARY") or shutil.which("tenure")
     if not binary:
-        raise MemberFailed("no tenure program: set TENURE_BINARY, or put `tenure` into PATH")
+        raise MemberFailed("there is no tenure program: set TENURE_BINARY to its path, or put `tenure` into PATH")
     return binary
 
 
 class Member:
-    """One member on a temporary store, on ports of its own. It is stopped, and its store removed, at the end.
+    """One member, with a temporary store and free ports.
 
-    `flags` are more flags for `tenure serve`. A fixed address lets it come back at the same place after stop or kill.
+    `with` starts it, and at the end stops it and removes the store.
+
+    `flags` are further flags for `tenure serve`, and `binary` is the path of the program. After stop or kill, `start`
+    uses the same addresses again. With a `directory`, its data is kept there, and not removed.
     """
 
     def __init__(self, *, flags: Sequence[str] = (), binary: str | None = None, directory: Path | None = None) -> None:
@@ -50,28 +53,31 @@ class Member:
         self._process: subprocess.Popen[bytes] | None = None
         self._addresses: dict[str, str] = {}
 
-    # Life.
+    # Start and stop.
 
     def start(self) -> Self:
-        """Starts it, at its old addresses if it ran before, and waits until it serves."""
+        """Starts it, at its previous addresses if it ran before, and waits until it serves. Raises MemberFailed."""
         return self.begin().wait()
 
     def begin(self) -> Self:
-        """Starts it and does not wait."""
+        """Starts it, and does not wait until it serves. Raises MemberFailed if the program cannot be run."""
         found = self._data / "addresses.json"
         with contextlib.suppress(FileNotFoundError):
             found.unlink()
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [self._binary, "serve", "--data-dir", str(self._data), *self._address_flags(), *self._flags],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [self._binary, "serve", "--data-dir", str(self._data), *self._address_flags(), *self._flags],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            except OSError as error:
+                raise MemberFailed(f"cannot run {self._binary}: {error.strerror}; see TENURE_BINARY") from None
         return self
 
     def wait(self) -> Self:
-        """Waits until it serves."""
+        """Waits until it serves, for at most a minute. Raises MemberFailed."""
         self._addresses = self._wait_for_addresses(self._data / "addresses.json")
         return self
 
@@ -95,7 +101,7 @@ class Member:
         raise MemberFailed(f"tenure serve had no addresses within {START_SECONDS} s:\n{self.log()}")
 
     def stop(self) -> int:
-        """Stops it and returns its exit code."""
+        """Stops it as SIGTERM does, and returns its exit code."""
         if self._process is None:
             return 0
         self._process.send_signal(signal.SIGCONT)
@@ -109,19 +115,19 @@ class Member:
         return code
 
     def kill(self) -> None:
-        """Kills it."""
+        """Kills it, as `kill -9` does."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def pause(self) -> None:
-        """Lets it stand still, as if its machine hung."""
+        """Pauses it (SIGSTOP), as if its machine hung. It must be running."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Lets it go on."""
+        """Continues it after `pause`."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
@@ -132,21 +138,27 @@ class Member:
             self._temporary.cleanup()
 
     def __enter__(self) -> Self:
-        return self.start() if self._process is None else self
+        if self._process is None:
+            try:
+                self.start()
+            except BaseException:
+                self.close()
+                raise
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # What is known of it.
+    # Its addresses and log.
 
     @property
     def address(self) -> str:
-        """host:port of its gRPC clients."""
+        """host:port for gRPC clients."""
         return self._addresses["grpc"]
 
     @property
     def http_address(self) -> str:
-        """host:port of its HTTP clients."""
+        """host:port for HTTP clients."""
         return self._addresses["http"]
 
     @property
@@ -155,21 +167,24 @@ class Member:
         return f"tenure://{self.address}"
 
     def log(self) -> str:
-        """Returns the end of its log."""
+        """Returns the last 40 lines of its log."""
         with contextlib.suppress(FileNotFoundError):
             return "\n".join(self._log.read_text(errors="replace").splitlines()[-LOG_LINES:])
         return ""
 
 
 class Cluster:
-    """Several members of one cluster, each a process. They are stopped, and their stores removed, at the end."""
+    """Several members of one cluster, each a process.
+
+    `with` starts them, and at the end stops them and removes their stores.
+    """
 
     def __init__(self, size: int = 3, *, flags: Sequence[str] = (), binary: str | None = None) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-test-")
         names = [f"tenure-{i + 1}" for i in range(size)]
         self._reserved = [_reserve() for _ in names]
         peers = {name: "{}:{}".format(*s.getsockname()) for name, s in zip(names, self._reserved, strict=True)}
-        if sys.platform != "linux":  # Elsewhere a member could not listen there.
+        if sys.platform != "linux":  # On other systems a member could not listen there.
             self._release()
         initial = ",".join(f"{name}={peer}" for name, peer in peers.items())
         self.members = [
@@ -187,7 +202,7 @@ class Cluster:
         return "tenure://" + ",".join(member.address for member in self.members)
 
     def start(self) -> Self:
-        """Starts all members: the first ones wait for the others."""
+        """Starts all members, and waits until they serve."""
         try:
             for member in self.members:
                 member.begin()
@@ -224,7 +239,7 @@ def _made(directory: Path) -> Path:
 def _reserve() -> socket.socket:
     """Binds a socket to a free port: members must know each other's addresses before they start.
 
-    While it is open and does not listen, Linux gives the port to nobody who asks for any, but to who asks for this one.
+    While it is open and does not listen, Linux gives the port only to a process that asks for this port.
     """
     reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Fixtures for pytest: `tenure_member`, one member for all tests, and `tenure_uri`, a namespace of its own for each."""
+"""Fixtures for pytest: `tenure_member`, one member for all tests, and `tenure_uri`, a namespace for each test."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def tenure_member() -> Iterator[Member]:
 
 @pytest.fixture
 def tenure_uri(tenure_member: Member) -> str:
-    """A connection string for one test, with a namespace that nobody else uses."""
+    """A connection string for one test, with its own namespace."""
     return f"{tenure_member.uri}/test-{secrets.token_hex(6)}"
