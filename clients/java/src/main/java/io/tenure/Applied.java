@@ -6,6 +6,6 @@ public enum Applied {
   NO,
   /** The change was made. */
   YES,
-  /** The change may have been made, or may yet be. */
+  /** The change may have been made, or may still be made. */
   UNKNOWN
 }

@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A barrier: while its key exists, everyone waits. */
+/** A barrier. While its key exists, it is closed, and {@link #await()} waits. Any thread can use it. */
 public final class Barrier {
   private static final byte[] NOTHING = new byte[0];
 
@@ -17,24 +17,24 @@ public final class Barrier {
   Barrier(ClientCore core, KV kv, String key) {
     this.core = core;
     this.kv = kv;
-    this.key = Objects.requireNonNull(key);
+    this.key = Objects.requireNonNull(key, "key");
   }
 
-  /** Closes the barrier; one that is closed stays so. */
+  /** Closes the barrier. If it is closed, this does nothing. */
   public void set() {
     Await.of(setInner());
   }
 
   /**
-   * Closes the barrier; one that is closed stays so.
+   * Closes the barrier. If it is closed, this does nothing.
    *
-   * @return a future that ends when that is done
+   * @return a future that completes when that is done
    */
   public CompletableFuture<Void> setAsync() {
     return core.loop.shown(setInner());
   }
 
-  /** Opens the barrier. */
+  /** Opens the barrier. If it is open, this does nothing. */
   public void remove() {
     Await.of(removeInner());
   }
@@ -42,22 +42,22 @@ public final class Barrier {
   /**
    * Opens the barrier.
    *
-   * @return a future that ends when that is done
+   * @return a future that completes when that is done
    */
   public CompletableFuture<Void> removeAsync() {
     return core.loop.shown(removeInner());
   }
 
-  /** Waits until the barrier is open. A barrier of a session is waited for as long as the session lives. */
+  /** Waits until the barrier is open. With a barrier of a session, it waits as long as the session lives. */
   public void await() {
     Await.of(awaitInner(Optional.empty()));
   }
 
   /**
-   * Waits until the barrier is open, at most so long; see {@link #await()}.
+   * Waits until the barrier is open, at most for the given time; see {@link #await()}.
    *
-   * @param wait how long to wait at most
-   * @throws TenureException.TimedOut when it stayed closed
+   * @param wait how long to wait
+   * @throws TenureException.TimedOut if it is still closed then
    */
   public void await(Duration wait) {
     Await.of(awaitInner(Optional.of(wait)));
@@ -66,17 +66,17 @@ public final class Barrier {
   /**
    * Waits until the barrier is open; see {@link #await()}.
    *
-   * @return a future that ends when it is; cancelling it ends the wait
+   * @return a future that completes when it is open; cancelling it ends the wait
    */
   public CompletableFuture<Void> awaitAsync() {
     return core.loop.shown(awaitInner(Optional.empty()));
   }
 
   /**
-   * Waits until the barrier is open, at most so long; see {@link #await(Duration)}.
+   * Waits until the barrier is open, at most for the given time; see {@link #await(Duration)}.
    *
-   * @param wait how long to wait at most
-   * @return a future that ends when it is; cancelling it ends the wait
+   * @param wait how long to wait
+   * @return a future that completes when it is open; cancelling it ends the wait
    */
   public CompletableFuture<Void> awaitAsync(Duration wait) {
     return core.loop.shown(awaitInner(Optional.of(wait)));

@@ -14,9 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A copy of all keys with a prefix, kept up to date by a watch. Reading it makes no call. While no member can be reached, or the
- * one that feeds it is behind, it goes on to answer, and {@link #staleFor} grows; look at it where that matters. It is filled by
- * {@link #begin}, and says nothing of any key before.
+ * A local copy of all keys with a prefix, kept up to date by a watch. {@link #begin} fills it; before that it cannot be read. Reading it
+ * makes no call. While no member can be reached, or its member lags, it still answers, and {@link #staleFor} grows: check it where that
+ * matters. Any thread can use it.
  */
 public final class Cache implements AutoCloseable {
   private static final Duration PROGRESS = Duration.ofSeconds(1);
@@ -37,32 +37,33 @@ public final class Cache implements AutoCloseable {
 
   Cache(ClientCore core, String prefix) {
     this.core = core;
-    this.prefix = Objects.requireNonNull(prefix);
+    this.prefix = Objects.requireNonNull(prefix, "prefix");
   }
 
   /**
-   * Begins, and waits until it is filled.
+   * Starts it, and waits until it is filled, for as long as that takes.
    *
-   * @return the cache
+   * @return this cache
+   * @throws TenureException of kind CANCELLED if it is closed before that
    */
   public Cache begin() {
     return Await.of(beginInner());
   }
 
   /**
-   * Begins; the future ends when it is filled.
+   * Starts it; see {@link #begin}.
    *
-   * @return a future of the cache
+   * @return a future that completes with this cache when it is filled
    */
   public CompletableFuture<Cache> beginAsync() {
     return core.loop.shown(beginInner());
   }
 
   /**
-   * {@return a key as it was a moment ago}
+   * {@return a key from the copy, or empty if it does not have it}
    *
    * @param key the key, without the namespace
-   * @throws IllegalStateException when the cache is not filled yet
+   * @throws IllegalStateException if the cache is not filled yet
    */
   public Optional<KeyValue> get(String key) {
     needsFilled();
@@ -70,9 +71,9 @@ public final class Cache implements AutoCloseable {
   }
 
   /**
-   * {@return all keys as they were a moment ago, in order}
+   * {@return all keys of the copy, in order}
    *
-   * @throws IllegalStateException when the cache is not filled yet
+   * @throws IllegalStateException if the cache is not filled yet
    */
   public Map<String, KeyValue> all() {
     needsFilled();
@@ -80,12 +81,11 @@ public final class Cache implements AutoCloseable {
   }
 
   /**
-   * {@return how old the cache may be at most: whatever was committed longer ago is in it} It is never zero, and one to three
-   * seconds while the cluster is well. Only what proves that nothing is missing makes it smaller: the present state at the
-   * beginning, and a member's mark about once a second, counted from when the member began to ask the cluster. Events alone do
-   * not: a member that catches up sends old ones. It holds while clocks keep their rate to 1 %.
+   * {@return an upper bound of the copy's age: it contains every change that was committed longer ago} It is never zero, and 1 to 3 s
+   * while the cluster is healthy. It shrinks when a member proves that nothing is missing, which happens about once a second; events
+   * alone prove nothing, because a member that catches up sends old ones. It is correct as long as clock rates are within 1 %.
    *
-   * @throws IllegalStateException when the cache is not filled yet
+   * @throws IllegalStateException if the cache is not filled yet
    */
   public Duration staleFor() {
     needsFilled();
@@ -98,22 +98,22 @@ public final class Cache implements AutoCloseable {
     }
   }
 
-  /** {@return why the cache follows no more; absent while it does, and when it was closed} */
+  /** {@return why the copy is no longer updated; empty while it is, and after {@link #close}} */
   public Optional<TenureException> failure() {
     return Optional.ofNullable(failure);
   }
 
   /**
-   * Has the listener told every message after it was applied, in order, on a thread of the client's pool. What it throws
-   * goes to that thread's handler of uncaught exceptions.
+   * Registers a listener: it gets each message after the copy has applied it. An exception in it goes to the thread's handler of
+   * uncaught exceptions.
    *
-   * @param listener is told
+   * @param listener gets the messages in order, on a thread of the client's pool
    */
   public void listen(Consumer<WatchMessage> listener) {
-    listeners.add(Objects.requireNonNull(listener));
+    listeners.add(Objects.requireNonNull(listener, "listener"));
   }
 
-  /** Ends it; what it has stays readable. A {@link #begin} that waits fails as CANCELLED. */
+  /** Ends the watch. The copy can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
     closed = true;

@@ -14,11 +14,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * A client of one cluster. It stays connected to one member, and goes to another when that one fails. Make one for the whole
- * program, and close it at the end: that ends its sessions, and leaves nothing running.
+ * A client of one cluster. It stays connected to one member, and moves to another if that member fails. Create one client for the
+ * whole program, and close it at the end: that ends its sessions, and leaves nothing running. Any thread can use it.
  */
 public final class Client implements AutoCloseable {
-  /** How long a call outside of sessions, an opening and a resumption wait for a member unless something else is said. */
+  /** How long calls outside sessions, and calls that open or resume a session, wait for a member by default: 30 s. */
   public static final Duration DEFAULT_CALL_TIMEOUT = Duration.ofSeconds(30);
 
   private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(5);
@@ -26,32 +26,32 @@ public final class Client implements AutoCloseable {
 
   private final ClientCore core;
   private final Opening opening;
-  /** Ends when the client is closed; null before that begins. */
+  /** Completes when the client is closed; null before closing starts. */
   private final AtomicReference<CompletableFuture<Void>> closing = new AtomicReference<>();
-  /** What the JVM runs when it shuts down; null when it was not asked to. */
+  /** What the JVM runs when it shuts down; null unless {@link #closeOnShutdown} was called. */
   private final AtomicReference<Thread> atShutdown = new AtomicReference<>();
 
-  /** A client with a clock of its own, which makes another attempt at a call when one had no answer for so long. */
+  /** A client with its own clock, which sends a call again if an attempt had no answer within the attempt timeout. */
   Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout) {
     this.core = new ClientCore(at, callTimeout, attemptTimeout, clock);
     this.opening = new Opening(core);
   }
 
   /**
-   * Makes a client of the cluster at {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}. It does not wait for a member.
+   * Returns a client of the cluster at {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}. It does not wait for a member.
    *
-   * @param connectionString where the cluster is, and what sessions are like
+   * @param connectionString the members, the namespace, and defaults for sessions; see {@link ConnectionString}
    * @return the client
-   * @throws TenureException of kind INVALID_ARGUMENT when the text is not a connection string
+   * @throws TenureException of kind INVALID_ARGUMENT if the text is not a connection string; the message names the mistake
    */
   public static Client connect(String connectionString) {
     return connect(ConnectionString.parse(connectionString));
   }
 
   /**
-   * Makes a client of a cluster. It does not wait for a member.
+   * Returns a client of a cluster. It does not wait for a member.
    *
-   * @param at where the cluster is, and what sessions are like
+   * @param at the members, the namespace, and defaults for sessions
    * @return the client
    */
   public static Client connect(ConnectionString at) {
@@ -59,30 +59,31 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Makes a client of a cluster whose calls wait so long for a member. It does not wait for one itself.
+   * Returns a client of a cluster, with another time than {@link #DEFAULT_CALL_TIMEOUT}. It does not wait for a member.
    *
-   * @param at where the cluster is, and what sessions are like
-   * @param callTimeout how long a call outside of sessions, an opening and a resumption wait at most, unless a time of their own is
-   *     said; calls under a session wait as long as it may live
+   * @param at the members, the namespace, and defaults for sessions
+   * @param callTimeout how long calls outside sessions, and calls that open or resume a session, wait for a member, unless they are
+   *     given a time of their own; a call under a session waits until its lease has ended and then for up to twice its TTL, at most
+   *     45 s
    * @return the client
-   * @throws TenureException of kind INVALID_ARGUMENT when the time is not positive
+   * @throws TenureException of kind INVALID_ARGUMENT if the time is not positive
    */
   public static Client connect(ConnectionString at, Duration callTimeout) {
     if (callTimeout.isZero() || callTimeout.isNegative()) {
       throw TenureException.of(
-          ErrorKind.INVALID_ARGUMENT, Applied.NO, "the time that calls may take is " + callTimeout + "; it must be positive");
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "the timeout of calls is " + Wire.text(callTimeout) + ", but must be positive");
     }
     return new Client(at, callTimeout, new BootClock(), ATTEMPT_TIMEOUT);
   }
 
   /**
-   * Has the client closed when the JVM shuts down: on SIGTERM, SIGINT and {@code System.exit}. Its sessions end cleanly then, so that
-   * what they hold is free and their places in queues are left at once, and not after TTL and lock-delay. Work that is under way goes
-   * on until the JVM is gone; where it must have ended before another process has the lock, let a hook of your own wait for it, and
-   * then close the client. Closing the client takes the hook away.
+   * Closes the client when the JVM shuts down: on SIGTERM, SIGINT and {@code System.exit}. Its sessions then end cleanly: their locks
+   * become free and their places in queues are given up immediately, and not only after the TTL and the lock-delay. Running work
+   * continues until the JVM has stopped. If it must have ended before another process gets the lock, wait for it in your own shutdown
+   * hook, and then close the client, instead of calling this. Closing the client removes the hook.
    *
    * @return this client
-   * @throws IllegalStateException when the JVM is shutting down already
+   * @throws IllegalStateException if the JVM is already shutting down
    */
   public Client closeOnShutdown() {
     Thread hook = new Thread(this::close, "tenure-shutdown");
@@ -95,7 +96,7 @@ public final class Client implements AutoCloseable {
     return this;
   }
 
-  /** Returns what the JVM runs when it shuts down; null when it has nothing to run. */
+  /** Returns what the JVM runs when it shuts down; null if there is nothing. */
   Thread shutdownHook() {
     return atShutdown.get();
   }
@@ -111,18 +112,18 @@ public final class Client implements AutoCloseable {
     }
   }
 
-  /** {@return the namespace of all keys; empty for none} */
+  /** {@return the namespace of all keys; empty if there is none} */
   public String namespace() {
     return core.namespace.name();
   }
 
-  /** {@return keys and values, outside of any session} */
+  /** {@return keys and values, without a session} */
   public KV kv() {
     return new KV(core, null);
   }
 
   /**
-   * Opens a session as the connection string says.
+   * Opens a session with the options of the connection string; see {@link #openSession(SessionOptions)}.
    *
    * @return the session
    */
@@ -133,24 +134,24 @@ public final class Client implements AutoCloseable {
   /**
    * Opens a session.
    *
-   * @param options what is asked for
+   * @param options the TTL, the lock-delay, the name and others
    * @return the session
-   * @throws TenureException.Unavailable when no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that was given to
-   *     connect. A session that was made nevertheless is ended, if a member answers within 10 s more
+   * @throws TenureException.Unavailable if no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that connect was
+   *     given. If the session was created nevertheless, the library ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options) {
     return Await.of(opening.open(options, core.callTimeout, c -> { }));
   }
 
   /**
-   * Opens a session within a time; the listener is told its states from the beginning.
+   * Opens a session within a time, with a listener that gets its states from the start.
    *
-   * @param options what is asked for
-   * @param wait how long to wait at most
-   * @param listener is told, in order, on a thread of the client's pool; of a session that is not opened, that it is being opened only
+   * @param options the TTL, the lock-delay, the name and others
+   * @param wait how long to wait for a member
+   * @param listener gets the states in order, on a thread of the client's pool; if the session cannot be opened, only CONNECTING
    * @return the session
-   * @throws TenureException.Unavailable when no member answered in that time. A session that was made nevertheless is ended, if
-   *     a member answers within 10 s more
+   * @throws TenureException.Unavailable if no member answers in that time. If the session was created nevertheless, the library
+   *     ends it once a member answers within 10 s more
    */
   public Session openSession(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
     return Await.of(opening.open(options, wait, listener));
@@ -159,7 +160,7 @@ public final class Client implements AutoCloseable {
   /**
    * Opens a session.
    *
-   * @param options what is asked for
+   * @param options the TTL, the lock-delay, the name and others
    * @return a future of the session
    */
   public CompletableFuture<Session> openSessionAsync(SessionOptions options) {
@@ -167,11 +168,11 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Opens a session within a time; the listener is told its states from the beginning.
+   * Opens a session within a time, with a listener that gets its states from the start.
    *
-   * @param options what is asked for
-   * @param wait how long to wait at most
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param options the TTL, the lock-delay, the name and others
+   * @param wait how long to wait for a member
+   * @param listener gets the states in order, on a thread of the client's pool
    * @return a future of the session
    */
   public CompletableFuture<Session> openSessionAsync(
@@ -180,26 +181,26 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Goes on with a session of another process, by the text that its {@link Session#export} or {@link Session#token} gave.
-   * That process, if it still runs, can then use the session no more. Ask {@link Session#inherited} for what it holds.
+   * Continues a session of another process. If that process still runs, it can no longer use the session. {@link Session#inherited}
+   * returns the locks that the session holds.
    *
-   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @param token the text that {@link Session#export} or {@link Session#token} returned
    * @return the session
-   * @throws TenureException.SessionOver when the session ended, or another process took it over
-   * @throws TenureException.Unavailable when no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that was given to
-   *     connect; the same client may try again
-   * @throws TenureException of kind TOKEN_INVALID when the text is damaged
+   * @throws TenureException.SessionOver if the session has ended, or another process took it over
+   * @throws TenureException.Unavailable if no member answers within {@link #DEFAULT_CALL_TIMEOUT}, or the time that connect was
+   *     given. Try again with this client: any other client is refused if the session had already been taken over
+   * @throws TenureException of kind TOKEN_INVALID if the text is damaged
    */
   public Session resume(String token) {
     return Await.of(opening.resume(token, core.callTimeout, c -> { }));
   }
 
   /**
-   * Goes on with a session of another process within a time; see {@link #resume(String)}.
+   * Continues a session of another process, waiting at most the given time; see {@link #resume(String)}.
    *
-   * @param token what {@link Session#export} or {@link Session#token} gave
-   * @param wait how long to wait at most
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param token the text that {@link Session#export} or {@link Session#token} returned
+   * @param wait how long to wait for a member
+   * @param listener gets the states in order, on a thread of the client's pool
    * @return the session
    */
   public Session resume(String token, Duration wait, Consumer<SessionChange> listener) {
@@ -207,9 +208,9 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Goes on with a session of another process; see {@link #resume(String)}.
+   * Continues a session of another process; see {@link #resume(String)}.
    *
-   * @param token what {@link Session#export} or {@link Session#token} gave
+   * @param token the text that {@link Session#export} or {@link Session#token} returned
    * @return a future of the session
    */
   public CompletableFuture<Session> resumeAsync(String token) {
@@ -217,11 +218,11 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Goes on with a session of another process within a time; see {@link #resume(String)}.
+   * Continues a session of another process, waiting at most the given time; see {@link #resume(String)}.
    *
-   * @param token what {@link Session#export} or {@link Session#token} gave
-   * @param wait how long to wait at most
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param token the text that {@link Session#export} or {@link Session#token} returned
+   * @param wait how long to wait for a member
+   * @param listener gets the states in order, on a thread of the client's pool
    * @return a future of the session
    */
   public CompletableFuture<Session> resumeAsync(String token, Duration wait, Consumer<SessionChange> listener) {
@@ -229,16 +230,16 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a watch; it begins to work when it is read}
+   * {@return a watch; it starts when it is first read}
    *
-   * @param options what is asked for
+   * @param options what to watch, and from where
    */
   public Watch watch(WatchOptions options) {
-    return new Watch(core, Objects.requireNonNull(options));
+    return new Watch(core, Objects.requireNonNull(options, "options"));
   }
 
   /**
-   * {@return an election to look at; to stand in it, take {@link Session#election}}
+   * {@return an election, to see its leader; to campaign in it, use {@link Session#election}}
    *
    * @param key the key, without the namespace
    */
@@ -247,7 +248,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a barrier: a key whose existence keeps others waiting}
+   * {@return a barrier: {@link Barrier#await()} returns once its key does not exist}
    *
    * @param key the key, without the namespace
    */
@@ -256,7 +257,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return the members of a group; to join it, take {@link Session#presence}}
+   * {@return a group, to list or watch its members; to join it, use {@link Session#presence}}
    *
    * @param group the name of the group
    */
@@ -265,46 +266,46 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a copy of all keys that begin so, kept up to date by a watch} {@link Cache#begin} fills it.
+   * {@return a local copy of all keys with a prefix, kept up to date by a watch} {@link Cache#begin} fills it.
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    */
   public Cache cache(String prefix) {
     return new Cache(core, prefix);
   }
 
   /**
-   * Asks the cluster whether this very hold is valid at this moment.
+   * Asks the cluster whether a hold is still valid.
    *
    * @param sequencer the proof of the hold
-   * @return whether it is so
+   * @return whether it is valid
    */
   public boolean check(Sequencer sequencer) {
     return Await.of(checkInner(sequencer));
   }
 
   /**
-   * Asks the cluster whether this very hold is valid at this moment.
+   * Asks the cluster whether a hold is still valid.
    *
    * @param sequencer the proof of the hold
-   * @return a future that tells whether it is so
+   * @return a future of whether it is valid
    */
   public CompletableFuture<Boolean> checkAsync(Sequencer sequencer) {
     return core.loop.shown(checkInner(sequencer));
   }
 
   /**
-   * {@return what the cluster knows of a session, live or among the last that ended}
+   * {@return a session, alive or recently ended}
    *
    * @param sessionId the id of a session
-   * @throws TenureException.NotFound when it knows nothing
+   * @throws TenureException.NotFound if there is no such session
    */
   public SessionInfo lookup(String sessionId) {
     return Await.of(lookupInner(sessionId));
   }
 
   /**
-   * {@return what the cluster knows of a session; see {@link #lookup}}
+   * {@return a future of a session; see {@link #lookup}}
    *
    * @param sessionId the id of a session
    */
@@ -313,7 +314,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a lock as it is; one that nobody uses is free}
+   * {@return a lock with its holders; a lock that was never held is free}
    *
    * @param key the key, without the namespace
    */
@@ -322,7 +323,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * {@return a lock as it is; see {@link #lockInfo}}
+   * {@return a future of a lock with its holders; see {@link #lockInfo}}
    *
    * @param key the key, without the namespace
    */
@@ -331,12 +332,12 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Takes a lock away from all its holders, as an operator, for a reason that is kept. From very many holders it takes several
-   * calls, and what is granted meanwhile stays: after an error some holds may be broken and others not.
+   * Takes a lock away from all its holders, as an operator. The lock-delay applies. With more than 1 024 holders and waiters this takes
+   * several calls: holds granted in between remain, and after an error some holds may have ended and others not.
    *
    * @param key the key, without the namespace
-   * @param reason why, for people
-   * @return how many holds were broken
+   * @param reason the reason, which the holders and operators see
+   * @return how many holds it ended
    */
   public int breakLock(String key, String reason) {
     return Await.of(breakInner(key, reason));
@@ -346,27 +347,27 @@ public final class Client implements AutoCloseable {
    * Takes a lock away from all its holders; see {@link #breakLock}.
    *
    * @param key the key, without the namespace
-   * @param reason why, for people
-   * @return a future of how many holds were broken
+   * @param reason the reason, which the holders and operators see
+   * @return a future of how many holds it ended
    */
   public CompletableFuture<Integer> breakLockAsync(String key, String reason) {
     return core.loop.shown(breakInner(key, reason));
   }
 
-  /** {@return the members as they are known now, host:port} */
+  /** {@return the addresses of the members that the client knows now, host:port} */
   public List<String> members() {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(core.link.members())));
   }
 
-  /** {@return the member connected to, host:port; empty when there is none at this moment} */
+  /** {@return the address of the member in use, host:port; empty if the client is not connected} */
   public String connectedTo() {
     return Await.of(core.onLoop(() -> CompletableFuture.completedFuture(
         core.link.current() == null ? "" : core.link.current().address())));
   }
 
   /**
-   * Ends all sessions cleanly, so that others get their locks at once, and everything that runs. It takes no longer than some
-   * seconds, also when no member answers, and is not cut short by an interrupt. Closing it again does nothing.
+   * Ends all sessions cleanly, so that other clients get their locks immediately, and ends all threads of the client. It takes at most
+   * about 20 s, even if no member answers, and an interrupt does not end it early. Closing it again does nothing.
    */
   @Override
   public void close() {
@@ -385,23 +386,28 @@ public final class Client implements AutoCloseable {
     }
   }
 
+  @Override
+  public String toString() {
+    return "Client[" + String.join(",", core.at.members()) + (namespace().isEmpty() ? "" : "/" + namespace()) + "]";
+  }
+
   ClientCore core() {
     return core;
   }
 
   private CompletableFuture<Boolean> checkInner(Sequencer sequencer) {
-    Objects.requireNonNull(sequencer);
+    Objects.requireNonNull(sequencer, "sequencer");
     return Futures.map(core.read(LockServiceGrpc.getCheckSequencerMethod(),
         () -> CheckSequencerRequest.newBuilder().setSequencer(sequencer.wire()).build()), r -> r.getHolds());
   }
 
   private CompletableFuture<Integer> breakInner(String key, String reason) {
-    Objects.requireNonNull(key);
-    Objects.requireNonNull(reason);
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(reason, "reason");
     return breakOn(core.namespace.key(key), reason, 0, "");
   }
 
-  /** Goes on with a break from where its last call stopped, until no hold remains. */
+  /** Continues a break where its last call stopped, until no hold remains. */
   private CompletableFuture<Integer> breakOn(String key, String reason, int broken, String token) {
     return Futures.compose(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
         .setKey(key).setReason(reason).setOptions(o).setBreakToken(token).build()), r -> {
@@ -412,7 +418,7 @@ public final class Client implements AutoCloseable {
   }
 
   private CompletableFuture<SessionInfo> lookupInner(String id) {
-    Objects.requireNonNull(id);
+    Objects.requireNonNull(id, "id");
     return Futures.map(core.read(SessionServiceGrpc.getGetSessionMethod(),
         () -> GetSessionRequest.newBuilder().setSessionId(id).build()), r -> new SessionInfo(id,
             !r.getSession().hasEnd(), r.getSession().getName(), r.getSession().getEpoch(), r.getHoldsCount(),
@@ -421,7 +427,7 @@ public final class Client implements AutoCloseable {
   }
 
   private CompletableFuture<LockInfo> lockInfoInner(String key) {
-    Objects.requireNonNull(key);
+    Objects.requireNonNull(key, "key");
     CompletableFuture<LockInfo> info = Futures.map(core.read(LockServiceGrpc.getGetLockMethod(),
         () -> GetLockRequest.newBuilder().setKey(core.namespace.key(key)).build()),
         r -> new LockInfo(r.getLock().getHoldsList().stream().map(h -> new LockInfo.Holder(
@@ -430,7 +436,7 @@ public final class Client implements AutoCloseable {
     return Futures.unless(info, ErrorKind.LOCK_NOT_FOUND, new LockInfo(List.of(), 0, 0));
   }
 
-  /** Ends what runs; returns the connections, which are being closed. */
+  /** Ends everything that runs; returns the connections, which are being closed. */
   private CompletableFuture<List<Connection>> closeInner() {
     CompletableFuture<List<Connection>> done = new CompletableFuture<>();
     core.loop.execute(() -> {

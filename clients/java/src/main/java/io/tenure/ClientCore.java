@@ -193,7 +193,7 @@ final class ClientCore implements Link.Listener {
       }
       return TenureException.of(
           sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE, sent ? Applied.UNKNOWN : Applied.NO,
-          "no member answered within " + wait + "; tried " + link.tried());
+          "no member answered within " + Wire.text(wait) + "; tried " + link.tried());
     };
   }
 

@@ -4,7 +4,7 @@ package io.tenure;
 public enum CloseCause {
   /** Its user closed it. */
   CLOSED,
-  /** The cluster says that it ended: its TTL ran out, or somebody destroyed it. */
+  /** It ended in the cluster: its TTL elapsed, or another client destroyed it. */
   EXPIRED,
   /** Its secret was refused. */
   AUTH_FAILED,
@@ -13,7 +13,7 @@ public enum CloseCause {
   /** It was handed over to another process. */
   EXPORTED;
 
-  /** Returns why holds end with a session that ends so. */
+  /** Returns why the holds of such a session end. */
   EndCause ofHolds() {
     return switch (this) {
       case CLOSED -> EndCause.SESSION_CLOSED;
@@ -23,7 +23,7 @@ public enum CloseCause {
     };
   }
 
-  /** Returns what the calls of a session that ended so fail with. */
+  /** Returns the error of the calls of such a session. */
   TenureException ofCalls(String sessionId, Applied applied) {
     return switch (this) {
       case CLOSED -> TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " is closed");

@@ -16,14 +16,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where the cluster is and what sessions are like: {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}.
+ * The members of a cluster, a namespace, and defaults for sessions: {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}. The parameters
+ * are {@code ttl}, {@code lock_delay} and {@code name}; durations are written as 15s, 1m30s or 500ms.
  *
- * @param members host:port of some members; the others are learned from them
- * @param namespace put before every key, with a slash between; empty for none
- * @param tls whether connections are encrypted ({@code tenures://})
- * @param ttl what sessions ask for unless they say otherwise
- * @param lockDelay likewise; absent is the cluster's default
- * @param name likewise, the name by which people find the holder; absent is the program's name
+ * @param members host:port of some members; the client discovers the others
+ * @param namespace added to the front of every key, with a slash; empty for none
+ * @param tls whether connections use TLS ({@code tenures://})
+ * @param ttl the default TTL of sessions; zero means that they never expire
+ * @param lockDelay the default lock-delay of sessions; empty for the cluster's default, 15 s
+ * @param name the default name of sessions, by which operators find them; empty for the name of the program
  */
 public record ConnectionString(
     List<String> members,
@@ -32,19 +33,19 @@ public record ConnectionString(
     Duration ttl,
     Optional<Duration> lockDelay,
     Optional<String> name) {
-  /** The TTL of sessions where nothing else is said. */
+  /** The TTL of sessions by default: 15 s. */
   public static final Duration DEFAULT_TTL = Duration.ofSeconds(15);
 
   /**
-   * Checks and completes what is said.
+   * Checks the parts, and adds the default port.
    *
-   * @param members host:port of some members, at least one; 7400 where no port is said
-   * @param namespace put before every key, with a slash between; empty for none
-   * @param tls whether connections are encrypted
-   * @param ttl what sessions ask for unless they say otherwise; zero for none
-   * @param lockDelay likewise; absent is the cluster's default
-   * @param name likewise; absent is the program's name
-   * @throws TenureException of kind INVALID_ARGUMENT when there is no member, one is not host:port, or the TTL is negative
+   * @param members host:port of some members, at least one; the default port is 7400
+   * @param namespace added to the front of every key, with a slash; empty for none
+   * @param tls whether connections use TLS
+   * @param ttl the default TTL of sessions; zero means that they never expire
+   * @param lockDelay the default lock-delay of sessions; empty for the cluster's default
+   * @param name the default name of sessions; empty for the name of the program
+   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL is negative
    */
   public ConnectionString {
     String text = String.join(",", members);
@@ -55,9 +56,9 @@ public record ConnectionString(
       throw invalid(text, "the TTL is negative");
     }
     members = members.stream().map(m -> address(text, m)).toList();
-    Objects.requireNonNull(namespace);
-    Objects.requireNonNull(lockDelay);
-    Objects.requireNonNull(name);
+    Objects.requireNonNull(namespace, "namespace");
+    Objects.requireNonNull(lockDelay, "lockDelay");
+    Objects.requireNonNull(name, "name");
   }
 
   private static final int DEFAULT_PORT = 7400;
@@ -66,13 +67,14 @@ public record ConnectionString(
   private static final Pattern AUTHORITY = Pattern.compile("(tenures?)://([^/?#]*)(/[^?#]*)?(?:\\?([^#]*))?");
 
   /**
-   * Reads a connection string. Without a scheme, as in {@code h1:7400,h2:7400}, it is one without TLS.
+   * Reads a connection string. The scheme can be left out, as in {@code h1:7400,h2:7400}; then there is no TLS.
    *
    * @param text the connection string
-   * @return what it says
-   * @throws TenureException of kind INVALID_ARGUMENT that says what is wrong with it
+   * @return its parts
+   * @throws TenureException of kind INVALID_ARGUMENT if it is malformed; the message names the mistake
    */
   public static ConnectionString parse(String text) {
+    Objects.requireNonNull(text, "connectionString");
     Matcher m = AUTHORITY.matcher(SCHEME.matcher(text).lookingAt() ? text : "tenure://" + text);
     if (!m.matches()) {
       throw invalid(text, "it must look like tenure://host:7400,host:7400/namespace?ttl=15s");
@@ -98,7 +100,7 @@ public record ConnectionString(
         case "ttl" -> ttl = duration(text, value);
         case "lock_delay" -> lockDelay = Optional.of(duration(text, value));
         case "name" -> name = Optional.of(value);
-        default -> throw invalid(text, "parameter " + key + " is unknown; there are ttl, lock_delay and name");
+        default -> throw invalid(text, "parameter " + key + " is unknown; the parameters are ttl, lock_delay and name");
       }
     }
     return new ConnectionString(List.copyOf(members), namespace, m.group(1).equals("tenures"), ttl, lockDelay, name);
@@ -109,14 +111,14 @@ public record ConnectionString(
     try {
       uri = new URI("x://" + member);
     } catch (URISyntaxException e) {
-      throw invalid(text, "member " + member + " is not host:port");
+      throw invalid(text, "member \"" + member + "\" is not host:port");
     }
     if (member.isEmpty() || uri.getHost() == null || uri.getUserInfo() != null) {
       throw invalid(text, "member \"" + member + "\" is not host:port");
     }
     int port = uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort();
     if (port < 1 || port > 65535) {
-      throw invalid(text, "member " + member + " has no possible port");
+      throw invalid(text, "member " + member + " has no port from 1 to 65535");
     }
     return uri.getHost() + ":" + port;
   }

@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A barrier that so many pass together, in and out. A party that dies counts as having left.
+ * A double barrier: its participants start together, when all have entered, and end together, when all have left. A participant whose
+ * session ends counts as having left.
  */
 public final class DoubleBarrier {
   private static final byte[] NOTHING = new byte[0];
@@ -28,85 +29,85 @@ public final class DoubleBarrier {
   DoubleBarrier(SessionCore session, String key, int count, String name) {
     this.session = session;
     this.kv = new KV(session.client, session);
-    this.ready = Objects.requireNonNull(key) + "/ready";
+    this.ready = Objects.requireNonNull(key, "key") + "/ready";
     this.members = key + "/members/";
-    this.own = members + Objects.requireNonNull(name);
+    this.own = members + Objects.requireNonNull(name, "name");
     this.count = count;
   }
 
   /**
-   * Waits until all parties have come. Whenever this fails, this party has left, or does so as soon as a member answers, and with its
-   * session at the latest. A session without TTL outlives an outage, but no call is tried for more than 45 s of it: who gave up
-   * entering then enters again or {@linkplain #leave(Duration) leaves}.
+   * Enters, and waits until all participants have entered. If this fails, this participant has left, or leaves as soon as a member
+   * answers, and with its session at the latest. With a session without TTL, the attempts to leave stop after 45 s without a member:
+   * then enter again or {@linkplain #leave(Duration) leave}.
    *
-   * @throws TenureException.SessionOver when the session ends before
+   * @throws TenureException.SessionOver if the session ends first
    */
   public void enter() {
     Await.of(enterInner(Optional.empty()));
   }
 
   /**
-   * Waits until all parties have come, at most so long; see {@link #enter()}.
+   * Enters, and waits at most for the given time until all participants have entered; see {@link #enter()}.
    *
-   * @param wait how long to wait at most
-   * @throws TenureException.TimedOut when they did not
+   * @param wait how long to wait
+   * @throws TenureException.TimedOut if they have not
    */
   public void enter(Duration wait) {
     Await.of(enterInner(Optional.of(wait)));
   }
 
   /**
-   * Waits until all parties have come; see {@link #enter()}.
+   * Enters, and waits until all participants have entered; see {@link #enter()}.
    *
-   * @return a future that ends when they have; when it is cancelled before, this party leaves
+   * @return a future that completes when they have; if it is cancelled before that, this participant leaves
    */
   public CompletableFuture<Void> enterAsync() {
     return entering(Optional.empty());
   }
 
   /**
-   * Waits until all parties have come, at most so long; see {@link #enter(Duration)}.
+   * Enters, and waits at most for the given time until all participants have entered; see {@link #enter(Duration)}.
    *
-   * @param wait how long to wait at most
-   * @return a future that ends when they have; when it is cancelled before, this party leaves
+   * @param wait how long to wait
+   * @return a future that completes when they have; if it is cancelled before that, this participant leaves
    */
   public CompletableFuture<Void> enterAsync(Duration wait) {
     return entering(Optional.of(wait));
   }
 
   /**
-   * Waits until all parties have left.
+   * Leaves, and waits until all participants have left.
    *
-   * @throws TenureException.SessionOver when the session ends before
+   * @throws TenureException.SessionOver if the session ends first
    */
   public void leave() {
     Await.of(leaveInner(Optional.empty()));
   }
 
   /**
-   * Waits until all parties have left, at most so long; see {@link #leave()}.
+   * Leaves, and waits at most for the given time until all participants have left; see {@link #leave()}.
    *
-   * @param wait how long to wait at most
-   * @throws TenureException.TimedOut when they did not
+   * @param wait how long to wait
+   * @throws TenureException.TimedOut if they have not
    */
   public void leave(Duration wait) {
     Await.of(leaveInner(Optional.of(wait)));
   }
 
   /**
-   * Waits until all parties have left; see {@link #leave()}.
+   * Leaves, and waits until all participants have left; see {@link #leave()}.
    *
-   * @return a future that ends when they have; cancelling it ends the wait
+   * @return a future that completes when they have; cancelling it ends the wait
    */
   public CompletableFuture<Void> leaveAsync() {
     return session.client.loop.shown(leaveInner(Optional.empty()));
   }
 
   /**
-   * Waits until all parties have left, at most so long; see {@link #leave(Duration)}.
+   * Leaves, and waits at most for the given time until all participants have left; see {@link #leave(Duration)}.
    *
-   * @param wait how long to wait at most
-   * @return a future that ends when they have; cancelling it ends the wait
+   * @param wait how long to wait
+   * @return a future that completes when they have; cancelling it ends the wait
    */
   public CompletableFuture<Void> leaveAsync(Duration wait) {
     return session.client.loop.shown(leaveInner(Optional.of(wait)));

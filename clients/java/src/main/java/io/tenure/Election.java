@@ -11,7 +11,10 @@ import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 
-/** An election: at most one of those who stand leads, and everyone can see who. Candidates are served in order. */
+/**
+ * An election. At most one of its candidates leads, and any client can see which. Candidates lead in the order in which they started to
+ * wait. Any thread can use it.
+ */
 public final class Election {
   private final ClientCore core;
   private final SessionCore session;
@@ -20,35 +23,36 @@ public final class Election {
   Election(ClientCore core, SessionCore session, String key) {
     this.core = core;
     this.session = session;
-    this.key = Objects.requireNonNull(key);
+    this.key = Objects.requireNonNull(key, "key");
   }
 
   /**
-   * Stands, and waits until elected, as long as the session lives. The value is what others see of the leader.
+   * Campaigns: waits until this session leads, as long as the session lives.
    *
-   * @param value what others see of the leader
+   * @param value the leader's value, which other clients see
    * @return the leadership
+   * @throws TenureException as {@link Lock#acquire()} does
    */
   public Leadership campaign(String value) {
     return new Leadership(Await.of(stand(value, Optional.empty(), Optional.empty(), position -> {})));
   }
 
   /**
-   * Stands for at most so long.
+   * Campaigns for at most the given time.
    *
-   * @param value what others see of the leader
-   * @param wait how long to wait at most
+   * @param value the leader's value, which other clients see
+   * @param wait how long to wait
    * @return the leadership
-   * @throws TenureException.TimedOut when others led all the time; the candidacy is then given up
+   * @throws TenureException.TimedOut if another session leads until then; the place in the queue is given up
    */
   public Leadership campaign(String value, Duration wait) {
     return new Leadership(Await.of(stand(value, Optional.empty(), Optional.of(wait), position -> {})));
   }
 
   /**
-   * Stands; cancelling the future gives the candidacy up.
+   * Campaigns. Cancelling the future gives up the place in the queue.
    *
-   * @param value what others see of the leader
+   * @param value the leader's value, which other clients see
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value) {
@@ -56,10 +60,10 @@ public final class Election {
   }
 
   /**
-   * Stands for at most so long; cancelling the future gives the candidacy up. See {@link #campaign(String, Duration)}.
+   * Campaigns for at most the given time. Cancelling the future gives up the place in the queue. See {@link #campaign(String, Duration)}.
    *
-   * @param value what others see of the leader
-   * @param wait how long to wait at most
+   * @param value the leader's value, which other clients see
+   * @param wait how long to wait
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value, Duration wait) {
@@ -67,11 +71,11 @@ public final class Election {
   }
 
   /**
-   * Stands under a name within the session, so that another leader can resign in its favour.
+   * Campaigns under a name within the session, so that a leader can resign in favor of it: {@link Leadership#resignTo}.
    *
-   * @param value what others see of the leader
+   * @param value the leader's value, which other clients see
    * @param owner the name within the session
-   * @param wait how long to wait at most; empty for as long as the session lives
+   * @param wait how long to wait; empty for as long as the session lives
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(String value, String owner, Optional<Duration> wait) {
@@ -79,12 +83,12 @@ public final class Election {
   }
 
   /**
-   * Stands, and tells how many candidates are before this one while it waits.
+   * Campaigns, and reports how many candidates are before this one while it waits.
    *
-   * @param value what others see of the leader
+   * @param value the leader's value, which other clients see
    * @param owner the name within the session; empty for a random one
-   * @param wait how long to wait at most; empty for as long as the session lives
-   * @param queued is told, on a thread of the client's pool
+   * @param wait how long to wait; empty for as long as the session lives
+   * @param queued gets that number, on a thread of the client's pool
    * @return a future of the leadership
    */
   public CompletableFuture<Leadership> campaignAsync(
@@ -93,12 +97,11 @@ public final class Election {
   }
 
   /**
-   * Leads again and again, until the run is closed or the session ends. The task runs at the beginning of each leadership,
-   * on a thread of the client's pool; it should return, and tell others to stop, when {@link Held#isSafe} turns false.
-   * Leadership is given up when it returns. When no member answers it stands again later; what the task throws ends the
-   * run.
+   * Runs a task each time this session becomes the leader, until the run is closed or the session ends. The task runs on a thread of the
+   * client's pool, and should return when {@link Leadership#isSafe} turns false. When it returns, leadership is given up, and the
+   * session campaigns again. While no member answers, it tries again; an exception in the task ends the run.
    *
-   * @param value what others see of the leader
+   * @param value the leader's value, which other clients see
    * @param task what to do while it leads
    * @return the run
    */
@@ -106,32 +109,37 @@ public final class Election {
     if (session == null) {
       throw needsSession();
     }
-    ElectionRun run = new ElectionRun(core, session, this, value, Objects.requireNonNull(task));
+    ElectionRun run = new ElectionRun(core, session, this, value, Objects.requireNonNull(task, "task"));
     run.start();
     return run;
   }
 
-  /** {@return who leads; empty when nobody does} */
+  /** {@return the current leader; empty if there is none} */
   public Optional<Leader> leader() {
     return Await.of(leaderInner());
   }
 
-  /** {@return who leads; empty when nobody does} */
+  /** {@return a future of the current leader; empty if there is none} */
   public CompletableFuture<Optional<Leader>> leaderAsync() {
     return core.loop.shown(leaderInner());
   }
 
   /**
-   * {@return who leads now, then every change} Each subscriber has an observation of its own, and is called on threads of the
-   * client's pool, one call after another. Cancel the subscription to end it; closing the client completes it.
+   * {@return the current leader, then each change} Each subscriber gets them on threads of the client's pool, one call after
+   * another. Cancel the subscription to end it; closing the client completes it.
    */
   public Flow.Publisher<LeaderChange> observe() {
-    return subscriber -> new Observation(core, key, Objects.requireNonNull(subscriber)).start();
+    return subscriber -> new Observation(core, key, Objects.requireNonNull(subscriber, "subscriber")).start();
+  }
+
+  @Override
+  public String toString() {
+    return "Election[" + key + "]";
   }
 
   private static TenureException needsSession() {
     return TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
-        "to stand in an election needs a session: take it from session.election()");
+        "a campaign needs a session: use session.election()");
   }
 
   private CompletableFuture<Held> stand(

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** A candidate who stands again after every leadership. Close it to resign and stand no more. */
+/** A candidate that campaigns again after each leadership: {@link Election#run}. Close it to resign and to end the campaign. */
 public final class ElectionRun implements AutoCloseable {
   private final ClientCore core;
   private final SessionCore session;
@@ -110,13 +110,13 @@ public final class ElectionRun implements AutoCloseable {
   }
 
   /**
-   * {@return a future that ends when it stands no more: after close, with the session, or with what the task threw, or with why it cannot stand at all}
+   * {@return a future that completes when the run has ended: after close, with the session, or with the exception that ended it}
    */
   public CompletableFuture<Void> ended() {
     return core.loop.shown(ended.copy());
   }
 
-  /** Resigns, and stands no more. A task that runs is not interrupted; it sees its leadership end. */
+  /** Resigns, and ends the campaign. A running task is not interrupted: it sees its leadership end. */
   @Override
   public void close() {
     CompletableFuture<Leadership> waiting;

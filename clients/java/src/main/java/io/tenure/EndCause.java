@@ -1,23 +1,23 @@
 package io.tenure;
 
-/** Why something that was held ended. */
+/** Why a hold ended. */
 public enum EndCause {
   /** Its user released it. */
   RELEASED,
-  /** The local lease ran out before a renewal was acknowledged. */
+  /** The lease ended before a renewal was acknowledged. */
   LEASE_RAN_OUT,
-  /** An operator broke or released it. */
+  /** An operator broke it, or another user of the same owner released it. */
   TAKEN_AWAY,
   /** Its session was closed. */
   SESSION_CLOSED,
-  /** Its session ended. */
+  /** Its session ended in the cluster: its TTL elapsed, or another client destroyed it. */
   SESSION_ENDED,
   /** Its session was taken over by another process. */
   SUPERSEDED,
   /** Its session was handed over to another process. */
   EXPORTED;
 
-  /** Whether it ended against its user's will. */
+  /** Whether the hold was lost, not given up. */
   boolean isLoss() {
     return switch (this) {
       case LEASE_RAN_OUT, TAKEN_AWAY, SESSION_ENDED, SUPERSEDED -> true;
@@ -25,7 +25,7 @@ public enum EndCause {
     };
   }
 
-  /** Returns why a lock is not held any more, for people. */
+  /** Returns why a lock is no longer held, as text. */
   String ofHeld() {
     return switch (this) {
       case RELEASED -> "it was released";

@@ -2,63 +2,63 @@ package io.tenure;
 
 /** What went wrong. The kinds are the same in the clients of all languages. */
 public enum ErrorKind {
-  /** The session ended: its TTL ran out, or somebody destroyed it. */
+  /** The session has ended: its TTL elapsed, or another client destroyed it. */
   SESSION_EXPIRED,
-  /** Another process took the session over; final. */
+  /** Another process took the session over. This is final. */
   SESSION_SUPERSEDED,
   /** The session was closed or exported in this process. */
   SESSION_CLOSED,
   /** The secret is wrong, or the caller may not do this. */
   AUTH_FAILED,
-  /** There is no such key. */
+  /** The key does not exist. */
   KEY_NOT_FOUND,
-  /** Nobody holds, waits for, or ever held this lock. */
+  /** No session holds this lock, waits for it, or ever held it. */
   LOCK_NOT_FOUND,
-  /** There is no such session. */
+  /** The session does not exist. */
   SESSION_NOT_FOUND,
-  /** A revision, version, value or existence is not as demanded. */
+  /** A key does not have the expected revision, version or value, or exists when it must not, or the reverse. */
   COMPARE_FAILED,
-  /** The lock is held or waited for; of transactions. */
+  /** The lock is held, or another session waits for it; in transactions. */
   LOCK_HELD,
-  /** The lock is still delayed after its holder was lost; of transactions. */
+  /** The lock is in its lock-delay, because its last holder lost it; in transactions. */
   LOCK_DELAYED,
   /** The session does not hold the lock. */
   NOT_HELD,
-  /** The proof of a lock is not valid any more. */
+  /** The sequencer, which is the proof of a hold, is no longer valid. */
   STALE_TOKEN,
   /** The lock is in use in another mode or with another limit. */
   MODE_MISMATCH,
-  /** The caller's time passed. */
+  /** The caller's timeout elapsed. */
   TIMEOUT,
-  /** The caller gave up. */
+  /** The caller cancelled the call, or its thread was interrupted. */
   CANCELLED,
-  /** The candidate that was named does not wait. */
+  /** The named candidate is not waiting. */
   CANDIDATE_NOT_FOUND,
   /** An operator ended the wait. */
   WAIT_ENDED,
-  /** The history asked for is forgotten. */
+  /** The cluster no longer has this part of the history. */
   COMPACTED,
-  /** The revision is ahead of the cluster. */
+  /** The cluster has not reached this revision yet. */
   FUTURE_REVISION,
-  /** The cluster was restored from a backup: token, revision or proof are of another history. */
+  /** A token, revision or sequencer belongs to another history: the cluster was restored from a backup since. */
   HISTORY_CHANGED,
-  /** A watcher read too slowly, and history passed it. */
+  /** A watcher read so slowly that the cluster no longer has the events it needs next. */
   TOO_SLOW,
-  /** A text that was handed out is damaged, or for something else: a resume token, the token of a session, or the proof of a lock. */
+  /** A resume token, the token of a session or a sequencer is damaged, or belongs to something else. */
   TOKEN_INVALID,
   /** No member answered, and nothing was applied. */
   UNAVAILABLE,
-  /** The answer was lost, and nothing makes a retry safe. */
+  /** The response was lost: whether the change was made is unknown. */
   OUTCOME_UNKNOWN,
-  /** A limit of the cluster is reached. */
+  /** A limit of the cluster was reached. */
   LIMIT,
   /** An argument is not allowed. */
   INVALID_ARGUMENT,
-  /** Grants are frozen after a restore. */
+  /** The cluster was restored from a backup recently, and grants no locks yet. */
   FROZEN,
-  /** The cluster does not serve this. */
+  /** This feature is not available in the cluster. */
   NOT_SUPPORTED,
-  /** A fault of the service. */
+  /** A fault of the service; the member's log has the cause. */
   INTERNAL,
   /** The client was closed. */
   CLIENT_CLOSED

@@ -4,18 +4,19 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Protects a resource outside from holders that lost their lock: it remembers the largest fencing token it has seen for each
- * key and refuses a smaller one. It must stand where the resource is, once for the resource; this one remembers in memory. Only
- * for EXCLUSIVE locks: holders of SHARED locks have different tokens at the same time, check those with {@link Client#check}.
+ * Protects a resource outside Tenure from holders that have lost their lock: it remembers the largest fencing token it has seen for
+ * each key, and refuses a smaller one. Use one gate at the resource, in the process that does the writing; any thread can use it. It
+ * remembers in memory only. It is for EXCLUSIVE locks: shared holders have tokens in any order, so check those with {@link
+ * Client#check}.
  */
 public final class FenceGate {
   private final Map<String, Long> largest = new HashMap<>();
 
   /**
-   * Lets the holder pass, or refuses it.
+   * Does nothing unless a larger token was seen for the same key; then it fails.
    *
-   * @param s the proof that the holder brought
-   * @throws TenureException.StaleToken when a later holder has passed already
+   * @param s the sequencer of the holder
+   * @throws TenureException.StaleToken of kind STALE_TOKEN if a later holder has passed already
    */
   public synchronized void check(Sequencer s) {
     Long seen = largest.get(s.key());

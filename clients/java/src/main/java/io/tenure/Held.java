@@ -11,9 +11,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
- * A lock that is held, until it ends. Ask {@link #isSafe} before every step that must not be done by two; where the step
- * reaches a resource outside, send {@link #token} along ({@link FenceGate}), because a process can be paused between the
- * question and the step. A Held that ended stays ended. Close it to release the lock.
+ * A lock that is held. Check {@link #isSafe} before each step that two processes must not do at the same time. If the step writes to
+ * a resource outside Tenure, send {@link #token} along and let the resource check it ({@link FenceGate}), because a process can be
+ * paused between the check and the step. A Held that has ended never becomes valid again. Close it to release the lock. Any thread
+ * can use it.
  */
 public final class Held implements AutoCloseable {
   private final SessionCore session;
@@ -63,51 +64,52 @@ public final class Held implements AutoCloseable {
     return mode;
   }
 
-  /** {@return the proof that can be passed on} */
+  /** {@return the proof of the hold, which can be passed on to other processes} */
   public Sequencer sequencer() {
     return sequencer;
   }
 
-  /** {@return the fencing token: it grows with every grant in the cluster} */
+  /** {@return the fencing token: larger than that of every earlier hold in the cluster} */
   public long token() {
     return sequencer.fencingToken();
   }
 
-  /** {@return the number of this hold on its key} */
+  /** {@return the number of this hold among the holds of its key} */
   public long lockIndex() {
     return sequencer.lockIndex();
   }
 
   /**
-   * {@return whether the lock is still held, by the clock, at this moment} It asks nobody and costs next to nothing. True
-   * means that no expiry has passed the lock on; an operator's break takes it earlier, and ends this Held once it is heard
-   * of.
+   * {@return whether the lock is certainly held at this moment} It reads the clock, not the network, and costs almost nothing. True
+   * means that no expiry has passed the lock on. An operator's break takes the lock earlier; this Held ends as soon as the client
+   * learns of it.
    */
   public boolean isSafe() {
-    // Whether it ended is asked last. What ended stays so: then all was true together, at the moment that the lease was asked.
+    // Whether it has ended is read last. An end is final, so everything was true at the moment when the lease was read.
     return session.isSafe() && doubts.get() == 0 && cause == null;
   }
 
-  /** {@return for how long {@link #isSafe} stays true without another renewal; zero when it is false} */
+  /** {@return for how long {@link #isSafe} stays true without a further renewal; zero if it is false} */
   public Duration safeFor() {
     Duration left = session.lease().left(session.client.clock.nanos()); // First, as in isSafe.
     return doubts.get() == 0 && cause == null ? left : Duration.ZERO;
   }
 
   /**
-   * Fails unless the lock is held at this moment.
+   * Does nothing if the lock is certainly held at this moment, and fails otherwise.
    *
-   * @throws TenureException.StaleToken when it is not
+   * @throws TenureException.StaleToken of kind NOT_HELD if it is not; the message says why
    */
   public void check() {
     if (!isSafe()) {
-      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held any more");
+      String why = cause().map(EndCause::ofHeld).orElse("it is being given up");
+      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " is not held: " + why);
     }
   }
 
   /**
-   * {@return why it ended; absent while it is held} It asks the clock, too: a lease that ran out ended it, though the
-   * library may not have told anybody yet.
+   * {@return why it ended; empty while it is held} It also reads the clock: the end of the lease ends the hold, even before callbacks
+   * have been called.
    */
   public Optional<EndCause> cause() {
     EndCause over = session.whyOver(); // First, as in isSafe.
@@ -116,17 +118,17 @@ public final class Held implements AutoCloseable {
   }
 
   /**
-   * Runs the callback once the hold ended, on a thread of the client's pool; at once if it has ended already. Callbacks of
-   * one session run one after another: it should be short.
+   * Calls a callback when the hold ends, on a thread of the client's pool; immediately if it has ended. Callbacks of one session run
+   * one after another, so keep them short.
    *
-   * @param callback is told why it ended
+   * @param callback gets the cause
    */
   public void onEnded(Consumer<EndCause> callback) {
-    Objects.requireNonNull(callback);
+    Objects.requireNonNull(callback, "callback");
     ended.thenAccept(why -> session.events().execute(() -> callback.accept(why)));
   }
 
-  /** {@return a future that ends when the hold does} */
+  /** {@return a future that completes with the cause when the hold ends} */
   public CompletableFuture<EndCause> ended() {
     return session.client.loop.shown(ended.copy());
   }
@@ -134,8 +136,8 @@ public final class Held implements AutoCloseable {
   /**
    * Releases the lock.
    *
-   * @return whether it was held until now; false for one that ended before
-   * @throws TenureException.Unavailable when no member answered; the library goes on to release it
+   * @return whether it was held until now; false if it ended before
+   * @throws TenureException.Unavailable if no member answered; the library keeps trying to release it
    */
   public boolean release() {
     told.set(true);
@@ -145,7 +147,7 @@ public final class Held implements AutoCloseable {
   /**
    * Releases the lock; see {@link #release}.
    *
-   * @return a future that tells whether it was held until now
+   * @return a future of whether it was held until now
    */
   public CompletableFuture<Boolean> releaseAsync() {
     told.set(true);
@@ -153,12 +155,12 @@ public final class Held implements AutoCloseable {
   }
 
   /**
-   * Releases the lock. If it was lost before, which its user may not have noticed, this fails: what was done under it may have been done
-   * by another holder, too. In try-with-resources that failure is suppressed by one that is on its way. After {@link #release}, or
-   * another close, it does nothing. An interrupt ends the waiting for the answer, not the release.
+   * Releases the lock. If it was lost before, this fails, because another holder may have done the same work. In try-with-resources, an
+   * exception of your code is thrown instead, with this one suppressed. After {@link #release}, or another close, it does nothing. If
+   * the thread is interrupted, this returns, and the release continues.
    *
-   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost while it was held
-   * @throws TenureException.Unavailable when no member answered; the library goes on to release it
+   * @throws TenureException.StaleToken of kind NOT_HELD if the lock was lost while it was held
+   * @throws TenureException.Unavailable if no member answered; the library keeps trying to release it
    */
   @Override
   public void close() {

@@ -24,13 +24,13 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Keys and values. Every change happens once, whatever is lost on the way: that of a session's KV by the session's request
- * ids, that of a client's KV by an idempotency key.
+ * Keys and values: {@link Client#kv}, or {@link Session#kv} for changes that belong to a session. A change is applied once, however
+ * often the library has to send it. Any thread can use it.
  *
- * <p>A key has 1 to 1 024 bytes in UTF-8 with its namespace, a value at most 512 KiB. Calls of a client's KV fail as {@link
- * TenureException.Unavailable} when no member answers for 30 s; those of a session's KV go on as long as its lease is good and some
- * time after, and fail as {@link TenureException.SessionOver} when it ended. Cancelling a future ends
- * the attempts; it does not undo a change, nor an attempt that is on its way.
+ * <p>A key has 1 to 1 024 bytes in UTF-8, with its namespace, and a value at most 512 KiB. A call of a client's KV fails as {@link
+ * TenureException.Unavailable} if no member answers within the client's timeout, 30 s by default. A call of a session's KV does so
+ * once the lease has ended and up to twice the TTL (at most 45 s) has elapsed, and fails as {@link TenureException.SessionOver} if the
+ * session has ended. Cancelling a future stops the attempts; it does not undo a change, and an attempt in transit may still be applied.
  */
 public final class KV {
   private final ClientCore client;
@@ -45,14 +45,14 @@ public final class KV {
    * {@return a key}
    *
    * @param key the key, without the namespace
-   * @throws TenureException.NotFound when it does not exist
+   * @throws TenureException.NotFound if it does not exist; see {@link #find}
    */
   public KeyValue get(String key) {
     return Await.of(getInner(key));
   }
 
   /**
-   * {@return a key; see {@link #get}}
+   * {@return a future of a key; see {@link #get}}
    *
    * @param key the key, without the namespace
    */
@@ -61,7 +61,7 @@ public final class KV {
   }
 
   /**
-   * {@return a key, or nothing when it does not exist}
+   * {@return a key, or empty if it does not exist}
    *
    * @param key the key, without the namespace
    */
@@ -70,7 +70,7 @@ public final class KV {
   }
 
   /**
-   * {@return a key, or nothing when it does not exist}
+   * {@return a future of a key, or of empty if it does not exist}
    *
    * @param key the key, without the namespace
    */
@@ -79,18 +79,18 @@ public final class KV {
   }
 
   /**
-   * {@return all keys that begin so, in byte order} Beyond one page the pages are of different revisions.
+   * {@return all keys with a prefix, in byte order} They are read in pages of 1 000 keys; all keys of one page are of one revision.
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    */
   public List<KeyValue> list(String prefix) {
     return Await.of(listInner(prefix));
   }
 
   /**
-   * {@return all keys that begin so; see {@link #list}}
+   * {@return a future of all keys with a prefix; see {@link #list}}
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    */
   public CompletableFuture<List<KeyValue>> listAsync(String prefix) {
     return client.loop.shown(listInner(prefix));
@@ -108,14 +108,14 @@ public final class KV {
   }
 
   /**
-   * Writes a key, as UTF-8.
+   * Writes a key, with a text value, which is stored as UTF-8.
    *
    * @param key the key, without the namespace
    * @param value the value
    * @return the final key and its revision
    */
   public PutResult put(String key, String value) {
-    return put(key, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
+    return put(key, Objects.requireNonNull(value, "value").getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
   }
 
   /**
@@ -123,7 +123,7 @@ public final class KV {
    *
    * @param key the key, without the namespace
    * @param value the value
-   * @param options how it is written
+   * @param options conditions and properties of the write
    * @return the final key and its revision
    */
   public PutResult put(String key, byte[] value, PutOptions options) {
@@ -142,14 +142,14 @@ public final class KV {
   }
 
   /**
-   * Writes a key, as UTF-8.
+   * Writes a key, with a text value, which is stored as UTF-8.
    *
    * @param key the key, without the namespace
    * @param value the value
    * @return a future of the final key and its revision
    */
   public CompletableFuture<PutResult> putAsync(String key, String value) {
-    return putAsync(key, value.getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
+    return putAsync(key, Objects.requireNonNull(value, "value").getBytes(StandardCharsets.UTF_8), PutOptions.defaults());
   }
 
   /**
@@ -157,7 +157,7 @@ public final class KV {
    *
    * @param key the key, without the namespace
    * @param value the value
-   * @param options how it is written
+   * @param options conditions and properties of the write
    * @return a future of the final key and its revision
    */
   public CompletableFuture<PutResult> putAsync(String key, byte[] value, PutOptions options) {
@@ -175,7 +175,7 @@ public final class KV {
   }
 
   /**
-   * Deletes a key if its mod_revision is this; else COMPARE_FAILED.
+   * Deletes a key if it has this mod_revision. Otherwise it fails as {@link TenureException.CompareFailed}.
    *
    * @param key the key, without the namespace
    * @param revision the mod_revision
@@ -186,82 +186,80 @@ public final class KV {
   }
 
   /**
-   * Deletes a key if its mod_revision is this; see {@link #deleteIf}.
+   * Deletes a key if it has this mod_revision; see {@link #deleteIf}.
    *
    * @param key the key, without the namespace
    * @param revision the mod_revision
-   * @return a future that tells whether it existed
+   * @return a future of whether it existed
    */
   public CompletableFuture<Boolean> deleteIfAsync(String key, long revision) {
     return client.loop.shown(deleteInner(key, revision, null));
   }
 
   /**
-   * Deletes a key while this lock is held; else STALE_TOKEN.
+   * Deletes a key if this lock is held. Otherwise it fails as {@link TenureException.StaleToken}.
    *
    * @param key the key, without the namespace
    * @param guard the hold
    * @return whether it existed
    */
   public boolean delete(String key, Held guard) {
-    return Await.of(deleteInner(key, null, Objects.requireNonNull(guard)));
+    return Await.of(deleteInner(key, null, Objects.requireNonNull(guard, "guard")));
   }
 
   /**
    * Deletes a key.
    *
    * @param key the key, without the namespace
-   * @return a future that tells whether it existed
+   * @return a future of whether it existed
    */
   public CompletableFuture<Boolean> deleteAsync(String key) {
     return client.loop.shown(deleteInner(key, null, null));
   }
 
   /**
-   * Deletes a key while this lock is held; see {@link #delete(String, Held)}.
+   * Deletes a key if this lock is held; see {@link #delete(String, Held)}.
    *
    * @param key the key, without the namespace
    * @param guard the hold
-   * @return a future that tells whether it existed
+   * @return a future of whether it existed
    */
   public CompletableFuture<Boolean> deleteAsync(String key, Held guard) {
-    return client.loop.shown(deleteInner(key, null, Objects.requireNonNull(guard)));
+    return client.loop.shown(deleteInner(key, null, Objects.requireNonNull(guard, "guard")));
   }
 
   /**
-   * Deletes all keys that begin so, at most 10 000, or none.
+   * Deletes all keys with a prefix. If there are more than 10 000, it deletes none and fails as INVALID_ARGUMENT.
    *
-   * @param prefix how the keys begin, without the namespace
-   * @return how many
+   * @param prefix the prefix of the keys, without the namespace
+   * @return the number of deleted keys
    */
   public int deletePrefix(String prefix) {
     return Await.of(deletePrefixInner(prefix));
   }
 
   /**
-   * Deletes all keys that begin so; see {@link #deletePrefix}.
+   * Deletes all keys with a prefix; see {@link #deletePrefix}.
    *
-   * @param prefix how the keys begin, without the namespace
-   * @return a future of how many
+   * @param prefix the prefix of the keys, without the namespace
+   * @return a future of the number of deleted keys
    */
   public CompletableFuture<Integer> deletePrefixAsync(String prefix) {
     return client.loop.shown(deletePrefixInner(prefix));
   }
 
   /**
-   * Begins to build a transaction.
-   *
-   * @return the transaction
+   * {@return an empty transaction, to be built and then given to {@link #commit}}
    */
   public Txn txn() {
     return new Txn(client.namespace);
   }
 
   /**
-   * Commits a transaction. That the conditions do not hold is an answer.
+   * Commits a transaction. That its conditions do not hold is not an error.
    *
    * @param txn the transaction
-   * @return what came of it
+   * @return its result
    */
   public TxnResult commit(Txn txn) {
     return Await.of(commitInner(txn));
@@ -271,7 +269,7 @@ public final class KV {
    * Commits a transaction.
    *
    * @param txn the transaction
-   * @return a future of what came of it
+   * @return a future of its result
    */
   public CompletableFuture<TxnResult> commitAsync(Txn txn) {
     return client.loop.shown(commitInner(txn));
@@ -291,14 +289,14 @@ public final class KV {
   }
 
   CompletableFuture<KeyValue> getInner(String key) {
-    Objects.requireNonNull(key);
+    Objects.requireNonNull(key, "key");
     return Futures.map(
         read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build()),
         r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
   CompletableFuture<List<KeyValue>> listInner(String prefix) {
-    return page(Objects.requireNonNull(prefix), "", new ArrayList<>());
+    return page(Objects.requireNonNull(prefix, "prefix"), "", new ArrayList<>());
   }
 
   private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
@@ -311,12 +309,12 @@ public final class KV {
   }
 
   CompletableFuture<PutResult> putInner(String key, byte[] value, PutOptions o) {
-    Objects.requireNonNull(key);
+    Objects.requireNonNull(key, "key");
     if (o.bound() && session == null) {
       return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
           "an ephemeral key needs a session: put it through session.kv()"));
     }
-    ByteString bytes = ByteString.copyFrom(value);
+    ByteString bytes = ByteString.copyFrom(Objects.requireNonNull(value, "value"));
     return Futures.map(change(KVServiceGrpc.getPutMethod(), options -> {
       o.guard().ifPresent(g -> options.addGuards(g.guard()));
       PutRequest.Builder r = PutRequest.newBuilder()
@@ -331,7 +329,7 @@ public final class KV {
   }
 
   CompletableFuture<Boolean> deleteInner(String key, Long ifRevision, Held guard) {
-    Objects.requireNonNull(key);
+    Objects.requireNonNull(key, "key");
     return Futures.map(change(KVServiceGrpc.getDeleteMethod(), options -> {
       if (guard != null) {
         options.addGuards(guard.guard());
@@ -346,7 +344,7 @@ public final class KV {
   }
 
   private CompletableFuture<Integer> deletePrefixInner(String prefix) {
-    Objects.requireNonNull(prefix);
+    Objects.requireNonNull(prefix, "prefix");
     return Futures.map(change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setOptions(options).build()), r -> r.getDeleted());
   }

@@ -5,17 +5,17 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A key with its value.
+ * A key with its value and metadata.
  *
  * @param key without the namespace
  * @param value its value; do not change it
- * @param flags a number for the user's own purposes
+ * @param flags a number that its writer chose
  * @param createRevision revision that created the key
  * @param modRevision revision that last changed it
  * @param version number of puts since the creation, from 1
- * @param lockIndex number of the last hold of the key's lock; 0 when it was never held
- * @param session the session that holds the key's EXCLUSIVE lock
- * @param boundSession the session whose end deletes the key
+ * @param lockIndex number of the last hold of the key's lock; 0 if it was never held
+ * @param session the id of the session that holds the key's EXCLUSIVE lock
+ * @param boundSession the id of the session whose end deletes the key
  */
 public record KeyValue(
     String key,
@@ -41,6 +41,11 @@ public record KeyValue(
   /** {@return the value as UTF-8 text} */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public String toString() {
+    return "KeyValue[" + key + ", " + value.length + " bytes, modRevision " + modRevision + "]";
   }
 
   @Override

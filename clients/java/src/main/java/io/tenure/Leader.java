@@ -3,11 +3,11 @@ package io.tenure;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Who leads.
+ * The leader of an election.
  *
- * @param sequencer the leader's proof
- * @param value what the leader proclaimed; do not change it
- * @param candidates how many wait
+ * @param sequencer the proof of its hold
+ * @param value the leader's value; do not change the array
+ * @param candidates the number of candidates that wait
  */
 public record Leader(Sequencer sequencer, byte[] value, int candidates) {
   static Leader of(io.tenure.v1.Leader l) {

@@ -3,9 +3,9 @@ package io.tenure;
 import java.util.Optional;
 
 /**
- * Who leads from now on.
+ * A change of leader.
  *
- * @param leader the leader; empty for nobody
+ * @param leader the new leader; empty if there is none
  * @param gap whether changes before this one may have been missed
  */
 public record LeaderChange(Optional<Leader> leader, boolean gap) {}

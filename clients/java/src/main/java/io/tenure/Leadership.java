@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
-/** Leadership that was won, until it ends. Close it to resign. */
+/** A held leadership. Close it to resign. Any thread can use it. */
 public final class Leadership implements AutoCloseable {
   private final Held held;
 
@@ -16,46 +16,46 @@ public final class Leadership implements AutoCloseable {
     this.held = held;
   }
 
-  /** {@return the hold that leadership is: ask it whether it is safe, and have it tell its end} */
+  /** {@return the underlying hold: its token, how long it is safe, and callbacks for its end} */
   public Held held() {
     return held;
   }
 
-  /** {@return whether nobody else can lead by an expiry, by the clock, at this moment} */
+  /** {@return whether this session certainly leads at this moment; see {@link Held#isSafe}} */
   public boolean isSafe() {
     return held.isSafe();
   }
 
   /**
-   * Changes what the leader proclaims, while it leads; else STALE_TOKEN.
+   * Changes the leader's value. If this session no longer leads, it fails as {@link TenureException.StaleToken}.
    *
-   * @param value what others see of the leader
+   * @param value the new value
    */
   public void proclaim(String value) {
     proclaim(value.getBytes(StandardCharsets.UTF_8));
   }
 
   /**
-   * Changes what the leader proclaims, while it leads; else STALE_TOKEN.
+   * Changes the leader's value. If this session no longer leads, it fails as {@link TenureException.StaleToken}.
    *
-   * @param value what others see of the leader
+   * @param value the new value
    */
   public void proclaim(byte[] value) {
     Await.of(proclaimInner(value));
   }
 
   /**
-   * Changes what the leader proclaims.
+   * Changes the leader's value; see {@link #proclaim(byte[])}.
    *
-   * @param value what others see of the leader
-   * @return a future that ends when that is done
+   * @param value the new value
+   * @return a future that completes when that is done
    */
   public CompletableFuture<Void> proclaimAsync(byte[] value) {
     return held.session().client.loop.shown(proclaimInner(value));
   }
 
   /**
-   * Resigns in favour of the next in the queue.
+   * Resigns in favor of the next in the queue.
    *
    * @return whether it led until now
    */
@@ -64,34 +64,33 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Resigns in favour of the next in the queue; see {@link #resign}.
+   * Resigns in favor of the next in the queue; see {@link #resign}.
    *
-   * @return a future that tells whether it led until now
+   * @return a future of whether it led until now
    */
   public CompletableFuture<Boolean> resignAsync() {
     return held.releaseAsync();
   }
 
   /**
-   * Resigns in favour of a named candidate who waits; nothing happens when that one does not. Until the answer is here
-   * {@link #isSafe} tells false, for the candidate may lead already. An interrupt ends the waiting for the answer, not the
-   * resignation.
+   * Resigns in favor of a named candidate that waits. Until the response has arrived, {@link #isSafe} is false, because the candidate
+   * may lead already. If the thread is interrupted, this returns, and the resignation continues.
    *
    * @param sessionId the session of the candidate
    * @param owner the name of the candidate within its session
-   * @return whether it resigned; false for leadership that ended before
-   * @throws TenureException of kind CANDIDATE_NOT_FOUND when that one does not wait; then this one goes on to lead
+   * @return whether it resigned; false if leadership had ended before
+   * @throws TenureException of kind CANDIDATE_NOT_FOUND if the candidate does not wait; then this session still leads
    */
   public boolean resignTo(String sessionId, String owner) {
     return Await.of(resignInner(sessionId, owner));
   }
 
   /**
-   * Resigns in favour of a named candidate; see {@link #resignTo}. To cancel the future does not take that back.
+   * Resigns in favor of a named candidate; see {@link #resignTo}. Cancelling the future does not undo it.
    *
    * @param sessionId the session of the candidate
    * @param owner the name of the candidate within its session
-   * @return a future that tells whether it is so
+   * @return a future of whether it resigned
    */
   public CompletableFuture<Boolean> resignToAsync(String sessionId, String owner) {
     return held.session().client.loop.shown(resignInner(sessionId, owner));
@@ -100,7 +99,7 @@ public final class Leadership implements AutoCloseable {
   /**
    * Resigns; fails if leadership was lost before. See {@link Held#close}.
    *
-   * @throws TenureException.StaleToken of kind NOT_HELD when leadership was lost while it was had
+   * @throws TenureException.StaleToken of kind NOT_HELD if leadership was lost before
    */
   @Override
   public void close() {
@@ -115,8 +114,8 @@ public final class Leadership implements AutoCloseable {
   }
 
   private CompletableFuture<Boolean> resignInner(String sessionId, String owner) {
-    Objects.requireNonNull(sessionId);
-    Objects.requireNonNull(owner);
+    Objects.requireNonNull(sessionId, "sessionId");
+    Objects.requireNonNull(owner, "owner");
     // At once, and until it is known: the candidate may lead before the answer is here.
     held.doubt();
     CompletableFuture<Boolean> result = new CompletableFuture<>();

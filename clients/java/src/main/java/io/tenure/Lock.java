@@ -12,9 +12,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A handle to a lock, or to permits of a semaphore. Waiters are served strictly in order, by the cluster. Each acquisition is a party
- * of its own: threads that share a handle exclude each other, and closing one hold leaves the others alone. Only a handle that is
- * {@link #reentrant}, or has an owner by name, attaches to the hold that it has.
+ * A lock, or permits of a semaphore. Waiters get it strictly in the order of the cluster's queue. Threads can share a Lock: each
+ * acquisition has its own owner, so they exclude each other, and closing one hold does not end another. Only the acquisitions of a
+ * {@link #reentrant} Lock, or of one with a named owner, share one hold.
  */
 public final class Lock {
   private static final SecureRandom OWNERS = new SecureRandom();
@@ -27,8 +27,8 @@ public final class Lock {
 
   Lock(SessionCore session, String key, LockOptions options) {
     this.session = session;
-    this.key = Objects.requireNonNull(key);
-    this.options = Objects.requireNonNull(options);
+    this.key = Objects.requireNonNull(key, "key");
+    this.options = Objects.requireNonNull(options, "options");
   }
 
   private static String randomOwner() {
@@ -38,14 +38,15 @@ public final class Lock {
   }
 
   /**
-   * {@return a handle whose acquisitions are all one} While it holds or waits, acquiring again attaches to that hold or place, from
-   * any thread. So it does not exclude the threads that share it, and the first close ends the hold for all of them.
+   * {@return a lock whose acquisitions all have the same owner} While it is held or waited for, acquiring it again, in any thread,
+   * returns the existing hold or waits with the existing place. Threads that share it do not exclude each other, and the first close
+   * ends the hold for all of them: there is no count.
    */
   public Lock reentrant() {
     return new Lock(session, key, options.withOwner(owner()));
   }
 
-  /** Returns the name of one acquisition: the one that was asked for, or one of its own. */
+  /** Returns the owner of one acquisition: the named one, or a random one. */
   private String owner() {
     return options.owner().orElseGet(Lock::randomOwner);
   }
@@ -56,31 +57,31 @@ public final class Lock {
   }
 
   /**
-   * Waits for the lock as long as the session lives.
+   * Waits in the queue until the lock is held, as long as the session lives. However the wait ends, no place and no hold remains for it.
    *
    * @return the hold
-   * @throws TenureException.SessionOver when the session ends first
-   * @throws TenureException.Unavailable when no member answers any more and the lease ran out
-   * @throws TenureException of kind WAIT_ENDED when an operator ended the wait, MODE_MISMATCH when the lock is in use in another
-   *     mode or with another limit, CANCELLED when the thread was interrupted
+   * @throws TenureException.SessionOver if the session ends first
+   * @throws TenureException.Unavailable if no member answers, the lease has ended, and up to twice the TTL (at most 45 s) has elapsed
+   * @throws TenureException of kind WAIT_ENDED if an operator ended the wait, MODE_MISMATCH if the lock is in use in another mode or
+   *     with another limit, CANCELLED if the thread was interrupted
    */
   public Held acquire() {
     return Await.of(begin(Optional.empty()));
   }
 
   /**
-   * Waits for the lock at most so long.
+   * Waits in the queue until the lock is held, at most for the given time; see {@link #acquire()}.
    *
-   * @param wait how long to wait at most; zero or less takes it only if it is free and nobody waits, as {@link #tryAcquire} does
+   * @param wait how long to wait; with zero or less it acquires the lock only if it is free and no client waits, like {@link #tryAcquire}
    * @return the hold
-   * @throws TenureException.TimedOut when it was not granted in time; the library gives the place up, as soon as a member answers
+   * @throws TenureException.TimedOut if it was not granted in time; the library gives up the place as soon as a member answers
    */
   public Held acquire(Duration wait) {
-    return Await.of(begin(Optional.of(wait)));
+    return Await.of(begin(Optional.of(Objects.requireNonNull(wait, "wait"))));
   }
 
   /**
-   * Waits for the lock; cancelling the future gives the place up, and a hold that came first back.
+   * Waits for the lock. Cancelling the future gives up the place, and releases a hold that was granted first.
    *
    * @return a future of the hold
    */
@@ -89,42 +90,42 @@ public final class Lock {
   }
 
   /**
-   * Waits for the lock at most so long; see {@link #acquireAsync()}.
+   * Waits for the lock at most for the given time; see {@link #acquireAsync()}.
    *
-   * @param wait how long to wait at most
+   * @param wait how long to wait
    * @return a future of the hold
    */
   public CompletableFuture<Held> acquireAsync(Duration wait) {
-    return session.client.loop.shown(begin(Optional.of(wait)), Held::unclaim);
+    return session.client.loop.shown(begin(Optional.of(Objects.requireNonNull(wait, "wait"))), Held::unclaim);
   }
 
   /**
-   * Takes the lock if it is free and nobody waits.
+   * Acquires the lock if it is free and no client waits. That another client holds it is not an error.
    *
-   * @return what came of it; that somebody else has it is no error
+   * @return the hold, or the numbers of holders and waiters
    */
   public TryResult tryAcquire() {
     return Await.of(tryInner());
   }
 
   /**
-   * Takes the lock if it is free and nobody waits.
+   * Acquires the lock if it is free and no client waits; see {@link #tryAcquire}.
    *
-   * @return a future of what came of it
+   * @return a future of the result
    */
   public CompletableFuture<TryResult> tryAcquireAsync() {
     return session.client.loop.shown(tryInner(), t -> t.held().ifPresent(Held::unclaim));
   }
 
   /**
-   * Runs the task with the lock held, and releases it afterwards. A task for which it matters that the lock is held to its end
-   * should ask the hold: see {@link #withLock(Function)}.
+   * Acquires the lock, runs the task, and releases the lock. A task that must check whether the lock is still held gets the hold from
+   * {@link #withLock(Function)}.
    *
    * @param task what to do while the lock is held
-   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost before the task ended
+   * @throws TenureException.StaleToken of kind NOT_HELD if the lock was lost before the task ended
    */
   public void withLock(Runnable task) {
-    Objects.requireNonNull(task);
+    Objects.requireNonNull(task, "task");
     withLock(held -> {
       task.run();
       return null;
@@ -132,20 +133,25 @@ public final class Lock {
   }
 
   /**
-   * Runs the task with the lock held, and releases it afterwards. The task is given the hold: to ask {@link Held#isSafe}, and for
-   * its {@link Held#token}.
+   * Acquires the lock, runs the task, and releases the lock. The task gets the hold, with {@link Held#isSafe} and {@link Held#token}.
    *
    * @param <T> what the task returns
    * @param task what to do while the lock is held
    * @return what the task returned
-   * @throws TenureException.StaleToken of kind NOT_HELD when the lock was lost before the task ended; what the task threw comes first
-   * @throws TenureException.Unavailable when no member answered the release; the library goes on to release it
+   * @throws TenureException.StaleToken of kind NOT_HELD if the lock was lost before the task ended. If the task threw an exception, that one is
+   *     thrown, with this one suppressed
+   * @throws TenureException.Unavailable if no member answered the release; the library keeps trying to release it
    */
   public <T> T withLock(Function<Held, T> task) {
-    Objects.requireNonNull(task);
+    Objects.requireNonNull(task, "task");
     try (Held held = acquire()) {
       return task.apply(held);
     }
+  }
+
+  @Override
+  public String toString() {
+    return "Lock[" + key + "]";
   }
 
   CompletableFuture<Held> begin(Optional<Duration> wait) {
@@ -167,7 +173,7 @@ public final class Lock {
     });
   }
 
-  /** Waits for no time at all: takes the lock if it is free and nobody waits. */
+  /** Does not wait: acquires the lock if it is free and no client waits. */
   private CompletableFuture<Held> once() {
     CompletableFuture<Held> result = new CompletableFuture<>();
     CompletableFuture<TryResult> attempt = tryInner();

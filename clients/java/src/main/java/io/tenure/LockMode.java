@@ -6,7 +6,7 @@ public enum LockMode {
   EXCLUSIVE(io.tenure.v1.LockMode.LOCK_MODE_EXCLUSIVE),
   /** Any number of holders, none of them exclusive. */
   SHARED(io.tenure.v1.LockMode.LOCK_MODE_SHARED),
-  /** Holders take permits of a limit that the first one fixed. */
+  /** Holders acquire permits; the first holder sets their number. */
   SEMAPHORE(io.tenure.v1.LockMode.LOCK_MODE_SEMAPHORE);
 
   private final io.tenure.v1.LockMode wire;

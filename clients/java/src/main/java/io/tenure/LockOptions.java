@@ -3,7 +3,7 @@ package io.tenure;
 import java.util.Optional;
 import java.util.function.IntConsumer;
 
-/** How a lock is to be taken. Immutable. */
+/** How a lock is acquired: its mode, owner and value. Immutable. */
 public final class LockOptions {
   private final LockMode mode;
   private final int permits;
@@ -26,27 +26,27 @@ public final class LockOptions {
     return new LockOptions(LockMode.EXCLUSIVE, 0, 0, null, null, null);
   }
 
-  /** {@return the options of a lock that any number may hold together} */
+  /** {@return the options of a lock that any number of readers can hold together} */
   public static LockOptions shared() {
     return new LockOptions(LockMode.SHARED, 0, 0, null, null, null);
   }
 
   /**
-   * {@return the options of a semaphore: one permit of a limit on which all must agree}
+   * {@return the options of a semaphore, of which one permit is acquired}
    *
-   * @param limit how many permits there are in all, at least 1
-   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1
+   * @param limit the number of all permits, at least 1
+   * @throws TenureException of kind INVALID_ARGUMENT if the limit is below 1
    */
   public static LockOptions semaphore(int limit) {
     return semaphore(limit, 1);
   }
 
   /**
-   * {@return the options of a semaphore: so many permits of a limit on which all must agree}
+   * {@return the options of a semaphore, of which several permits are acquired}
    *
-   * @param limit how many permits there are in all, at least 1
-   * @param permits how many of them to take, from 1 to the limit
-   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1, or the permits are not from 1 to the limit
+   * @param limit the number of all permits, at least 1
+   * @param permits how many of them to acquire, from 1 to the limit
+   * @throws TenureException of kind INVALID_ARGUMENT if the limit is below 1, or the permits are not from 1 to the limit
    */
   public static LockOptions semaphore(int limit, int permits) {
     if (limit < 1) {
@@ -61,8 +61,8 @@ public final class LockOptions {
   }
 
   /**
-   * Names the hold within the session. The same name attaches to the hold or place that there is. Otherwise each acquisition has a
-   * random name of its own; see {@link Lock#reentrant}.
+   * Names the owner of the hold within the session. All acquisitions with this owner share one hold or place. Without a name, each
+   * acquisition has its own, random owner; see {@link Lock#reentrant}.
    *
    * @param owner the name
    * @return new options
@@ -72,8 +72,8 @@ public final class LockOptions {
   }
 
   /**
-   * Writes the key's value when the lock is granted; otherwise a key that exists keeps its value, and one that does not gets an
-   * empty one.
+   * Writes a value to the lock's key when the lock is granted. Without it, an existing key keeps its value, and a missing key is
+   * created with an empty one.
    *
    * @param value the value, at most 512 KiB
    * @return new options
@@ -83,9 +83,9 @@ public final class LockOptions {
   }
 
   /**
-   * Tells how many wait before us, while we wait.
+   * Reports how many waiters are before this one, when it is queued and whenever it moves.
    *
-   * @param position is told, on a thread of the client's pool
+   * @param position gets that number, on a thread of the client's pool
    * @return new options
    */
   public LockOptions onQueued(IntConsumer position) {

@@ -43,7 +43,7 @@ final class Opening {
   /** Opens a session. One that nobody takes, for its caller gave up or the client closed, is ended. */
   CompletableFuture<Session> open(SessionOptions options, Duration wait, Consumer<SessionChange> listener) {
     Calls.Patience patience = untilClosing(core.patience(wait), Applied.NO);
-    Objects.requireNonNull(options);
+    Objects.requireNonNull(options, "options");
     Executor events = connecting(listener);
     Attempt attempt = new Attempt(patience, listener, events);
     return core.onLoop(attempt.opened, () -> {
@@ -178,7 +178,7 @@ final class Opening {
 
   /** Tells the listener that the session is being opened; returns where it is told the rest. */
   private Executor connecting(Consumer<SessionChange> listener) {
-    Objects.requireNonNull(listener);
+    Objects.requireNonNull(listener, "listener");
     Executor events = core.loop.serial();
     events.execute(() -> listener.accept(
         new SessionChange(SessionState.CONNECTING, SessionState.CONNECTING, Optional.empty())));

@@ -15,14 +15,14 @@ public final class Presence {
   Presence(ClientCore core, SessionCore session, String group) {
     this.core = core;
     this.session = session;
-    this.prefix = Objects.requireNonNull(group) + "/";
+    this.prefix = Objects.requireNonNull(group, "group") + "/";
   }
 
   /**
-   * Joins the group; the membership ends when it is closed, or with the session.
+   * Joins the group. The membership ends when it is closed, or with the session.
    *
    * @param name the name of the member in the group
-   * @param value what others see of the member
+   * @param value the member's value, which other clients see
    * @return the membership
    */
   public Membership join(String name, String value) {
@@ -33,34 +33,34 @@ public final class Presence {
    * Joins the group; see {@link #join}.
    *
    * @param name the name of the member in the group
-   * @param value what others see of the member
-   * @return a future of the membership; when it is cancelled before, this member leaves
+   * @param value the member's value, which other clients see
+   * @return a future of the membership; if it is cancelled, this member leaves
    */
   public CompletableFuture<Membership> joinAsync(String name, String value) {
     return core.loop.shown(joinInner(name, value), Membership::closeInner);
   }
 
-  /** {@return the members' values by name} */
+  /** {@return the values of the members by name} */
   public Map<String, String> members() {
     return Await.of(membersInner());
   }
 
-  /** {@return a future of the members' values by name} */
+  /** {@return a future of the values of the members by name} */
   public CompletableFuture<Map<String, String>> membersAsync() {
     return core.loop.shown(membersInner());
   }
 
-  /** {@return a copy of the group that is kept up to date; its keys begin with the group's name and a slash} */
+  /** {@return a local copy of the group; {@link Cache#begin} fills it, and its keys are {@code group/name}} */
   public Cache watch() {
     return new Cache(core, prefix);
   }
 
   private CompletableFuture<Membership> joinInner(String name, String value) {
-    Objects.requireNonNull(name);
+    Objects.requireNonNull(name, "name");
     byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
     if (session == null) {
       return CompletableFuture.failedFuture(TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
-          "to join a group needs a session: take it from session.presence()"));
+          "joining a group needs a session: use session.presence()"));
     }
     KV kv = new KV(core, session);
     CompletableFuture<Membership> joined = new CompletableFuture<>();
@@ -88,7 +88,7 @@ public final class Presence {
     });
   }
 
-  /** One's own membership of a group. */
+  /** A membership in a group. */
   public static final class Membership implements AutoCloseable {
     private final KV kv;
     private final PutResult put;
@@ -99,8 +99,8 @@ public final class Presence {
     }
 
     /**
-     * Leaves the group. A membership of the same name that somebody else took since stays. An interrupt ends the waiting for the
-     * answer, not the leaving.
+     * Leaves the group. A member that has taken the same name since remains. If the thread is interrupted, this returns, and the
+     * leaving continues.
      */
     @Override
     public void close() {
@@ -110,7 +110,7 @@ public final class Presence {
     /**
      * Leaves the group; see {@link #close}.
      *
-     * @return a future that ends when that is done
+     * @return a future that completes when that is done
      */
     public CompletableFuture<Void> closeAsync() {
       return kv.client().loop.shown(closeInner());

@@ -3,7 +3,7 @@ package io.tenure;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** How a key is to be written. Immutable. */
+/** Conditions and properties of a put. Immutable. */
 public final class PutOptions {
   private final long flags;
   private final Long ifRevision;
@@ -25,7 +25,7 @@ public final class PutOptions {
   }
 
   /**
-   * Stores a number for the user's own purposes beside the value.
+   * Stores a number of your own with the value.
    *
    * @param flags the number
    * @return new options
@@ -35,7 +35,8 @@ public final class PutOptions {
   }
 
   /**
-   * Writes only if the key's mod_revision is this; 0: only if it does not exist. Else COMPARE_FAILED.
+   * Writes only if the key has this mod_revision; 0: only if the key does not exist. Otherwise the put fails as {@link
+   * TenureException.CompareFailed}.
    *
    * @param revision the mod_revision
    * @return new options
@@ -45,7 +46,7 @@ public final class PutOptions {
   }
 
   /**
-   * Has the key deleted when the session ends. Only of a session's {@link KV}.
+   * Deletes the key when the session ends. Only for {@link Session#kv}.
    *
    * @return new options
    */
@@ -54,7 +55,7 @@ public final class PutOptions {
   }
 
   /**
-   * Appends digits that grow with every put to the key.
+   * Appends 23 digits to the key, which grow with every put; {@link PutResult#key} is the resulting key.
    *
    * @return new options
    */
@@ -63,7 +64,7 @@ public final class PutOptions {
   }
 
   /**
-   * Writes only while this lock is held; the cluster sees to it. Else STALE_TOKEN.
+   * Writes only if this lock is held, which the cluster checks. Otherwise the put fails as {@link TenureException.StaleToken}.
    *
    * @param held the hold
    * @return new options

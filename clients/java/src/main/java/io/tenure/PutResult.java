@@ -1,9 +1,9 @@
 package io.tenure;
 
 /**
- * What was written.
+ * The result of a put.
  *
- * @param key the final key, without the namespace
- * @param revision the revision of the write; for a later {@code ifRevision}
+ * @param key the key, with the digits of a sequential one, without the namespace
+ * @param revision the revision of the write, for a later {@link PutOptions#ifRevision}
  */
 public record PutResult(String key, long revision) {}

@@ -1,8 +1,8 @@
 package io.tenure;
 
 /**
- * A lock that many may read under and one may write under, served in order: nobody starves. Upgrading from read to write is
- * not possible; it would deadlock two readers.
+ * A lock with many readers or one writer. Waiters are served in order, so neither starve. A read lock cannot be upgraded to a write
+ * lock: that would deadlock two readers.
  *
  * @param readLock held SHARED
  * @param writeLock held EXCLUSIVE

@@ -3,28 +3,28 @@ package io.tenure;
 import java.util.Objects;
 
 /**
- * The proof of a lock that can be passed on to others, who check it with {@link Client#check} or {@link FenceGate}.
+ * The proof of a hold, which can be passed on to other processes. They check it with {@link Client#check} or {@link FenceGate}.
  *
  * @param key the full key, with its namespace
- * @param lockIndex number of the hold on this key
- * @param sessionId the session that holds
- * @param fencingToken grows with every grant in the cluster
- * @param historyId the line of revisions that the token belongs to; another one after a restore
+ * @param lockIndex the number of the hold among the holds of its key
+ * @param sessionId the id of the session that holds the lock
+ * @param fencingToken larger than that of every earlier hold in the cluster
+ * @param historyId the history that the token belongs to; it changes when the cluster is restored from a backup
  */
 public record Sequencer(String key, long lockIndex, String sessionId, long fencingToken, String historyId) {
   /**
-   * Checks that nothing is missing.
+   * Checks that no part is null.
    *
    * @param key the full key, with the namespace
-   * @param lockIndex the number of the hold on its key
-   * @param sessionId the session that holds
+   * @param lockIndex the number of the hold among the holds of its key
+   * @param sessionId the id of the session that holds the lock
    * @param fencingToken the fencing token
    * @param historyId the history that the token belongs to
    */
   public Sequencer {
-    Objects.requireNonNull(key);
-    Objects.requireNonNull(sessionId);
-    Objects.requireNonNull(historyId);
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(sessionId, "sessionId");
+    Objects.requireNonNull(historyId, "historyId");
   }
 
   static Sequencer of(io.tenure.v1.Sequencer s) {
@@ -47,7 +47,7 @@ public record Sequencer(String key, long lockIndex, String sessionId, long fenci
    *
    * @param text the text
    * @return the proof
-   * @throws TenureException of kind TOKEN_INVALID when it is damaged
+   * @throws TenureException of kind TOKEN_INVALID if it is damaged
    */
   public static Sequencer parse(String text) {
     return SequencerText.parse(text);

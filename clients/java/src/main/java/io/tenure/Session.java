@@ -8,8 +8,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * A claim to be alive, kept up by the library through the loss of members, networks and this process's own pauses. What a
- * session holds is given to others when it ends. Close it: then others need not wait for its TTL.
+ * A session. While it lives, it can hold locks, lead elections and own ephemeral keys. The library renews it, and follows the members
+ * of the cluster. When it ends, other clients get its locks. Close it, so that they need not wait for its TTL and lock-delay. A session
+ * that is CLOSED has ended; the library never opens another one for you. Any thread can use it.
  */
 public final class Session implements AutoCloseable {
   private final SessionCore core;
@@ -23,61 +24,61 @@ public final class Session implements AutoCloseable {
     return core.id();
   }
 
-  /** {@return the TTL as the cluster granted it; zero for none} */
+  /** {@return the TTL that the cluster granted; zero means that the session never expires} */
   public Duration ttl() {
     return core.ttl();
   }
 
-  /** {@return how often the session has been taken over, from 1} */
+  /** {@return 1 for a new session; one more each time a process resumes it} */
   public long epoch() {
     return core.epoch();
   }
 
-  /** {@return how it is doing} */
+  /** {@return its state now} */
   public SessionState state() {
     return core.stateNow();
   }
 
-  /** {@return why it is CLOSED; absent otherwise} */
+  /** {@return why it is CLOSED; empty before that} */
   public Optional<CloseCause> cause() {
     return core.cause();
   }
 
-  /** {@return whether no other process can have got what the session holds by an expiry, by the clock, at this moment} */
+  /** {@return whether the session is certainly alive at this moment} It reads the clock, not the network. */
   public boolean isSafe() {
     return core.isSafe();
   }
 
-  /** {@return for how long {@link #isSafe} stays true without another renewal; zero when it is false, about 292 years without TTL} */
+  /** {@return for how long {@link #isSafe} stays true without a further renewal; zero if it is false, 292 years without TTL} */
   public Duration safeFor() {
     return core.lease().left(core.client.clock.nanos());
   }
 
   /**
-   * Has the listener told the state now and every change, in order, on a thread of the client's pool.
+   * Registers a listener: it gets the current state, and then each change.
    *
-   * @param listener is told, in order, on a thread of the client's pool
+   * @param listener gets the states in order, on a thread of the client's pool
    */
   public void listen(Consumer<SessionChange> listener) {
-    core.listen(Objects.requireNonNull(listener));
+    core.listen(Objects.requireNonNull(listener, "listener"));
   }
 
   /**
-   * Ends what {@link #listen} began. What was on its way may still be told.
+   * Removes a listener. It may still get a change that is just being delivered.
    *
-   * @param listener the very object that was given to listen; another one is no error
+   * @param listener the object that was given to {@link #listen}; any other object is ignored
    */
   public void forget(Consumer<SessionChange> listener) {
     core.client.loop.run(() -> core.forget(listener));
   }
 
-  /** {@return keys and values, with changes under this session} */
+  /** {@return keys and values; changes belong to this session} */
   public KV kv() {
     return new KV(core.client, core);
   }
 
   /**
-   * {@return a handle to a lock with one holder}
+   * {@return a lock with one holder at a time} It makes no call.
    *
    * @param key the key, without the namespace
    */
@@ -86,17 +87,17 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * {@return a handle to a lock}
+   * {@return a lock} It makes no call.
    *
    * @param key the key, without the namespace
-   * @param options how the lock is taken
+   * @param options the mode, the owner and the value
    */
   public Lock lock(String key, LockOptions options) {
     return new Lock(core, key, options);
   }
 
   /**
-   * {@return a lock that many may read under and one may write under}
+   * {@return a lock with many readers or one writer}
    *
    * @param key the key, without the namespace
    */
@@ -105,30 +106,30 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * {@return a handle to one permit of a limit on which all must agree}
+   * {@return one permit of a semaphore; the cluster enforces the limit}
    *
    * @param key the key, without the namespace
-   * @param limit how many permits there are in all, at least 1; all holders and waiters must say the same
-   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1
+   * @param limit the number of all permits, at least 1. The first holder sets it; another limit fails as MODE_MISMATCH
+   * @throws TenureException of kind INVALID_ARGUMENT if the limit is below 1
    */
   public Lock semaphore(String key, int limit) {
     return semaphore(key, limit, 1);
   }
 
   /**
-   * {@return a handle to so many permits of a limit on which all must agree}
+   * {@return several permits of a semaphore; the cluster enforces the limit}
    *
    * @param key the key, without the namespace
-   * @param limit how many permits there are in all, at least 1; all holders and waiters must say the same
-   * @param permits how many of them to take, from 1 to the limit
-   * @throws TenureException of kind INVALID_ARGUMENT when the limit is below 1, or the permits are not from 1 to the limit
+   * @param limit the number of all permits, at least 1. The first holder sets it; another limit fails as MODE_MISMATCH
+   * @param permits how many of them to acquire, from 1 to the limit
+   * @throws TenureException of kind INVALID_ARGUMENT if the limit is below 1, or the permits are not from 1 to the limit
    */
   public Lock semaphore(String key, int limit, int permits) {
     return lock(key, LockOptions.semaphore(limit, permits));
   }
 
   /**
-   * {@return an election to stand in}
+   * {@return an election, in which this session can campaign}
    *
    * @param key the key, without the namespace
    */
@@ -137,7 +138,7 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * {@return a barrier: a key whose existence keeps others waiting}
+   * {@return a barrier: {@link Barrier#await()} returns once its key does not exist}
    *
    * @param key the key, without the namespace
    */
@@ -146,11 +147,11 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * {@return a barrier that so many pass together, in and out} The name is this party's; the session's id is a good one.
+   * {@return a double barrier: its participants start together and end together}
    *
    * @param key the key, without the namespace
-   * @param count how many parties
-   * @param name the name of this party
+   * @param count the number of participants
+   * @param name the name of this participant, such as the session's id
    */
   public DoubleBarrier doubleBarrier(String key, int count, String name) {
     return new DoubleBarrier(core, key, count, name);
@@ -166,13 +167,14 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Hands the session over to another process: it ends here, without being destroyed, and the text resumes it there. Keep
-   * the text secret. A last renewal gives the other process a whole TTL; when no member answers within 3 s the text is returned
-   * without it, and the session lives for what is left. A session without TTL stays, with what it holds, until it is resumed or
-   * destroyed. An interrupt does not lose the text: the flag is set when it is returned.
+   * Hands the session over to another process: it is CLOSED here, and {@link Client#resume(String)} continues it there. Keep the text
+   * secret. Waits for locks end, and leave their queues; holds are kept. A last renewal gives the other process a whole TTL; if no
+   * member answers within 3 s, the text is returned without it, and the other process has only the rest. A session without TTL
+   * remains, with its locks, until it is resumed or destroyed. An interrupt does not lose the text: the thread's flag is set when it
+   * is returned.
    *
    * @return the text
-   * @throws TenureException.SessionOver when the session is over here, or the cluster says so
+   * @throws TenureException.SessionOver if the session has ended
    */
   public String export() {
     return Await.uninterrupted(core.client.onLoop(core.end::export));
@@ -188,36 +190,39 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * {@return a text by which another process can resume the session after a crash of this one} Keep it secret. Who resumes a session
-   * without TTL by it never believes in what was held: hand such a session over by {@link #export}.
+   * {@return a text with which another process can resume the session if this one crashes} Keep it secret. This process may still run
+   * then, so the other one calls inherited holds safe only after one TTL: without TTL, never. Hand such a session over by {@link
+   * #export}.
    */
   public String token() {
     return core.end.token(false);
   }
 
   /**
-   * {@return what a resumed session inherited and still holds, once the process before cannot believe in it any more: at once after an export, a TTL after the resumption otherwise}
-   * A place in a queue that was inherited is kept for an acquire with the same owner; those that nobody took up are given
-   * up here. When nobody asks, they are given up a TTL after the resumption, and the locks with them that were granted there
-   * meanwhile. Another call returns the same again.
+   * {@return the holds of a resumed session, once the previous process can no longer rely on them} After an {@link #export} that is
+   * immediately, otherwise one TTL after the resumption, for which this call waits.
    *
-   * @throws TenureException.StaleToken of kind NOT_HELD when the session has no TTL, was not handed over by {@link #export}, and
-   *     still holds what it held then: the process before may believe in that for as long as it runs. So may no acquire of these
-   *     locks by the same owner. {@link #close} frees them, with their lock-delay.
+   * <p>An inherited place in a queue is kept for an acquire with the same owner. This call gives up the places that no acquire has
+   * taken up. Without this call they are given up one TTL after the resumption, and locks granted there until then are released.
+   * Calling it again returns the same holds.
+   *
+   * @throws TenureException.StaleToken of kind NOT_HELD if the session has no TTL and was not exported, because the previous process
+   *     may rely on its holds for as long as it runs. An acquire of one of these locks by the same owner fails in the same way. {@link
+   *     #close} frees the locks, with their lock-delay.
    */
   public List<Held> inherited() {
     return Await.of(core.client.onLoop(core.inheritance::tell));
   }
 
-  /** {@return what a resumed session holds; see {@link #inherited}} */
+  /** {@return a future of the holds of a resumed session; see {@link #inherited}} */
   public CompletableFuture<List<Held>> inheritedAsync() {
     return core.client.loop.shown(core.client.onLoop(core.inheritance::tell));
   }
 
   /**
-   * Ends the session: what it holds is free for others at once. Closing it again does nothing. An interrupt ends the waiting for
-   * the answer, not the end. When no member answers within 10 s it is left to its TTL; one without TTL then stays, with what it
-   * holds, until somebody destroys it.
+   * Ends the session: its locks become free immediately, and its ephemeral keys are deleted. Closing it again does nothing. If the
+   * thread is interrupted, this returns, and the closing continues. If no member answers within 10 s, the session expires after its
+   * TTL; without TTL it remains, with its locks, until it is destroyed.
    */
   @Override
   public void close() {
@@ -229,7 +234,7 @@ public final class Session implements AutoCloseable {
   /**
    * Ends the session; see {@link #close}.
    *
-   * @return a future that ends when that is done
+   * @return a future that completes when the session has ended
    */
   public CompletableFuture<Void> closeAsync() {
     return core.client.closed ? CompletableFuture.completedFuture(null) : core.client.loop.shown(closeInner());

@@ -378,12 +378,12 @@ final class SessionCore {
     }
     ErrorKind kind = sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE;
     if (state == SessionState.JEOPARDY && now - changedAt > jeopardyMax()) {
-      return TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " ran out; tried " + client.link.tried());
+      return TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " has ended; tried " + client.link.tried());
     }
     // Without TTL no lease runs out; who begins later has as much time.
     if (ttl.isZero() && state == SessionState.SUSPENDED
         && now - Math.max(begun, changedAt) > OUTAGE_CALLS_MAX.toNanos()) {
-      return TenureException.of(kind, applied, "no member answered for session " + id + " within " + OUTAGE_CALLS_MAX + "; tried " + client.link.tried());
+      return TenureException.of(kind, applied, "no member answered for session " + id + " within " + Wire.text(OUTAGE_CALLS_MAX) + "; tried " + client.link.tried());
     }
     return null;
   }

@@ -1,13 +1,13 @@
 package io.tenure;
 
 /**
- * What the cluster knows of a session.
+ * A session as the cluster reports it.
  *
  * @param id its id
- * @param live whether it lives
- * @param name its name, for people
- * @param epoch how often it was taken over, from 1
- * @param holds how many locks it holds, at most 1 000 counted
- * @param endCause why it ended, as the API names it, without prefix; empty while it lives
+ * @param live whether it is alive
+ * @param name its name
+ * @param epoch 1 for a new session; one more each time a process resumes it
+ * @param holds the number of its holds, counted up to 1 000
+ * @param endCause why it ended, such as EXPIRED; empty while it is alive
  */
 public record SessionInfo(String id, boolean live, String name, long epoch, int holds, String endCause) {}

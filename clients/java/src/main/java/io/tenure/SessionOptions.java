@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a session should be like. Unset parts are the connection string's, then the cluster's. Immutable. */
+/** Options of a session. Defaults come from the connection string, and then from the cluster. Immutable. */
 public final class SessionOptions {
   private final Duration ttl;
   private final Duration lockDelay;
@@ -28,9 +28,10 @@ public final class SessionOptions {
   }
 
   /**
-   * Asks for a TTL. Zero: the session lives until it is closed. The cluster clamps others to 2 s (or more) and 24 h.
+   * Sets the TTL: how long the session survives without a renewal. The default is 15 s, and the cluster grants 2 s to 24 h. With zero
+   * the session lives until it is closed or destroyed.
    *
-   * @param ttl the TTL
+   * @param ttl the TTL; null for the default
    * @return new options
    */
   public SessionOptions withTtl(Duration ttl) {
@@ -38,9 +39,10 @@ public final class SessionOptions {
   }
 
   /**
-   * Asks for a lock-delay of 0 to 60 s: how long a lock lost by force still counts against everyone.
+   * Sets the lock-delay: how long the session's locks stay locked for other sessions after it lost them by force, such as an expiry.
+   * The default is 15 s.
    *
-   * @param lockDelay 0 to 60 s
+   * @param lockDelay 0 to 60 s; null for the default
    * @return new options
    */
   public SessionOptions withLockDelay(Duration lockDelay) {
@@ -48,7 +50,7 @@ public final class SessionOptions {
   }
 
   /**
-   * Has the keys of the session's locks deleted when it ends; they stay otherwise.
+   * Deletes the keys of the session's locks when it ends. By default they remain.
    *
    * @return new options
    */
@@ -57,9 +59,9 @@ public final class SessionOptions {
   }
 
   /**
-   * Names the session for people, at most 256 bytes. Otherwise it is the program's name.
+   * Sets the name by which operators find the session. The default is the name of the program.
    *
-   * @param name the name
+   * @param name the name, at most 256 bytes; null for the default
    * @return new options
    */
   public SessionOptions withName(String name) {
@@ -67,10 +69,10 @@ public final class SessionOptions {
   }
 
   /**
-   * Adds a fact for people. Host, process, program, user and language are added by themselves.
+   * Adds metadata that operators see. Host, process, program, user and language are added automatically.
    *
-   * @param key what the fact is called
-   * @param value the fact
+   * @param key the name of the entry
+   * @param value its text
    * @return new options
    */
   public SessionOptions withMetadata(String key, String value) {

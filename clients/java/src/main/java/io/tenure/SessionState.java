@@ -1,15 +1,15 @@
 package io.tenure;
 
-/** How a session is doing, as this process knows. */
+/** The state of a session, as far as this process knows. */
 public enum SessionState {
   /** It is being opened or resumed. */
   CONNECTING,
-  /** A member acknowledges its renewals. */
+  /** Its renewals are acknowledged. */
   CONNECTED,
-  /** The link is down, but the lease is good: what is held is still held. */
+  /** No member responds, but the lease is valid: locks are still held. */
   SUSPENDED,
-  /** The local lease is over, and nobody could say yet whether the session lives. What was held is believed no more. */
+  /** The lease has ended, and whether the session still exists is unknown. Every {@link Held} has ended. */
   JEOPARDY,
-  /** It is over; the cause says why. */
+  /** It has ended; the cause says why. */
   CLOSED
 }

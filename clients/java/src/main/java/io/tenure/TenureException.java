@@ -3,8 +3,8 @@ package io.tenure;
 import java.util.Map;
 
 /**
- * A call failed. {@link #kind} says why, {@link #applied} whether anything was changed. The nested classes are for the
- * kinds that programs catch; every other kind is a plain TenureException.
+ * A call failed. {@link #kind} says why, and {@link #applied} whether anything was changed. The nested classes are for the kinds that
+ * programs usually catch; all other kinds are plain TenureExceptions. Branch on the class or the kind, never on the message.
  */
 public class TenureException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -49,19 +49,25 @@ public class TenureException extends RuntimeException {
     return this;
   }
 
-  /** Returns the same error with the stack of the present thread, and this one as its cause. */
+  /** Returns the same error with the stack of the current thread, and this one as its cause. */
   TenureException here() {
     return of(kind, applied, getMessage(), details(), this).because(reason);
   }
 
-  /** Returns the same error of a change of which something else is known. */
+  /** Returns the same error with another answer to whether anything was changed. */
   TenureException with(Applied known) {
     return of(kind, known, getMessage(), details(), this).because(reason);
   }
 
-  /** {@return the reason that the cluster gave, such as KEY_NOT_FOUND; empty when this library found the error} */
+  /** {@return the cluster's name for the error, such as KEY_NOT_FOUND; empty if this library detected it} */
   public String reason() {
     return reason;
+  }
+
+  /** {@return the class, the message and the kind; and {@link #applied}, unless it is NO} */
+  @Override
+  public String toString() {
+    return super.toString() + " [" + kind + (applied == Applied.NO ? "" : ", applied: " + applied) + "]";
   }
 
   /** {@return what went wrong} */
@@ -74,12 +80,12 @@ public class TenureException extends RuntimeException {
     return applied;
   }
 
-  /** {@return facts that the cluster named with the error, for people; empty when there are none} */
+  /** {@return facts that the cluster gave with the error; empty if there are none} */
   public Map<String, String> details() {
     return details == null ? Map.of() : details;
   }
 
-  /** The session can be used no more: SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED or AUTH_FAILED. */
+  /** The session can no longer be used: SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED or AUTH_FAILED. Open another one. */
   public static final class SessionOver extends TenureException {
     private static final long serialVersionUID = 1L;
 
@@ -88,7 +94,7 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** What was asked for does not exist: KEY_NOT_FOUND, LOCK_NOT_FOUND or SESSION_NOT_FOUND. */
+  /** The key, lock or session does not exist: KEY_NOT_FOUND, LOCK_NOT_FOUND or SESSION_NOT_FOUND. */
   public static final class NotFound extends TenureException {
     private static final long serialVersionUID = 1L;
 
@@ -107,8 +113,8 @@ public class TenureException extends RuntimeException {
   }
 
   /**
-   * The lock is not held any more by whom the call says: STALE_TOKEN or NOT_HELD. {@link #applied} tells whether anything was
-   * written: an acquire whose hold was lost before it was had may have written its value.
+   * The lock is no longer held: STALE_TOKEN or NOT_HELD. {@link #applied} says whether anything was written: an acquire whose hold
+   * was lost before it returned may have written its value.
    */
   public static final class StaleToken extends TenureException {
     private static final long serialVersionUID = 1L;
@@ -119,8 +125,8 @@ public class TenureException extends RuntimeException {
   }
 
   /**
-   * The caller's time passed: TIMEOUT. A lock that was waited for is not had; the library gives its place up, or the hold that
-   * it became, as soon as a member answers.
+   * The caller's timeout elapsed: TIMEOUT. A lock was not acquired: the library gives up its place, or releases a hold that was granted
+   * in the meantime, as soon as a member answers.
    */
   public static final class TimedOut extends TenureException {
     private static final long serialVersionUID = 1L;
@@ -130,7 +136,7 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** A watch cannot go on where it was: COMPACTED, HISTORY_CHANGED or TOO_SLOW. Begin again with the present state. */
+  /** A watch cannot resume, and missed events: COMPACTED, HISTORY_CHANGED or TOO_SLOW. Start it again with the current state. */
   public static final class HistoryLost extends TenureException {
     private static final long serialVersionUID = 1L;
 
@@ -139,7 +145,7 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** No answer came: UNAVAILABLE (nothing was applied) or OUTCOME_UNKNOWN. */
+  /** No member answered: UNAVAILABLE (nothing was applied) or OUTCOME_UNKNOWN. The message has the last cause for each member. */
   public static final class Unavailable extends TenureException {
     private static final long serialVersionUID = 1L;
 

@@ -3,11 +3,11 @@ package io.tenure;
 import java.util.Optional;
 
 /**
- * What came of a try to take a lock. That somebody else has it is an answer.
+ * The result of {@link Lock#tryAcquire}. The numbers are 0 if the lock was acquired.
  *
- * @param held the hold; absent when it was not had
- * @param holders how many hold it, when it was not had
- * @param waiters how many wait for it, when it was not had
- * @param delayed how many lost holds still count, when it was not had
+ * @param held the hold; empty if the lock was not acquired
+ * @param holders the number of its holders
+ * @param waiters the number of clients that wait for it
+ * @param delayed the number of lost holds whose lock-delay has not elapsed
  */
 public record TryResult(Optional<Held> held, int holders, int waiters, int delayed) {}

@@ -12,8 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A transaction: conditions on the state before, and two lists of operations, of which one runs, whole or not at all. Build
- * it and give it to {@link KV#commit}, which takes it as it is then. Only one thread may build it.
+ * A transaction: conditions on the state before it, and two lists of operations. If all conditions hold, the first list runs, otherwise
+ * the second one ({@link #otherwise}): all of its operations take effect or none. Build it in one thread and give it to {@link
+ * KV#commit}; changes after that have no effect on the commit.
  */
 public final class Txn {
   private final List<Compare> compares = new ArrayList<>();
@@ -28,7 +29,7 @@ public final class Txn {
   }
 
   /**
-   * Demands that the key's mod_revision is this; 0: that it does not exist.
+   * Requires that the key has this mod_revision; 0: that it does not exist.
    *
    * @param key the key, without the namespace
    * @param revision the mod_revision
@@ -40,7 +41,7 @@ public final class Txn {
   }
 
   /**
-   * Demands that the key's version is this; 0: that it does not exist.
+   * Requires that the key has this version; 0: that it does not exist.
    *
    * @param key the key, without the namespace
    * @param version the version
@@ -52,7 +53,7 @@ public final class Txn {
   }
 
   /**
-   * Demands that the key has this value.
+   * Requires that the key has this value. A missing key does not have any.
    *
    * @param key the key, without the namespace
    * @param value the value
@@ -64,7 +65,7 @@ public final class Txn {
   }
 
   /**
-   * Demands that the lock is held; if not, nothing runs and the transaction fails as STALE_TOKEN.
+   * Requires that the lock is held. Otherwise neither list runs, and the commit fails as {@link TenureException.StaleToken}.
    *
    * @param held the hold
    * @return this transaction
@@ -75,7 +76,7 @@ public final class Txn {
   }
 
   /**
-   * What is added from here on runs when a condition does not hold.
+   * Operations that are added after this run if a condition does not hold.
    *
    * @return this transaction
    */

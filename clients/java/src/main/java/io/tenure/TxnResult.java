@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a transaction did.
+ * The result of a transaction.
  *
- * @param succeeded whether the conditions held, so that the first list ran
- * @param gets one for each get that ran, in order; empty for a key that does not exist
- * @param revision the revision it shows, or made
+ * @param succeeded whether all conditions held, so that the first list ran
+ * @param gets the result of each get that ran, in order; empty for a key that does not exist
+ * @param revision the revision that it read, or that its changes got
  */
 public record TxnResult(boolean succeeded, List<Optional<KeyValue>> gets, long revision) {}

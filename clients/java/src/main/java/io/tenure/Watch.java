@@ -20,9 +20,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 
 /**
- * A watch: changes in order, each once, none missed, also when the stream breaks and goes on with another member. It is
- * read by one reader: by iterating, by {@link #next}, or as a {@link #publisher}. A reader that stands still costs nothing
- * but its place in history; when history passes it, the watch fails with {@link TenureException.HistoryLost}.
+ * A watch: changes in order, each once, none missed, even if the connection breaks and the watch resumes with another member. One reader
+ * can read it: by iterating, by {@link #next}, or as a {@link #publisher}. If the reader is so slow that the cluster no longer has the
+ * next events, the watch fails as {@link TenureException.HistoryLost}.
  */
 public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private static final int AHEAD = 4;
@@ -71,24 +71,25 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     return provedAt;
   }
 
-  /** Waits until the watch has begun: every change after this returned will be told. */
+  /** Waits until the watch has started: every change from now on will be delivered. */
   public void begin() {
     Await.of(beginInner());
   }
 
   /**
-   * Begins the watch; see {@link #begin}.
+   * Starts the watch; see {@link #begin}.
    *
-   * @return a future that ends when that is done
+   * @return a future that completes when it has started
    */
   public CompletableFuture<Void> beginAsync() {
     return core.loop.shown(beginInner());
   }
 
   /**
-   * Waits for the next message. Empty: the watch was closed.
+   * Waits for the next message, for as long as it takes.
    *
-   * @return the message, or nothing
+   * @return the message, or empty if the watch was closed
+   * @throws TenureException.HistoryLost if the watch missed events
    */
   public Optional<WatchMessage> next() {
     return Await.of(nextInner());
@@ -101,16 +102,16 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   }
 
   /**
-   * Waits for the next message at most so long.
+   * Waits for the next message at most for the given time.
    *
-   * @param wait how long to wait at most
-   * @return the message, or nothing
-   * @throws TenureException.TimedOut when none came; the watch goes on
+   * @param wait how long to wait
+   * @return the message, or empty if the watch was closed
+   * @throws TenureException.TimedOut if none came; the watch continues
    */
   public Optional<WatchMessage> next(Duration wait) {
     CompletableFuture<Optional<WatchMessage>> f = nextInner();
     var timer = core.loop.after(Wire.nanos(wait), () -> f.completeExceptionally(
-        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + wait)));
+        TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "no message of the watch within " + Wire.text(wait))));
     try {
       return Await.of(f);
     } finally {
@@ -118,7 +119,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     }
   }
 
-  /** Iterates over the messages until the watch is closed; fails with a {@link TenureException} when it cannot go on. */
+  /** Iterates over the messages until the watch is closed; fails with a {@link TenureException} if it cannot continue. */
   @Override
   public Iterator<WatchMessage> iterator() {
     return new Iterator<>() {
@@ -149,7 +150,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
    * error. The subscriber is called on threads of the client's pool, one call after another. Its cancelling closes the watch.
    */
   public Flow.Publisher<WatchMessage> publisher() {
-    return subscriber -> new WatchSubscription(core, this, Objects.requireNonNull(subscriber)).start();
+    return subscriber -> new WatchSubscription(core, this, Objects.requireNonNull(subscriber, "subscriber")).start();
   }
 
   /** Says that somebody subscribes; returns whether that one is the first. */

@@ -8,17 +8,17 @@ import java.util.Optional;
 /**
  * One change.
  *
- * @param type what it is about
+ * @param type the kind of change
  * @param key key of the key or lock, without the namespace; empty for sessions
  * @param revision revision of the change
- * @param index order inside the revision, counting also events that were not selected
+ * @param index position within the revision, in which events that are not watched count too
  * @param keyValue the key after the change; of PUT and HOLDER events
- * @param previous the key before the change, if asked for and still in history
- * @param session the session that holds, held, waits, or that the event is about
+ * @param previous the key before the change, if {@link WatchOptions#withPrevious} was set and the history still has it
+ * @param session the id of the session that holds, held or waits, or that the event is about
  * @param owner the name of the hold or place within the session; of LOCK events
  * @param sequencer the hold; of LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events
- * @param cause why a hold, a wait or a session ended, as the API names it, without prefix; else empty
- * @param reason what a person gave as reason; else empty
+ * @param cause why a hold, a wait or a session ended, such as EXPIRED; otherwise empty
+ * @param reason the operator's reason; otherwise empty
  */
 public record WatchEvent(
     WatchEventType type,

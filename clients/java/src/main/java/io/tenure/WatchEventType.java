@@ -2,11 +2,11 @@ package io.tenure;
 
 import io.tenure.v1.EventType;
 
-/** What an event is about. */
+/** Kind of a {@link WatchEvent}. */
 public enum WatchEventType {
-  /** A key got a value. */
+  /** A key was written. */
   PUT,
-  /** A key lost its value. */
+  /** A key was deleted. */
   DELETED,
   /** A key's EXCLUSIVE lock was granted, its value unchanged. */
   HOLDER_GRANTED,
@@ -20,15 +20,15 @@ public enum WatchEventType {
   LOCK_LEFT,
   /** A lock was granted. */
   LOCK_GRANTED,
-  /** A lock was given back. */
+  /** A lock was released. */
   LOCK_RELEASED,
-  /** A hold was lost by force. */
+  /** A hold was lost: its session ended or was taken over, or an operator broke it. */
   LOCK_LOST,
-  /** A lock-delay began. */
+  /** A lock-delay started. */
   LOCK_DELAY_BEGUN,
   /** A lock-delay ended. */
   LOCK_DELAY_ENDED,
-  /** A session began. */
+  /** A session was opened. */
   SESSION_BEGUN,
   /** A session was taken over. */
   SESSION_TAKEN_OVER,

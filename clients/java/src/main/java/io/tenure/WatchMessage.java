@@ -8,10 +8,10 @@ public sealed interface WatchMessage {
   long revision();
 
   /**
-   * The present state of what is watched, once and whole, if it was asked for.
+   * The current state of the watched keys, complete, if {@link WatchOptions#withInitial} was set.
    *
    * @param keys the keys, in byte order
-   * @param revision the revision they are of
+   * @param revision the revision that they are of
    */
   record Initial(List<KeyValue> keys, long revision) implements WatchMessage {}
 
@@ -19,17 +19,17 @@ public sealed interface WatchMessage {
    * Changes, in order, each once.
    *
    * @param events the changes, of one or more revisions
-   * @param resumeToken where another watch with the same selectors goes on after them, in any process
-   * @param revision the revision reached
+   * @param resumeToken starts another watch with the same selection after them, in any process
+   * @param revision the revision that the watch has reached
    */
   record Events(List<WatchEvent> events, String resumeToken, long revision) implements WatchMessage {}
 
   /**
-   * All that was committed up to a revision has been told, and a moment ago that was all there was. It comes every interval of
-   * {@link WatchOptions#progressEvery}, also between changes, as long as the member can prove it.
+   * Every change up to a revision has been delivered, and a moment ago there was no other. It comes at the interval of {@link
+   * WatchOptions#progressEvery}, as long as the member can prove that it is current.
    *
-   * @param resumeToken where another watch with the same selectors goes on
-   * @param revision the revision reached
+   * @param resumeToken starts another watch with the same selection after this
+   * @param revision the revision that the watch has reached
    */
   record Progress(String resumeToken, long revision) implements WatchMessage {}
 }

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What to watch, and from where. What is selected adds up; without any selection every key is watched. Where it begins does not add
- * up: of {@link #withInitial}, {@link #after} and {@link #resume} the last one counts. Immutable.
+ * What to watch, and from where. Selections of keys, prefixes, locks and sessions add up, to at most 128; without any, every key of the
+ * namespace is watched. A watch starts with the changes from now on, unless {@link #withInitial}, {@link #after} or {@link #resume} says
+ * otherwise: the last of them counts. Immutable.
  */
 public final class WatchOptions {
   private final Selection selection;
@@ -44,7 +45,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches this key.
+   * Watches one key.
    *
    * @param key the key, without the namespace
    * @return new options
@@ -54,9 +55,9 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches all keys that begin so.
+   * Watches all keys with a prefix.
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    * @return new options
    */
   public static WatchOptions prefix(String prefix) {
@@ -64,7 +65,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches this lock: its queue, grants, releases, losses and delays.
+   * Watches one lock: its queue, grants, releases, losses and delays.
    *
    * @param key the key, without the namespace
    * @return new options
@@ -74,7 +75,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches this key too.
+   * Also watches this key.
    *
    * @param key the key, without the namespace
    * @return new options
@@ -85,9 +86,9 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches all keys that begin so too.
+   * Also watches all keys with this prefix.
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    * @return new options
    */
   public WatchOptions andPrefix(String prefix) {
@@ -96,7 +97,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches this lock too.
+   * Also watches this lock.
    *
    * @param key the key, without the namespace
    * @return new options
@@ -107,9 +108,9 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches all locks whose key begins so too.
+   * Also watches all locks whose key has this prefix.
    *
-   * @param prefix how the keys begin, without the namespace
+   * @param prefix the prefix of the keys, without the namespace
    * @return new options
    */
   public WatchOptions andLockPrefix(String prefix) {
@@ -118,7 +119,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Watches this session too: its begin, takeover and end.
+   * Also watches this session: its start, its takeovers and its end.
    *
    * @param id the id of the session
    * @return new options
@@ -129,7 +130,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Begins with the present state, and not where {@link #after} or {@link #resume} said before.
+   * Starts with the current state. This replaces {@link #after} and {@link #resume}.
    *
    * @return new options
    */
@@ -138,9 +139,9 @@ public final class WatchOptions {
   }
 
   /**
-   * Begins after this revision, and not where {@link #withInitial} or {@link #resume} said before.
+   * Starts with the changes after this revision. This replaces {@link #withInitial} and {@link #resume}.
    *
-   * @param revision the revision
+   * @param revision the revision; 0 is now
    * @return new options
    */
   public WatchOptions after(long revision) {
@@ -148,18 +149,18 @@ public final class WatchOptions {
   }
 
   /**
-   * Goes on where a watch with the same selection stopped, here or in another process, and not where {@link #withInitial} or
-   * {@link #after} said before.
+   * Starts where a watch with the same selection stopped, in this or another process. This replaces {@link #withInitial} and {@link
+   * #after}.
    *
-   * @param token what came with its messages
+   * @param token the resume token of the last message that was processed
    * @return new options
    */
   public WatchOptions resume(String token) {
-    return new WatchOptions(selection, false, previous, keysOnly, 0, Objects.requireNonNull(token), progress);
+    return new WatchOptions(selection, false, previous, keysOnly, 0, Objects.requireNonNull(token, "token"), progress);
   }
 
   /**
-   * Asks for the value before each change.
+   * Adds the key before each change.
    *
    * @return new options
    */
@@ -168,7 +169,7 @@ public final class WatchOptions {
   }
 
   /**
-   * Leaves values out.
+   * Leaves out all values.
    *
    * @return new options
    */
@@ -177,16 +178,16 @@ public final class WatchOptions {
   }
 
   /**
-   * Asks how often progress is told, whether changes come or not: 200 ms to 10 min; 5 s otherwise.
+   * Sets how often {@link WatchMessage.Progress} comes, even between changes. The default is 5 s.
    *
-   * @param d the interval
+   * @param d the interval, 200 ms to 10 min
    * @return new options
    */
   public WatchOptions progressEvery(Duration d) {
-    return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, Objects.requireNonNull(d));
+    return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, Objects.requireNonNull(d, "d"));
   }
 
-  /** Whether the present state comes first. */
+  /** Whether the current state comes first. */
   boolean wantsInitial() {
     return initial && resumeToken.isEmpty();
   }

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 
 /** Turns the wire's types into the runtime's. */
@@ -20,6 +21,11 @@ final class Wire {
   /** Returns a time to wait in nanoseconds, at least 0, and at most so much that it can be added to any moment. */
   static long nanos(Duration d) {
     return d.isNegative() ? 0 : d.compareTo(WAIT_MAX) > 0 ? WAIT_MAX.toNanos() : d.toNanos();
+  }
+
+  /** Returns a time as text, in seconds. */
+  static String text(Duration d) {
+    return BigDecimal.valueOf(d.getSeconds()).add(BigDecimal.valueOf(d.getNano(), 9)).stripTrailingZeros().toPlainString() + " s";
   }
 
   /** Closes one of our own parts, none of which throws. */

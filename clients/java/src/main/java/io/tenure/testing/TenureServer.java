@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A real member for tests: the program {@code tenure}, on a store of its own in a temporary folder, on ports that the system
- * chooses. The program is the one that the environment variable TENURE_BINARY names, else the one in PATH.
+ * A real member for tests, with a temporary store and free ports. It starts the program that the environment variable TENURE_BINARY
+ * names, or {@code tenure} in PATH.
  */
 public final class TenureServer implements AutoCloseable {
   private static final int START_SECONDS = 60;
@@ -39,10 +39,10 @@ public final class TenureServer implements AutoCloseable {
   }
 
   /**
-   * Starts a member and returns when it has addresses.
+   * Starts a member, and waits until it serves, for at most a minute.
    *
    * @return the member
-   * @throws IOException when the program is not found, or ends at once; the message has what it said
+   * @throws IOException if the program is not found or does not start; the message has its output
    */
   public static TenureServer start() throws IOException {
     return start(binary(), Files.createTempDirectory("tenure"));
@@ -80,7 +80,7 @@ public final class TenureServer implements AutoCloseable {
         return candidate.toString();
       }
     }
-    throw new IOException("the program tenure is not in PATH, and TENURE_BINARY does not name it");
+    throw new IOException("there is no tenure program: set TENURE_BINARY to its path, or put tenure into PATH");
   }
 
   private static String await(Process process, Path addresses, Path log) throws IOException {
@@ -95,7 +95,7 @@ public final class TenureServer implements AutoCloseable {
         throw new IOException("tenure serve ended with " + process.exitValue() + ":\n" + Files.readString(log));
       }
     }
-    throw new IOException("tenure serve told no addresses:\n" + Files.readString(log));
+    throw new IOException("tenure serve did not start within " + START_SECONDS + " s:\n" + Files.readString(log));
   }
 
   private static boolean exited(Process process, long wait, TimeUnit unit) throws IOException {
@@ -128,9 +128,9 @@ public final class TenureServer implements AutoCloseable {
   }
 
   /**
-   * Stops the member, at once if the thread is interrupted, and deletes its store.
+   * Stops the member, and deletes its store. If the thread is interrupted, it kills the member instead.
    *
-   * @throws IOException when the store cannot be deleted
+   * @throws IOException if the store cannot be deleted
    */
   @Override
   public void close() throws IOException {

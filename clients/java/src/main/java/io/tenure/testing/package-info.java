@@ -1,2 +1,2 @@
-/** Real members for users' own tests. */
+/** Real members for your own tests. */
 package io.tenure.testing;
