@@ -10,7 +10,7 @@ import (
 func TestOnPath(t *testing.T) {
 	dir, other, empty := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, d := range []string{dir, other} {
-		if err := os.WriteFile(filepath.Join(d, "tenure"), []byte("#!/bin/sh\n"), 0o755); err != nil { //nolint:gosec // It must be executable.
+		if err := os.WriteFile(filepath.Join(d, "tenure"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
