@@ -30,6 +30,7 @@ const (
 	IdempotencyKeyBytesMin  = 16
 	IdempotencyKeyBytesMax  = 64
 	PageItemsMax            = 1000
+	ItemsAtOnce             = 128             // that a page under way reads from the store before it looks at its size
 	PageBytesMax            = 1<<20 - 128<<10 // and one more item of at most 512 KiB
 	ttlMax                  = 24 * time.Hour
 	lockDelayMax            = 60 * time.Second

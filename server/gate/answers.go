@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/unread"
 )
 
@@ -54,6 +55,19 @@ func counted(ctx context.Context, method string, response any) (any, error) {
 		info.conn.Cut() // The client sees a lost connection, and knows that the outcome is unknown.
 	}
 	return nil, unread.Refusal()
+}
+
+// buildsMuch reports whether the answer to a method may have as much in it as fits in one: a page, or the results of a transaction.
+func buildsMuch(method string) bool {
+	switch method {
+	case tenurev1.KVService_List_FullMethodName, tenurev1.KVService_Txn_FullMethodName,
+		tenurev1.SessionService_GetSession_FullMethodName, tenurev1.SessionService_ListSessions_FullMethodName,
+		tenurev1.SessionService_AttachSession_FullMethodName,
+		tenurev1.LockService_GetLock_FullMethodName, tenurev1.LockService_ListLocks_FullMethodName:
+		return true
+	default:
+		return false
+	}
 }
 
 // onlyReads reports whether a method changes nothing.

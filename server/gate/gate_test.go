@@ -6,11 +6,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/server/unread"
 )
 
 // TestEnter asks the gate for calls without any connection: what has room passes until it leaves, and nothing passes once the
@@ -70,5 +73,60 @@ func TestEnter(t *testing.T) {
 	_, err = get()
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_STOPPING {
 		t.Errorf("a call while the member stops: got %v, want STOPPING", err)
+	}
+}
+
+// TestFewLargeAnswersAreMadeAtATime has as many answers made as may be, and one more for each method that makes large ones.
+func TestFewLargeAnswersAreMadeAtATime(t *testing.T) {
+	rooms, err := gate.NewRooms(gate.Limits{CallsMax: 1000, WaitsMax: 1, ConnectionsMax: 1, IntakeBytesMax: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gate.New(gate.Options{
+		Logger: zap.NewNop(), Registerer: prometheus.NewRegistry(), RequestBytesMax: 1 << 10, Stopping: t.Context(), Rooms: rooms,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(ctx context.Context, method string, then func()) error {
+		_, err := g.Unary(ctx, &tenurev1.GetRequest{}, &grpc.UnaryServerInfo{FullMethod: method},
+			func(ctx context.Context, _ any) (any, error) {
+				if err := unread.Begin(ctx); err != nil {
+					return nil, err
+				}
+				then()
+				return &tenurev1.GetResponse{}, nil
+			})
+		return err
+	}
+	begun, release := make(chan struct{}), make(chan struct{})
+	var builds errgroup.Group
+	for range cap(unread.NewBuilds()) {
+		builds.Go(func() error {
+			return build(t.Context(), tenurev1.KVService_List_FullMethodName, func() { begun <- struct{}{}; <-release })
+		})
+		<-begun
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	for method, large := range map[string]bool{
+		tenurev1.KVService_List_FullMethodName:                true,
+		tenurev1.KVService_Txn_FullMethodName:                 true,
+		tenurev1.SessionService_GetSession_FullMethodName:     true,
+		tenurev1.SessionService_ListSessions_FullMethodName:   true,
+		tenurev1.SessionService_AttachSession_FullMethodName:  true,
+		tenurev1.LockService_GetLock_FullMethodName:           true,
+		tenurev1.LockService_ListLocks_FullMethodName:         true,
+		tenurev1.KVService_Get_FullMethodName:                 false,
+		tenurev1.SessionService_RenewSession_FullMethodName:   false,
+		tenurev1.SessionService_DestroySession_FullMethodName: false,
+	} {
+		if err := build(late, method, func() {}); (err != nil) != large {
+			t.Errorf("%s: got %v; want that it waits: %v", method, err, large)
+		}
+	}
+	close(release)
+	if err := builds.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -91,7 +91,7 @@ func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 
 // answer returns the answer to a call, which counts from then on.
 func (g *Gate) answer(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (any, error) {
-	if method == tenurev1.KVService_List_FullMethodName {
+	if buildsMuch(method) {
 		in, end := g.rooms.builds.Context(ctx)
 		defer end()
 		ctx = in

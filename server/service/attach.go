@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -60,6 +61,9 @@ func (a *Sessions) AttachSession(
 func (a *Sessions) attached(
 	ctx context.Context, s *call.Snapshot, id storage.SessionID, record *storev1.SessionRecord, pageToken string,
 ) (*tenurev1.AttachSessionResponse, error) {
+	if err := unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	highest, err := s.MaxSequence(id, record.GetEpoch())
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -25,6 +26,9 @@ func (a *Locks) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenur
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	info, known, err := s.Lock(r.GetKey())
 	if err != nil {
 		return nil, err
@@ -164,6 +168,9 @@ func (a *Locks) ListLocks(ctx context.Context, r *tenurev1.ListLocksRequest) (*t
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	waiting := ""
 	if r.GetWaiting() {
 		waiting = "waiting"
@@ -217,7 +224,7 @@ type lockPage struct {
 // fill looks at locks in order, at a bounded number of them.
 func (p *lockPage) fill() (more bool, err error) {
 	for scanned := 0; scanned < call.ScannedItemsMax; {
-		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, call.PageItemsMax)
+		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, call.ItemsAtOnce)
 		if err != nil {
 			return false, err
 		}

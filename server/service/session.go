@@ -19,6 +19,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -220,6 +221,9 @@ func (a *Sessions) GetSession(ctx context.Context, r *tenurev1.GetSessionRequest
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	session, live, err := a.SessionAt(s, id)
 	if err != nil {
 		return nil, err
@@ -257,6 +261,9 @@ func (a *Sessions) ListSessions(
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	query := call.PageQuery{List: "sessions", Filters: []string{
 		r.GetNamePrefix(), r.GetNode(), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}
@@ -298,7 +305,7 @@ func (a *Sessions) sessionsAt(
 	bytes := 0
 	for scanned := 0; scanned < call.ScannedItemsMax; {
 		var entries []storage.SessionEntry
-		if entries, more, err = s.Sessions(last, call.PageItemsMax); err != nil {
+		if entries, more, err = s.Sessions(last, call.ItemsAtOnce); err != nil {
 			return last, false, err
 		}
 		for _, e := range entries {

@@ -7,6 +7,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -28,6 +29,9 @@ func orderTxn(ctx context.Context, a *KV, c call.Change) (*storev1.Result, *tenu
 		return nil, nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, nil, err
+	}
 	result, err := s.Txn(c.Command)
 	if err != nil {
 		return nil, nil, err

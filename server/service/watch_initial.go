@@ -222,7 +222,7 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 	}
 	var after storage.SessionID
 	for more := true; more; {
-		page, rest, err := i.at.Sessions(after, call.PageItemsMax)
+		page, rest, err := i.at.Sessions(after, call.ItemsAtOnce)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,8 @@ func (b Builds) Context(ctx context.Context) (in context.Context, end func()) {
 	}
 }
 
-// Begin waits until a call may build a large answer; from then on it waits for nothing. A call whose context is not of Builds has
+// Begin waits until a call may build a large answer; from then on it waits at most a second for the leader's timers, and for nothing
+// else. A call whose context is not of Builds has
 // no bound.
 func Begin(ctx context.Context) error {
 	mine, ok := ctx.Value(buildKey{}).(*build)
