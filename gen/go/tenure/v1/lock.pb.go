@@ -334,7 +334,8 @@ type PastHold struct {
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Why it ended.
 	Cause HoldEndCause `protobuf:"varint,6,opt,name=cause,proto3,enum=tenure.v1.HoldEndCause" json:"cause,omitempty"`
-	// The operator's reason, if there was one.
+	// The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+	// version 2 all of it.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Wall-clock time of the grant, informational only.
 	GrantTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=grant_time,json=grantTime,proto3" json:"grant_time,omitempty"`

@@ -591,7 +591,7 @@ type PastHold struct {
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Why it ended.
 	Cause HoldEndCause `protobuf:"varint,6,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// Operator's reason, if any; from cluster version 2 on its first 128 bytes, fewer where that would cut a character.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Wall clock of the end, in milliseconds since the Unix epoch.
 	EndTimeMs int64 `protobuf:"varint,8,opt,name=end_time_ms,json=endTimeMs,proto3" json:"end_time_ms,omitempty"`

@@ -251,7 +251,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * The operator's reason, if there was one.
+   * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+   * version 2 all of it.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -272,7 +273,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The operator's reason, if there was one.
+   * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+   * version 2 all of it.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1364,7 +1366,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * The operator's reason, if there was one.
+     * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+     * version 2 all of it.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1384,7 +1387,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The operator's reason, if there was one.
+     * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+     * version 2 all of it.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1405,7 +1409,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The operator's reason, if there was one.
+     * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+     * version 2 all of it.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1422,7 +1427,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The operator's reason, if there was one.
+     * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+     * version 2 all of it.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>
@@ -1436,7 +1442,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The operator's reason, if there was one.
+     * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+     * version 2 all of it.
      * </pre>
      *
      * <code>string reason = 7 [json_name = "reason"];</code>

@@ -109,7 +109,8 @@ public interface PastHoldOrBuilder extends
 
   /**
    * <pre>
-   * The operator's reason, if there was one.
+   * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+   * version 2 all of it.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
@@ -118,7 +119,8 @@ public interface PastHoldOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * The operator's reason, if there was one.
+   * The operator's reason, if there was one: its first 128 bytes, fewer where that would cut a character. From before cluster
+   * version 2 all of it.
    * </pre>
    *
    * <code>string reason = 7 [json_name = "reason"];</code>
