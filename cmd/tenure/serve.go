@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/tenure-io/tenure/internal/logline"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server"
 )
@@ -156,7 +157,7 @@ func newLogger(env *environment, format, level string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, usageError("--log-level is %q; it must be debug, info, warn or error", level)
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(env.stderr)), least)), nil
+	return zap.New(logline.Bounded(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(env.stderr)), least))), nil
 }
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
