@@ -9,6 +9,8 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/renewal/core"
+	"github.com/tenure-io/tenure/storage"
 )
 
 const (
@@ -18,24 +20,20 @@ const (
 	echoedSessionBytesMax = 64
 )
 
-// askedRenewal is what a stream keeps of a renewal until it is answered. It is small, whatever the client sent.
-type askedRenewal struct {
-	session       string // as the client wrote it, so that it finds its own; the beginning of it if it is too long
-	number, epoch uint64
-	secret        []byte // nil for one of a wrong length, which is wrong for every session that has one
-}
-
-// askedRenewals returns what a stream keeps of a message.
-func askedRenewals(request *tenurev1.KeepAliveRequest) []askedRenewal {
-	asked := make([]askedRenewal, len(request.GetRenewals()))
+// askedRenewals returns what a stream keeps of a client's message until it is answered. It is small, whatever the client sent:
+// of a text that is too long for a session id the beginning, and of a secret of a wrong length, which is wrong for every
+// session that has one, nothing.
+func askedRenewals(request *tenurev1.KeepAliveRequest) []core.Asked {
+	asked := make([]core.Asked, len(request.GetRenewals()))
 	for i, r := range request.GetRenewals() {
-		asked[i] = askedRenewal{session: r.GetSessionId(), number: r.GetNumber(), epoch: r.GetEpoch()}
+		id, err := storage.ParseSessionID(r.GetSessionId())
+		asked[i] = core.Asked{Session: r.GetSessionId(), ID: id, Invalid: err != nil, Number: r.GetNumber(), Epoch: r.GetEpoch()}
 		if len(r.GetSessionId()) > sessionTextBytes {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
-			asked[i].session = strings.ToValidUTF8(strings.Clone(short), "")
+			asked[i].Session = strings.ToValidUTF8(strings.Clone(short), "")
 		}
 		if len(r.GetSecret()) == gate.SecretBytes {
-			asked[i].secret = r.GetSecret()
+			asked[i].Secret = r.GetSecret()
 		}
 	}
 	return asked
@@ -65,11 +63,6 @@ func (u *unreadAlarm) during(send func() error) error {
 
 // stop keeps the alarm from ringing.
 func (u *unreadAlarm) stop() { u.timer.Stop() }
-
-// transmit sends an answer.
-func (k *keeper) transmit(answer *tenurev1.KeepAliveResponse) error {
-	return k.unread.during(func() error { return k.stream.Send(answer) })
-}
 
 // guarded makes an error of a panic of a goroutine that serves a call.
 func guarded(log *zap.Logger, serve func() error) (err error) {

@@ -12,56 +12,28 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/leader"
-	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/server/renewal/core"
 )
 
-const (
-	// relayedRenewalsMax is how many renewals of a member may wait for the leader; more get TOO_MANY_REQUESTS.
-	relayedRenewalsMax = 256 << 10
-	// renewalSweepInterval is how often renewals that waited too long are looked for.
-	renewalSweepInterval = 100 * time.Millisecond
-)
+// renewalSweepInterval is how often renewals that waited too long are looked for.
+const renewalSweepInterval = 100 * time.Millisecond
 
-// relayedRenewal is one renewal on its way to the leader.
-type relayedRenewal struct {
-	id     storage.SessionID
-	epoch  uint64
-	proven bool   // the leader has checked the secret for this client before
-	secret []byte // its hash, as the client showed it now or before; nil for none
-
-	sink renewalSink
-	at   int // for the sink
-	// until is when it is refused, unless there is a verdict before.
-	until time.Time
-}
-
-// renewalSink takes verdicts. It never waits.
-type renewalSink interface {
-	// decided says what became of a renewal: why it was refused, or the TTL it was granted.
-	decided(at int, refused tenurev1.ErrorReason, ttl time.Duration)
-}
-
-// relayedRenewals merges the renewals of all clients of this member into one stream to the leader. When the stream breaks,
-// what had no verdict is sent to the next leader: it counts from when it comes in there, which is later than the client
-// believes. What waits too long is refused, and the client asks again.
+// relayedRenewals drives the carrier, which merges the renewals of all clients of this member into one stream to the leader.
 type relayedRenewals struct {
 	relay   *leader.Relay
 	log     *zap.Logger
 	renewed prometheus.Counter
 	waiting prometheus.Gauge
-	news    chan struct{} // one slot: queue changed
+	news    chan struct{} // one slot: there may be something to send
 
-	mu     sync.Mutex // guards what follows
-	queue  []*relayedRenewal
-	sent   map[uint64]*relayedRenewal // by number
-	next   uint64
-	closed bool
+	mu      sync.Mutex // guards carrier
+	carrier *core.Carrier
 }
 
 // newRelayedRenewals returns those that a relay carries, and registers their metrics.
 func newRelayedRenewals(r *leader.Relay, log *zap.Logger, registry prometheus.Registerer) (*relayedRenewals, error) {
 	q := &relayedRenewals{
-		relay: r, log: log, news: make(chan struct{}, 1), sent: map[uint64]*relayedRenewal{},
+		relay: r, log: log, news: make(chan struct{}, 1), carrier: core.NewCarrier(),
 		renewed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tenure_relay_renewals_total",
 			Help: "Renewals of clients of this member that the leader acknowledged.",
@@ -79,42 +51,32 @@ func newRelayedRenewals(r *leader.Relay, log *zap.Logger, registry prometheus.Re
 	return q, nil
 }
 
-// add takes renewals. Each gets a verdict, perhaps before add returns.
-func (q *relayedRenewals) add(renewals []*relayedRenewal) {
-	until := time.Now().Add(q.relay.Patience)
+// step takes an event, and tells of what was decided.
+func (q *relayedRenewals) step(ev core.Carriage) core.CarrierEffects {
 	q.mu.Lock()
-	reason := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
-	switch {
-	case q.closed:
-		reason = tenurev1.ErrorReason_ERROR_REASON_STOPPING
-	case len(q.queue)+len(q.sent)+len(renewals) > relayedRenewalsMax:
-		reason = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
-	default:
-		for _, r := range renewals {
-			r.until = until
-		}
-		q.queue = append(q.queue, renewals...)
-	}
+	fx := q.carrier.Step(time.Now(), ev)
+	q.waiting.Set(float64(q.carrier.Waiting()))
 	q.mu.Unlock()
-	if reason != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
-		refuseAll(renewals, reason)
-		return
+	for rest := fx.Decided; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].To == rest[0].To {
+			n++
+		}
+		rest[0].To.Decided(rest[:n])
+		rest = rest[n:]
 	}
-	select {
-	case q.news <- struct{}{}:
-	default:
-	}
+	return fx
 }
 
-func refuseAll(renewals []*relayedRenewal, reason tenurev1.ErrorReason) {
-	for _, r := range renewals {
-		r.sink.decided(r.at, reason, 0)
-	}
+// add takes renewals. Each gets a verdict, perhaps before add returns.
+func (q *relayedRenewals) add(renewals []*core.Relayed) {
+	q.step(core.Add{Renewals: renewals, Until: time.Now().Add(q.relay.Patience)})
+	ring(q.news)
 }
 
 // run carries renewals to whoever leads, until ctx ends.
 func (q *relayedRenewals) run(ctx context.Context) {
-	defer q.close()
+	defer q.step(core.Stop{})
 	sweep := time.NewTicker(renewalSweepInterval)
 	defer sweep.Stop()
 	for ctx.Err() == nil {
@@ -123,13 +85,12 @@ func (q *relayedRenewals) run(ctx context.Context) {
 		switch {
 		case w == nil:
 		case w.Here():
-			// The client asks again, and is served here.
-			refuseAll(q.takeAll(), tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER)
+			q.step(core.LeadsHere{})
 		default:
 			if err := q.serve(ctx, w, sweep.C); err != nil {
 				q.log.Debug("stream of renewals to the leader ended", zap.Uint64("leader", w.Leader), zap.Error(err))
 			}
-			q.recall()
+			q.step(core.Broken{})
 			retry = time.After(leader.Retry)
 		}
 		news := q.news
@@ -141,74 +102,11 @@ func (q *relayedRenewals) run(ctx context.Context) {
 		case <-news:
 		case <-retry:
 		case <-sweep.C:
-			q.sweep()
+			q.step(core.Sweep{})
 		case <-ctx.Done():
 		}
 	}
 }
-
-// close refuses everything that waits, and what comes.
-func (q *relayedRenewals) close() {
-	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
-	refuseAll(q.takeAll(), tenurev1.ErrorReason_ERROR_REASON_STOPPING)
-}
-
-// takeAll removes everything that waits.
-func (q *relayedRenewals) takeAll() []*relayedRenewal {
-	q.recall()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	all := q.queue
-	q.queue = nil
-	q.gauge()
-	return all
-}
-
-// recall makes what was sent, and has no verdict, wait again.
-func (q *relayedRenewals) recall() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.sent) == 0 {
-		return
-	}
-	again := make([]*relayedRenewal, 0, len(q.sent)+len(q.queue))
-	for _, r := range q.sent {
-		again = append(again, r)
-	}
-	q.queue = append(again, q.queue...)
-	clear(q.sent)
-}
-
-// sweep refuses what waited too long.
-func (q *relayedRenewals) sweep() {
-	now := time.Now()
-	var late []*relayedRenewal
-	q.mu.Lock()
-	kept := q.queue[:0]
-	for _, r := range q.queue {
-		if now.After(r.until) {
-			late = append(late, r)
-		} else {
-			kept = append(kept, r)
-		}
-	}
-	clear(q.queue[len(kept):])
-	q.queue = kept
-	for number, r := range q.sent {
-		if now.After(r.until) {
-			delete(q.sent, number)
-			late = append(late, r)
-		}
-	}
-	q.gauge()
-	q.mu.Unlock()
-	refuseAll(late, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER)
-}
-
-// gauge shows how many wait; mu is held.
-func (q *relayedRenewals) gauge() { q.waiting.Set(float64(len(q.queue) + len(q.sent))) }
 
 // serve sends renewals and takes verdicts over one stream, until it breaks or its leader is none any more. Nothing waits for
 // what an old leader may still say: a renewal can be asked for again.
@@ -233,7 +131,7 @@ func (q *relayedRenewals) serve(ctx context.Context, w *leader.Way, sweep <-chan
 		select {
 		case <-q.news:
 		case <-sweep:
-			q.sweep()
+			q.step(core.Sweep{})
 		case err := <-broken:
 			return err
 		case <-ctx.Done():
@@ -247,26 +145,17 @@ func (q *relayedRenewals) send(
 	stream grpc.BidiStreamingClient[peerv1.RenewRequest, peerv1.RenewResponse], term uint64,
 ) error {
 	for {
-		q.mu.Lock()
-		n := min(len(q.queue), renewalsMax)
-		if n == 0 {
-			q.mu.Unlock()
+		fx := q.step(core.Fill{})
+		if len(fx.Send) == 0 {
 			return nil
 		}
-		slab := make([]peerv1.Renewal, n)
-		message := &peerv1.RenewRequest{Term: term, Renewals: make([]*peerv1.Renewal, n)}
-		for i, r := range q.queue[:n] {
-			q.next++
-			q.sent[q.next] = r
+		slab := make([]peerv1.Renewal, len(fx.Send))
+		message := &peerv1.RenewRequest{Term: term, Renewals: make([]*peerv1.Renewal, len(fx.Send))}
+		for i, r := range fx.Send {
 			m := &slab[i]
-			m.SessionId, m.Epoch, m.Number, m.Proven, m.SecretSha256 = r.id[:], r.epoch, q.next, r.proven, r.secret
+			m.SessionId, m.Epoch, m.Number, m.Proven, m.SecretSha256 = r.ID[:], r.Epoch, fx.First+uint64(i), r.Proven, r.Secret
 			message.Renewals[i] = m
 		}
-		rest := copy(q.queue, q.queue[n:])
-		clear(q.queue[rest:])
-		q.queue = q.queue[:rest]
-		q.gauge()
-		q.mu.Unlock()
 		if err := stream.Send(message); err != nil {
 			return err
 		}
@@ -280,19 +169,17 @@ func (q *relayedRenewals) receive(stream grpc.BidiStreamingClient[peerv1.RenewRe
 		if err != nil {
 			return err
 		}
-		renewed := 0
-		for _, v := range answer.GetVerdicts() {
-			q.mu.Lock()
-			r := q.sent[v.GetNumber()]
-			delete(q.sent, v.GetNumber())
-			q.mu.Unlock()
-			if r == nil {
-				continue // It came too late.
+		answers := make([]core.Answer, len(answer.GetVerdicts()))
+		for i, v := range answer.GetVerdicts() {
+			answers[i] = core.Answer{
+				Number: v.GetNumber(), Refused: v.GetRefused(), TTL: time.Duration(v.GetTtlMs()) * time.Millisecond,
 			}
-			if v.GetRefused() == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		}
+		renewed := 0
+		for _, d := range q.step(core.Answered{Answers: answers}).Decided {
+			if d.Refused == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
 				renewed++
 			}
-			r.sink.decided(r.at, v.GetRefused(), time.Duration(v.GetTtlMs())*time.Millisecond)
 		}
 		q.renewed.Add(float64(renewed))
 	}

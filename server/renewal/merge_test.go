@@ -11,6 +11,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/renewal/core"
 )
 
 // renewalLeader plays a leader that renews everything, or says nothing.
@@ -54,10 +55,16 @@ func (l *renewalLeader) Renew(stream grpc.BidiStreamingServer[peerv1.RenewReques
 	}
 }
 
+// oneVerdict takes the verdict on a single renewal.
+type oneVerdict chan tenurev1.ErrorReason
+
+// Decided takes the verdict.
+func (v oneVerdict) Decided(decisions []core.Decision) { v <- decisions[0].Refused }
+
 // renew has the relay renew one session.
 func (r *relayRig) renew() oneVerdict {
 	verdict := make(oneVerdict, 1)
-	r.renewer.renewals.add([]*relayedRenewal{{sink: verdict}})
+	r.renewer.renewals.add([]*core.Relayed{{To: verdict}})
 	return verdict
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"testing"
-	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -14,6 +13,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -55,6 +55,21 @@ func (m readingMember) Send(answer *peerv1.RenewResponse) error {
 	return nil
 }
 
+// answerRound answers what came, with a proof of the first term.
+func (l *line) answerRound(ctx context.Context) (err error) {
+	fx := l.step(core.Round{})
+	for fx.Task != nil {
+		var ev core.Event = core.Proved{Term: 1}
+		if _, proves := fx.Task.(core.Prove); !proves {
+			if ev, err = l.do(ctx, fx.Task); err != nil {
+				return err
+			}
+		}
+		fx = l.step(ev)
+	}
+	return nil
+}
+
 // TestRenewalsOfSessionsThatNeverWereLookLittleUp renews sessions that nobody opened, on every way that a renewal can come.
 func TestRenewalsOfSessionsThatNeverWereLookLittleUp(t *testing.T) {
 	const renewals = 100
@@ -64,32 +79,26 @@ func TestRenewalsOfSessionsThatNeverWereLookLittleUp(t *testing.T) {
 	}
 	for name, renew := range map[string]func(a *Renewer, refused map[tenurev1.ErrorReason]int, atOnce *uint64) error{
 		"on a stream": func(a *Renewer, refused map[tenurev1.ErrorReason]int, atOnce *uint64) error {
-			k := &keeper{
-				api: a, stream: readingClient{refused: refused}, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1),
-				parked: parkedRenewals{timers: a.Timers}, unread: newUnreadAlarm(time.Hour),
-			}
+			k := newKeeper(a, readingClient{refused: refused})
 			defer k.unread.stop()
 			request := &tenurev1.KeepAliveRequest{}
 			for n := range renewals {
 				request.Renewals = append(request.Renewals, &tenurev1.SessionRenewal{SessionId: id(n).String(), Secret: make([]byte, 32)})
 			}
-			k.known.sessionsMax = 2 * renewals
-			k.receive(request)
+			k.came(askedRenewals(request))
 			*atOnce = a.looked.Load()
-			return k.answerOne(k.queue[0], 1, nil)
+			return k.answerRound(a.Stopping)
 		},
 		"from a member": func(a *Renewer, refused map[tenurev1.ErrorReason]int, atOnce *uint64) error {
-			p := &peerRenewals{
-				api: a, stream: readingMember{refused: refused}, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers},
-			}
+			p := newPeer(a, readingMember{refused: refused}, nil)
 			request := &peerv1.RenewRequest{}
 			for n := range renewals {
 				session := id(n)
 				request.Renewals = append(request.Renewals, &peerv1.Renewal{SessionId: session[:], SecretSha256: make([]byte, 32)})
 			}
-			p.take(request, nil)
+			p.came(relayedAsked(request))
 			*atOnce = a.looked.Load()
-			return p.answerOne(p.queue[0], 1)
+			return p.answerRound(a.Stopping)
 		},
 		"in calls": func(a *Renewer, refused map[tenurev1.ErrorReason]int, _ *uint64) error {
 			for n := range renewals {
@@ -118,7 +127,7 @@ func TestRenewalsOfSessionsThatNeverWereLookLittleUp(t *testing.T) {
 			node := &provenNode{stateNode: stateNode{store: store}}
 			a := &Renewer{
 				Caller: &call.Caller{Node: node, Log: zap.NewNop(), Timers: timers, Stopping: ctx},
-				hints:  NewHinter(),
+				hints:  NewHinter(), streamSessionsMax: 2 * renewals,
 			}
 			refused, atOnce := map[tenurev1.ErrorReason]int{}, uint64(0)
 			if err := renew(a, refused, &atOnce); err != nil {

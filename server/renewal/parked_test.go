@@ -2,14 +2,18 @@ package renewal
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -41,38 +45,49 @@ func TestAParkedRenewalWaitsForTheOutcome(t *testing.T) {
 		go func() { led <- timers.Lead(ctx, 1) }()
 		<-time.After(3 * time.Second) // The session's time is up.
 		synctest.Wait()
-		renewals := []expiry.Renewal{{ID: session}, {ID: session}, {ID: session}}
-		timers.Receive(renewals)
-		timers.Settle(1, renewals)
-		parked := parkedRenewals{timers: timers, term: 1}
-		for i := range renewals {
-			if !parked.park(&renewals[i], "s", uint64(7+i)) {
-				t.Fatalf("got verdict %v, want that the renewal waits", renewals[i].Verdict)
+		a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
+		line := newPeer(a, nil, nil).line
+		line.came(relayedAsked(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
+			{SessionId: session[:], Number: 7}, {SessionId: session[:], Number: 8}, {SessionId: session[:], Number: 9},
+		}}))
+		// told takes what is told in a round, and whether renewals wait after it.
+		told := func() (numbers []uint64, wait bool) {
+			fx := line.step(core.Round{})
+			for fx.Task != nil {
+				var ev core.Event
+				switch task := fx.Task.(type) {
+				case core.Prove:
+					ev = core.Proved{Term: 1}
+				case core.Settle:
+					if err := a.settleStream(task); err != nil {
+						t.Fatal(err)
+					}
+					ev = core.Settled{}
+				case core.Send:
+					for _, v := range task.Verdicts {
+						numbers = append(numbers, v.Number)
+						if v.Refused == 0 {
+							t.Errorf("got %+v, want that the session is gone", v)
+						}
+					}
+					ev = core.Sent{}
+				}
+				fx = line.step(ev)
 			}
+			return numbers, fx.Idle.Parked
 		}
-		var told []uint64
-		failure := errors.New("the second cannot be told")
-		decided := func(p *parkedRenewal) error {
-			if p.renewal.Verdict != expiry.Missing || p.id != "s" {
-				t.Errorf("got %+v, want that the session is gone", p)
+		for range 2 {
+			if got, wait := told(); len(got) > 0 || !wait {
+				t.Errorf("got verdicts on %v before the outcome", got)
 			}
-			if told = append(told, p.number); p.number == 8 {
-				return failure
-			}
-			return nil
-		}
-		if err := parked.settle(decided); err != nil || len(told) > 0 || len(parked.waiting) != 3 {
-			t.Errorf("got verdicts on %v and error %v before the outcome", told, err)
 		}
 		close(apply)
 		<-applied
 		synctest.Wait()
-		if err := parked.settle(decided); !errors.Is(err, failure) || len(parked.waiting) != 1 {
-			t.Errorf("got error %v and %d that wait, want that who comes after the failure waits", err, len(parked.waiting))
+		if got, wait := told(); !slices.Equal(got, []uint64{7, 8, 9}) || wait {
+			t.Errorf("got verdicts on %v, want each told once", got)
 		}
-		if err := parked.settle(decided); err != nil || !slices.Equal(told, []uint64{7, 8, 9}) || len(parked.waiting) > 0 {
-			t.Errorf("got verdicts on %v and error %v, want each told once", told, err)
-		}
+		line.close()
 		stop()
 		if err := <-led; err != nil {
 			t.Error(err)

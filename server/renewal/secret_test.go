@@ -40,16 +40,14 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 	secret, other := make([]byte, 32), append(make([]byte, 31), 1)
 	session := storage.SessionID{1}
 	onStream := func(a *Renewer, shown []byte) {
-		k := &keeper{
-			api: a, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers},
-		}
-		k.receive(&tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: session.String(), Epoch: 1, Secret: shown}}})
+		newKeeper(a, nil).came(askedRenewals(&tenurev1.KeepAliveRequest{
+			Renewals: []*tenurev1.SessionRenewal{{SessionId: session.String(), Epoch: 1, Secret: shown}},
+		}))
 	}
 	fromPeer := func(a *Renewer, shown []byte) {
-		p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: a.Timers}}
-		p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
+		newPeer(a, nil, nil).came(relayedAsked(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 			{SessionId: session[:], Epoch: 1, SecretSha256: call.Hashed(shown)},
-		}}, nil)
+		}}))
 	}
 	served := func(a *Renewer, shown []byte) {
 		go func() {
@@ -92,7 +90,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				led := make(chan error, 1)
 				go func() { led <- timers.Lead(ctx, 1) }()
-				a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
+				a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}, streamSessionsMax: 8}
 				for range 12 {
 					tc.renew(a, tc.shown)
 					<-time.After(250 * time.Millisecond)

@@ -3,7 +3,6 @@ package renewal
 import (
 	"context"
 
-	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -13,10 +12,10 @@ import (
 // as. That member has checked them too; but a program that only pretends to be one has not.
 type shownSecrets struct{ api *Renewer }
 
-// believes tells whether another member's word is enough that a client showed a session's secret before: as long as there
+// believes reports whether another member's word is enough that a client showed a session's secret before: as long as there
 // may be members that do not send its hash with every renewal.
-func (s shownSecrets) believes(r *peerv1.Renewal) bool {
-	return r.GetProven() && !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion)
+func (s shownSecrets) believes(proven bool) bool {
+	return proven && !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion)
 }
 
 // check refuses sessions whose secret is not the one that was shown; shown is its hash. Members of a cluster of the first

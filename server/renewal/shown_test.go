@@ -2,48 +2,86 @@ package renewal
 
 import (
 	"context"
+	"io"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
-// TestRenewalsGoOnShowingTheSecret renews on a stream that showed the secret once, where this member led; then another one
-// leads, which has never seen it.
+// talkingClient is a client of a stream of renewals.
+type talkingClient struct {
+	grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]
+	ctx      context.Context
+	requests chan *tenurev1.KeepAliveRequest // closed when there are no more
+	answers  chan *tenurev1.KeepAliveResponse
+}
+
+func (c *talkingClient) Context() context.Context { return c.ctx }
+
+func (c *talkingClient) Recv() (*tenurev1.KeepAliveRequest, error) {
+	select {
+	case request, ok := <-c.requests:
+		if !ok {
+			return nil, io.EOF
+		}
+		return request, nil
+	case <-c.ctx.Done():
+		return nil, c.ctx.Err()
+	}
+}
+
+func (c *talkingClient) Send(answer *tenurev1.KeepAliveResponse) error {
+	c.answers <- answer
+	return nil
+}
+
+// TestRenewalsGoOnShowingTheSecret renews on a stream that showed the secret once, to one leader; then another one leads,
+// which has never seen it.
 func TestRenewalsGoOnShowingTheSecret(t *testing.T) {
 	rig := newRelayRig(t)
 	rig.caller.Relay.Patience = 2 * patienceOfTests
-	timers, err := expiry.New(expiry.Options{})
-	if err != nil {
+	var err error
+	if rig.caller.Timers, err = expiry.New(expiry.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	rig.caller.Timers = timers
-	session, hash := storage.SessionID{1}, call.Hashed([]byte("secret"))
-	k := &keeper{api: rig.renewer, known: newKnownSessions(8, time.Now), news: make(chan struct{}, 1)}
-	k.known.add(&expiry.Renewal{ID: session, TTL: time.Minute, Shown: hash})
+	secret := make([]byte, gate.SecretBytes)
+	client := &talkingClient{
+		ctx: t.Context(), requests: make(chan *tenurev1.KeepAliveRequest), answers: make(chan *tenurev1.KeepAliveResponse, 8),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- rig.renewer.KeepAlive(client) }()
+	shown := secret
 	for _, leader := range []uint64{2, 3} {
-		rig.member(leader, &renewalLeader{hash: hash})
+		rig.member(leader, &renewalLeader{hash: call.Hashed(secret)})
 		rig.node.elect(leader, leader)
-		message := &renewalMessage{
-			asked: []askedRenewal{{session: session.String(), epoch: 1}}, renewals: []expiry.Renewal{{ID: session, Epoch: 1}},
+		rig.awaitWay(leader)
+		client.requests <- &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{
+			{SessionId: storage.SessionID{1}.String(), Number: leader, Epoch: 1, Secret: shown},
+		}}
+		shown = nil
+		select {
+		case answer := <-client.answers:
+			if v := answer.GetVerdicts()[0]; v.GetNumber() != leader || v.GetRefused() != 0 {
+				t.Errorf("leader %d: got %v, want that it renews", leader, v)
+			}
+		case <-time.After(patienceOfTests):
+			t.Fatalf("leader %d: no answer", leader)
 		}
-		if err := k.relayOne(message); err != nil {
-			t.Fatal(err)
-		}
-		<-k.news
-		k.mu.Lock()
-		got := k.far[0].refused
-		k.far = nil
-		k.mu.Unlock()
-		if got != 0 {
-			t.Errorf("leader %d: got %v, want that it renews", leader, got)
-		}
+	}
+	close(client.requests)
+	if err := <-ended; err != nil {
+		t.Errorf("the stream ended with %v", err)
 	}
 }
 
@@ -77,14 +115,15 @@ func TestRelayedRenewalsNeedTheSecret(t *testing.T) {
 				}
 			}
 			a := &Renewer{Caller: &call.Caller{Node: stateNode{store: store}, Log: zap.NewNop(), Timers: timers, Stopping: ctx}}
-			p := &peerRenewals{api: a, news: make(chan struct{}, 1), parked: parkedRenewals{timers: timers}}
-			p.take(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
+			line := newPeer(a, nil, nil).line
+			m := line.step(core.Came{Asked: relayedAsked(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{
 				{SessionId: session[:], Epoch: 1, Proven: true, SecretSha256: tc.shown},
-			}}, nil)
-			if got, want := p.queue[0].renewals[0].Unproven, refused && tc.wrong; got != want {
+			}})}).Admit
+			line.admit(m)
+			if got, want := m.Renewals[0].Unproven, refused && tc.wrong; got != want {
 				t.Errorf("version %d, %s shown: got unproven %v, want %v", version, name, got, want)
 			}
-			timers.Release(p.queue[0].renewals)
+			line.close()
 			stop()
 			if err := <-led; err != nil {
 				t.Error(err)

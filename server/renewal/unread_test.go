@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/renewal/core"
 )
 
 // floodingClient renews as fast as it can, and reads nothing.
@@ -52,7 +53,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	client := &floodingClient{ctx: ctx, flood: &tenurev1.KeepAliveRequest{}}
-	for range renewalsMax {
+	for range core.RenewalsMax {
 		client.flood.Renewals = append(client.flood.Renewals, &tenurev1.SessionRenewal{SessionId: strings.Repeat("s", 1000)})
 	}
 	ended := make(chan error, 1)
@@ -66,7 +67,7 @@ func TestAStreamOfRenewalsThatIsNotReadPinsLittle(t *testing.T) {
 		t.Error("the stream goes on")
 	}
 	// Some wait, one message is being sent, and one is being taken.
-	if taken, most := client.taken.Load(), int64(renewalMessagesMax*renewalsPerSlot+2*renewalsMax); taken > most {
+	if taken, most := client.taken.Load(), int64(core.SlotsMax*core.RenewalsPerSlot+2*core.RenewalsMax); taken > most {
 		t.Errorf("the member took %d renewals, want at most %d", taken, most)
 	}
 }
@@ -79,12 +80,12 @@ func TestLittleIsKeptOfARenewal(t *testing.T) {
 		{SessionId: strings.Repeat("ü", 1<<19), Secret: make([]byte, 1<<20)},
 		{SessionId: id + "é" + strings.Repeat("\x01", 1<<19)},
 	}})
-	if got := asked[0]; got.session != id || got.number != 7 || got.epoch != 8 || len(got.secret) != gate.SecretBytes {
+	if got := asked[0]; got.Session != id || got.Number != 7 || got.Epoch != 8 || got.Invalid || len(got.Secret) != gate.SecretBytes {
 		t.Errorf("got %+v, want all of it", got)
 	}
 	for _, got := range asked[1:] {
-		if len(got.session) > echoedSessionBytesMax || len(got.session) <= sessionTextBytes || got.secret != nil {
-			t.Errorf("kept %d bytes of the text and %d of the secret", len(got.session), len(got.secret))
+		if len(got.Session) > echoedSessionBytesMax || len(got.Session) <= sessionTextBytes || got.Secret != nil || !got.Invalid {
+			t.Errorf("kept %d bytes of the text and %d of the secret", len(got.Session), len(got.Secret))
 		}
 	}
 }

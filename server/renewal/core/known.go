@@ -1,4 +1,4 @@
-package renewal
+package core
 
 import (
 	"maps"
@@ -22,10 +22,9 @@ const (
 
 // knownSessions are the sessions that a stream renewed: who brought what a session needs once need not bring it again.
 // There are at most sessionsMax, and, however many a stream renews in its life, at most about twice those that it still
-// renews. Somebody else guards it.
+// renews.
 type knownSessions struct {
 	sessionsMax int
-	now         func() time.Time
 
 	byID    map[storage.SessionID]*knownSession
 	sweepAt int       // how many sessions make it look for idle ones
@@ -40,34 +39,32 @@ type knownSession struct {
 	renewed time.Time // when the last renewal came
 }
 
-func newKnownSessions(sessionsMax int, now func() time.Time) *knownSessions {
+func newKnownSessions(sessionsMax int) *knownSessions {
 	return &knownSessions{
 		sessionsMax: sessionsMax,
-		now:         now,
 		byID:        map[storage.SessionID]*knownSession{},
 		sweepAt:     min(knownSweepMin, sessionsMax),
 	}
 }
 
 // renewal returns where a session is, if a renewal of it passed before.
-func (k *knownSessions) renewal(id storage.SessionID) (expiry.Ref, bool) {
+func (k *knownSessions) renewal(id storage.SessionID, now time.Time) (expiry.Ref, bool) {
 	s, known := k.byID[id]
 	if !known {
 		return expiry.Ref{}, false
 	}
-	s.renewed = k.now()
+	s.renewed = now
 	return s.ref, true
 }
 
-// has tells whether a renewal of a session passed before.
+// has reports whether a renewal of a session passed before.
 func (k *knownSessions) has(id storage.SessionID) bool { return k.byID[id] != nil }
 
-// room tells whether the stream may renew so many sessions more. It returns the sessions that it forgot for that.
-func (k *knownSessions) room(more int) (ok bool, forgotten []storage.SessionID) {
+// room reports whether the stream may renew so many sessions more. It returns the sessions that it forgot for that.
+func (k *knownSessions) room(more int, now time.Time) (ok bool, forgotten []storage.SessionID) {
 	if len(k.byID)+more < k.sweepAt {
 		return true, nil
 	}
-	now := k.now()
 	if now.Sub(k.swept) >= knownSweepInterval {
 		k.swept = now
 		for id, s := range k.byID {
@@ -90,10 +87,10 @@ func (s *knownSession) idleMax() time.Duration {
 }
 
 // add notes the session of a renewal that passed. It reports whether it is new.
-func (k *knownSessions) add(r *expiry.Renewal) bool {
+func (k *knownSessions) add(r *expiry.Renewal, now time.Time) bool {
 	s, known := k.byID[r.ID]
 	if !known {
-		s = &knownSession{renewed: k.now(), shown: r.Shown}
+		s = &knownSession{renewed: now, shown: r.Shown}
 		k.byID[r.ID] = s
 	}
 	s.ref, s.ttl = r.Ref, r.TTL

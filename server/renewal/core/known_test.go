@@ -1,4 +1,4 @@
-package renewal
+package core
 
 import (
 	"encoding/binary"
@@ -18,14 +18,14 @@ func TestAStreamForgetsSessionsThatItRenewsNoMore(t *testing.T) {
 		ttl         = time.Minute
 	)
 	now := time.Now()
-	known := newKnownSessions(sessionsMax, func() time.Time { return now })
+	known := newKnownSessions(sessionsMax)
 	// renew renews a session as a stream does, and reports whether the stream had room for it, and knew it already.
 	renew := func(id storage.SessionID) (ok, again bool) {
-		if _, again = known.renewal(id); again {
+		if _, again = known.renewal(id, now); again {
 			return true, true
 		}
-		if ok, _ = known.room(0); ok {
-			known.add(&expiry.Renewal{ID: id, TTL: ttl})
+		if ok, _ = known.room(0, now); ok {
+			known.add(&expiry.Renewal{ID: id, TTL: ttl}, now)
 		}
 		return ok, false
 	}
