@@ -194,7 +194,10 @@ class Connection:
             self._listeners.tell(change)
 
     async def wait_connected(self, timeout: float | None = None) -> None:
-        """Waits until a member was reached. Raises Unavailable."""
+        """Waits until a member has answered, for at most `timeout` seconds (None: as the client).
+
+        Raises Unavailable.
+        """
         self._start()
         try:
             await self._await_link(Limits(self, timeout, None))
@@ -211,7 +214,7 @@ class Connection:
 
     @property
     def member_addresses(self) -> tuple[str, ...]:
-        """Addresses of the members as they are followed now."""
+        """Addresses of the members that the client knows now."""
         return self._members.addresses
 
     async def _manage(self) -> None:

@@ -92,9 +92,9 @@ class ElectionRun(_Run):
         return self.leadership is not None and self.leadership.safe
 
     async def close(self) -> None:
-        """Ends it and waits: for the function, too.
+        """Gives up leadership and ends the campaign. Waits until the function has ended.
 
-        Called by the function itself, it gives leadership up, waits for nothing else, and the function goes on.
+        If the function itself calls it, it gives up leadership and does not wait, and the function continues.
         """
         self._closing = True
         if (ended_from_inside(self) or self._resign_first) and self.leadership is not None:

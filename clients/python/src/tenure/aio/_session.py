@@ -142,12 +142,13 @@ class Session(SessionCore):
 
         return Presence(self._client, self, group)
 
-    # Its end, and its way to another process.
+    # Its end, and passing it on to another process.
 
     async def close(self) -> None:
-        """Destroys the session and frees what it holds, at once. In a forked child it does nothing.
+        """Ends the session: its locks become free immediately, and its ephemeral keys are deleted.
 
-        That goes on when the caller is cancelled; closing again waits for it.
+        If the caller is cancelled, the closing continues; closing again waits for it. In a forked child it does
+        nothing.
         """
         if self._client._guard.forked:
             return
@@ -159,7 +160,7 @@ class Session(SessionCore):
 
     @property
     def closing(self) -> bool:
-        """Whether the cluster is being told that it was closed."""
+        """Whether it was closed here, and the cluster has not confirmed that yet."""
         return self._destroying is not None and not self._destroying.done()
 
     def _begin_close(self) -> None:

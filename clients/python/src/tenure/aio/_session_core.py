@@ -97,32 +97,32 @@ class SessionCore:
 
     @property
     def ttl(self) -> float:
-        """TTL as granted, in seconds; 0 is none."""
+        """The TTL that the cluster granted, in seconds; 0 means that it never expires."""
         return self._machine.lease.ttl
 
     @property
     def state(self) -> State:
-        """What is known of the session now."""
+        """The state of the session now."""
         return State.CLOSED if self._client._guard.forked else self._machine.state_now
 
     @property
     def cause(self) -> CloseCause | None:
-        """Why it is CLOSED; None before."""
+        """Why it is CLOSED; None before that."""
         return CloseCause.FORKED if self._client._guard.forked else self._machine.cause
 
     @property
     def safe(self) -> bool:
-        """Whether the session certainly lives at this moment."""
+        """Whether the session is certainly alive at this moment. It reads the clock, not the network."""
         return self.cause is None and self._machine.lease.valid
 
     @property
     def safe_until(self) -> float:
-        """Until when it certainly lives, on the client's clock; -inf once it is over."""
+        """When its lease ends without a further renewal, as a time of the library's clock, in seconds; -inf if it has ended."""
         return self._machine.lease.safe_until if self.cause is None else float("-inf")
 
     @property
     def safe_for(self) -> float:
-        """For how many seconds it certainly lives."""
+        """For how many seconds it is certainly alive, even if no further renewal succeeds."""
         return max(0.0, self.safe_until - self._client._clock.now()) if self.cause is None else 0.0
 
     def _begin_close(self) -> None:

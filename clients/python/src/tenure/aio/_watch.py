@@ -63,8 +63,8 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
     """A stream of events: `async for event in watch`. It starts when it is first read, or at `async with`.
 
     One task can read it. It raises Unavailable if it cannot start within the client's timeout; once started, it waits
-    for a member for as long as it takes. If the connection breaks before SYNCED, the current state comes again from its
-    beginning, after RESET.
+    for a member for as long as it takes. If the connection breaks before SYNCED, the current state comes again
+    completely, after RESET.
 
     It ends when it is closed, or with an error: RevisionCompacted and HistoryChanged mean that events were missed. With
     restart=True, RESET and the current state follow instead. Leaving the loop by `break` does not close it, so use

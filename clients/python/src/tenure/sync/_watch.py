@@ -20,7 +20,7 @@ class Watch:
 
     One thread can read it, any can close it. It raises Unavailable if it cannot start within the client's timeout; once
     started, it waits for a member for as long as it takes. If the connection breaks before SYNCED, the current state
-    comes again from its beginning, after RESET.
+    comes again completely, after RESET.
 
     It ends when it is closed, or with an error: RevisionCompacted and HistoryChanged mean that events were missed. With
     restart=True, RESET and the current state follow instead. Leaving the loop by `break` does not close it, so use

@@ -229,7 +229,7 @@ public final class KV {
   }
 
   /**
-   * Deletes all keys with a prefix. If there are more than 10 000, it deletes none and fails as INVALID_ARGUMENT.
+   * Deletes all keys with a prefix. If there are more than 10 000, it deletes none and fails as LIMIT.
    *
    * @param prefix the prefix of the keys, without the namespace
    * @return the number of deleted keys

@@ -146,8 +146,8 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   }
 
   /**
-   * {@return the messages as a publisher for one subscriber, with back-pressure down to the cluster} A second subscriber is told an
-   * error. The subscriber is called on threads of the client's pool, one call after another. Its cancelling closes the watch.
+   * {@return the messages as a publisher for one subscriber, with back-pressure to the cluster} A second subscriber gets an error. The
+   * subscriber is called on threads of the client's pool, one call after another. Cancelling its subscription closes the watch.
    */
   public Flow.Publisher<WatchMessage> publisher() {
     return subscriber -> new WatchSubscription(core, this, Objects.requireNonNull(subscriber, "subscriber")).start();
