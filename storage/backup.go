@@ -38,8 +38,10 @@ const (
 // backupKinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
 var backupKinds = [...]byte{
-	layout.RowUnmoved, layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold, layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits,
-	layout.RowObject, layout.RowQueuePart, layout.RowPlace, layout.RowRequest, layout.RowSession, layout.RowTombstone, layout.RowWait, layout.RowEndedIndex, layout.RowSweep, layout.RowWindow,
+	layout.RowUnmoved, layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold,
+	layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits, layout.RowObject, layout.RowQueuePart,
+	layout.RowPlace, layout.RowRequest, layout.RowSession, layout.RowTombstone, layout.RowWait, layout.RowEndedIndex, layout.RowSweep,
+	layout.RowWindow,
 }
 
 // BackupMeta is what a backup says of its making; all for people.
@@ -52,16 +54,14 @@ type BackupMeta struct {
 	Member string
 }
 
-// WriteBackup writes a backup of a snapshot. It needs memory for one frame, however large the store is; Apply goes on
-// meanwhile.
-func WriteBackup(w io.Writer, r *Reader, meta BackupMeta) error {
-	a, err := r.Applied()
-	if err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
+// scanRows visits the rows in [from, to) in order, until visit returns false.
+type scanRows func(from, to []byte, visit func(row, value []byte) (bool, error)) error
+
+// writeBackup writes a backup of the rows of a state.
+func writeBackup(w io.Writer, a Applied, scan scanRows, meta BackupMeta) error {
 	a.ConfState = nil
 	b := &backupWriter{w: w, sum: sha256.New(), table: crc32.MakeTable(crc32.Castagnoli)}
-	err = b.write([]byte(backupMagic))
+	err := b.write([]byte(backupMagic))
 	if err == nil {
 		err = b.message(frameHeader, &storev1.BackupHeader{
 			FormatVersion: backupFormat,
@@ -72,7 +72,7 @@ func WriteBackup(w io.Writer, r *Reader, meta BackupMeta) error {
 		})
 	}
 	if err == nil {
-		err = b.rows(r)
+		err = b.rows(scan)
 	}
 	if err == nil {
 		b.trailer.Sha256 = b.sum.Sum(nil)
@@ -124,11 +124,11 @@ func frameCRC(table *crc32.Table, number uint64, frame []byte) uint32 {
 }
 
 // rows writes all rows of a snapshot that a backup holds.
-func (b *backupWriter) rows(r *Reader) error {
+func (b *backupWriter) rows(scan scanRows) error {
 	b.frame = make([]byte, frameHeadBytes, frameBytes)
 	for _, kind := range backupKinds {
 		section := &storev1.BackupSection{Kind: uint32(kind)}
-		err := r.rows.scan([]byte{kind}, []byte{kind + 1}, func(row, value []byte) (bool, error) {
+		err := scan([]byte{kind}, []byte{kind + 1}, func(row, value []byte) (bool, error) {
 			section.Rows++
 			b.trailer.RowBytes += uint64(len(row) + len(value))
 			b.frame = appendBytes(appendBytes(b.frame, row), value)

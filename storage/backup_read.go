@@ -18,6 +18,9 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
+// ErrBackup means that a file is no backup, or one that is damaged or cut off; the text says where.
+var ErrBackup = errors.New("backup is damaged")
+
 // BackupInfo is what a backup holds.
 type BackupInfo struct {
 	// ClusterID, HistoryID, Revision, Index and ClusterVersion are those of the state that was backed up.

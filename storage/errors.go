@@ -29,8 +29,6 @@ var (
 	ErrSessionID = layout.ErrSessionID
 	// ErrCompacted means that the history asked for is forgotten.
 	ErrCompacted = errors.New("revision is compacted")
-	// ErrBackup means that a file is no backup, or one that is damaged or cut off; the text says where.
-	ErrBackup = errors.New("backup is damaged")
 	// ErrFuture means that the history asked for is ahead of the store.
 	ErrFuture = errors.New("revision is ahead of the store")
 )
