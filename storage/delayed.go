@@ -9,12 +9,12 @@ import (
 
 // delayedHold returns the delayed hold of a number whose row has the given value.
 func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
-	d, err := cutDelayedRow(value)
+	d, err := layout.CutDelayedRow(value)
 	if err != nil {
 		return nil, err
 	}
-	if len(d.record) > 0 {
-		return decodeHold(n, number, d.record)
+	if len(d.Record) > 0 {
+		return decodeHold(n, number, d.Record)
 	}
 	among, ok, err := rows.get(layout.NumberedRow(layout.RowHold, n, number))
 	if err == nil && !ok {

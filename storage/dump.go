@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Dump writes all that must be equal on every member that applied the same entries, one row a line, as text. It is for
@@ -21,7 +23,7 @@ func (s *Store) Dump(w io.Writer) error {
 func (r *Reader) Dump(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	err := r.rows.scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
-		line, err := dumpRow(row, value)
+		line, err := layout.RowText(row, value)
 		if err != nil {
 			return false, err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
 )
@@ -29,6 +30,8 @@ var (
 	ErrSessionID = layout.ErrSessionID
 	// ErrCompacted means that the history asked for is forgotten.
 	ErrCompacted = errors.New("revision is compacted")
+	// ErrBackup means that a file is no backup, or one that is damaged or cut off; the text says where.
+	ErrBackup = backup.ErrDamaged
 	// ErrFuture means that the history asked for is ahead of the store.
 	ErrFuture = errors.New("revision is ahead of the store")
 )

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
@@ -31,7 +32,7 @@ func BoundsOfLimits() []LimitBounds {
 }
 
 // CheckRow checks a row as it is checked in a backup.
-var CheckRow = checkRow
+var CheckRow = backup.CheckRow
 
 // HotBytesMax bounds the hot rows.
 const HotBytesMax = hotBytesMax

@@ -190,7 +190,7 @@ func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delay
 		if !ok {
 			return false, fmt.Errorf("%w: delay row of %q", ErrCorrupt, n.Key)
 		}
-		d, err := cutDelayedRow(value)
+		d, err := layout.CutDelayedRow(value)
 		if err != nil {
 			return false, err
 		}
@@ -203,10 +203,10 @@ func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delay
 			return false, err
 		}
 		order.next(h)
-		invariants.That(among == (len(d.record) == 0), "delayed hold %d of %q is among the valid ones %v, its row has a record of %d bytes",
-			number, n.Key, among, len(d.record))
-		invariants.That(h.GetDelayed() && h.GetLockIndex() == number && h.GetFencingToken() == d.token && h.GetDelayMs() == d.delayMs,
-			"delayed hold %d of %q with token %d and delay %d has the record %v", number, n.Key, d.token, d.delayMs, h)
+		invariants.That(among == (len(d.Record) == 0), "delayed hold %d of %q is among the valid ones %v, its row has a record of %d bytes",
+			number, n.Key, among, len(d.Record))
+		invariants.That(h.GetDelayed() && h.GetLockIndex() == number && h.GetFencingToken() == d.Token && h.GetDelayMs() == d.DelayMs,
+			"delayed hold %d of %q with token %d and delay %d has the record %v", number, n.Key, d.Token, d.DelayMs, h)
 		delayed++
 		permits += h.GetPermits()
 		return true, nil

@@ -179,11 +179,11 @@ func (r *LockReader) Delays() ([]Delay, error) {
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
 		}
-		d, err := cutDelayedRow(value)
+		d, err := layout.CutDelayedRow(value)
 		if err != nil {
 			return false, err
 		}
-		delays = append(delays, Delay{Key: n.Key, LockIndex: lockIndex, FencingToken: d.token, DelayMs: d.delayMs})
+		delays = append(delays, Delay{Key: n.Key, LockIndex: lockIndex, FencingToken: d.Token, DelayMs: d.DelayMs})
 		return true, nil
 	})
 	return delays, err

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
@@ -99,7 +100,7 @@ func freezeOf(askedMs, longestTTLMs int64) int64 {
 }
 
 // load writes the rows of a backup. None of them counts before the applied record is written.
-func (s *Store) load(backup io.Reader) (BackupInfo, Applied, error) {
+func (s *Store) load(file io.Reader) (BackupInfo, Applied, error) {
 	batch := s.db.NewBatch()
 	flush := func() error {
 		err := batch.Commit(pebble.NoSync)
@@ -107,7 +108,7 @@ func (s *Store) load(backup io.Reader) (BackupInfo, Applied, error) {
 		batch = s.db.NewBatch()
 		return err
 	}
-	info, state, err := readBackup(backup, func(row, value []byte) error {
+	info, state, err := backup.Read(file, func(row, value []byte) error {
 		if err := batch.Set(row, value, nil); err != nil || batch.Len() < restoreBatchBytes {
 			return err
 		}

@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"encoding/binary"
@@ -12,14 +12,14 @@ import (
 // errRow means that a row of a backup cannot be one of a store.
 var errRow = errors.New("it cannot be what a store wrote")
 
-// checkRow refuses a row, or its value, that no store wrote.
-func checkRow(row, value []byte) error {
+// CheckRow refuses a row, or its value, that no store wrote.
+func CheckRow(row, value []byte) error {
 	if !rowNamed(row) {
 		return fmt.Errorf("%w: its name", errRow)
 	}
-	r, record := recordOf(row[0]), value
-	if row[0] == layout.RowDelay && len(value) > delayHeadBytes {
-		r, record = &storev1.HoldRecord{}, value[delayHeadBytes:]
+	r, record := layout.RecordOf(row[0]), value
+	if row[0] == layout.RowDelay && len(value) > layout.DelayHeadBytes {
+		r, record = &storev1.HoldRecord{}, value[layout.DelayHeadBytes:]
 	}
 	switch {
 	case r != nil:
@@ -37,7 +37,7 @@ func checkRow(row, value []byte) error {
 
 // rowNamed says whether a row is about something.
 func rowNamed(row []byte) bool {
-	const number, id = 8, len(SessionID{})
+	const number, id = 8, len(layout.SessionID{})
 	behind := len(row) - 1
 	ok := false
 	switch row[0] {
@@ -69,7 +69,7 @@ func rowNamed(row []byte) bool {
 
 // recordNamed says whether the ids of sessions in a record are ids.
 func recordNamed(r layout.Record) bool {
-	is := func(id []byte) bool { return len(id) == len(SessionID{}) }
+	is := func(id []byte) bool { return len(id) == len(layout.SessionID{}) }
 	perhaps := func(id []byte) bool { return len(id) == 0 || is(id) }
 	switch r := r.(type) {
 	case *storev1.HoldRecord:
@@ -96,11 +96,11 @@ func valueSized(row, value []byte) bool {
 	case layout.RowEndedIndex:
 		return len(value) == 8
 	case layout.RowDelay:
-		return len(value) == delayHeadBytes
+		return len(value) == layout.DelayHeadBytes
 	case layout.RowQueuePart:
 		return len(value) == 16
 	case layout.RowWait:
-		return len(value) == len(SessionID{})+8
+		return len(value) == len(layout.SessionID{})+8
 	case layout.RowObject:
 		o, _ := layout.CutObjectRow(row)
 		return o.Kind == layout.ObjectEphemeral && len(value) == 0 || o.Kind != layout.ObjectEphemeral && len(value) == 8

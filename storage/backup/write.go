@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"crypto/sha256"
@@ -19,9 +19,9 @@ import (
 // The trailer counts the rows of each kind and has the SHA-256 of all before it: a file without it is cut off. Rows stand
 // in their order, as they are in the store: what they are does not depend on the database below, and never changes.
 const (
-	backupFormat = 1
-	// backupMagic begins with what people read; its end breaks when a transfer changes ends of lines.
-	backupMagic = "tenure backup\r\n\x1a\n"
+	format = 1
+	// fileMagic begins with what people read; its end breaks when a transfer changes ends of lines.
+	fileMagic = "tenure backup\r\n\x1a\n"
 
 	frameHeader  byte = 'H'
 	frameRows    byte = 'R'
@@ -35,17 +35,17 @@ const (
 	frameHeadBytes = 1 + 4
 )
 
-// backupKinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
+// kinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
-var backupKinds = [...]byte{
+var kinds = [...]byte{
 	layout.RowUnmoved, layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold,
 	layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits, layout.RowObject, layout.RowQueuePart,
 	layout.RowPlace, layout.RowRequest, layout.RowSession, layout.RowTombstone, layout.RowWait, layout.RowEndedIndex, layout.RowSweep,
 	layout.RowWindow,
 }
 
-// BackupMeta is what a backup says of its making; all for people.
-type BackupMeta struct {
+// Meta is what a backup says of its making; all for people.
+type Meta struct {
 	// CreateTimeMs is the wall clock, in milliseconds since the Unix epoch.
 	CreateTimeMs int64
 	// BinaryVersion is the version of the program.
@@ -54,17 +54,17 @@ type BackupMeta struct {
 	Member string
 }
 
-// scanRows visits the rows in [from, to) in order, until visit returns false.
-type scanRows func(from, to []byte, visit func(row, value []byte) (bool, error)) error
+// Scan visits the rows in [from, to) in order, until visit returns false.
+type Scan func(from, to []byte, visit func(row, value []byte) (bool, error)) error
 
-// writeBackup writes a backup of the rows of a state.
-func writeBackup(w io.Writer, a Applied, scan scanRows, meta BackupMeta) error {
+// Write writes a backup of the rows of a state.
+func Write(w io.Writer, a layout.Applied, scan Scan, meta Meta) error {
 	a.ConfState = nil
-	b := &backupWriter{w: w, sum: sha256.New(), table: crc32.MakeTable(crc32.Castagnoli)}
-	err := b.write([]byte(backupMagic))
+	b := &writer{w: w, sum: sha256.New(), table: crc32.MakeTable(crc32.Castagnoli)}
+	err := b.write([]byte(fileMagic))
 	if err == nil {
 		err = b.message(frameHeader, &storev1.BackupHeader{
-			FormatVersion: backupFormat,
+			FormatVersion: format,
 			Applied:       a.Record(),
 			CreateTimeMs:  meta.CreateTimeMs,
 			BinaryVersion: meta.BinaryVersion,
@@ -84,8 +84,8 @@ func writeBackup(w io.Writer, a Applied, scan scanRows, meta BackupMeta) error {
 	return nil
 }
 
-// backupWriter writes frames.
-type backupWriter struct {
+// writer writes frames.
+type writer struct {
 	w       io.Writer
 	sum     hash.Hash
 	table   *crc32.Table
@@ -94,14 +94,14 @@ type backupWriter struct {
 	trailer storev1.BackupTrailer
 }
 
-func (b *backupWriter) write(p []byte) error {
+func (b *writer) write(p []byte) error {
 	b.sum.Write(p)
 	_, err := b.w.Write(p)
 	return err
 }
 
 // message writes a frame that holds a message.
-func (b *backupWriter) message(kind byte, m proto.Message) error {
+func (b *writer) message(kind byte, m proto.Message) error {
 	payload, err := layout.Encode(m)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (b *backupWriter) message(kind byte, m proto.Message) error {
 }
 
 // flush writes a frame; its head is filled in.
-func (b *backupWriter) flush(kind byte, frame []byte) error {
+func (b *writer) flush(kind byte, frame []byte) error {
 	frame[0] = kind
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-frameHeadBytes))
 	frame = binary.BigEndian.AppendUint32(frame, frameCRC(b.table, b.number, frame))
@@ -124,9 +124,9 @@ func frameCRC(table *crc32.Table, number uint64, frame []byte) uint32 {
 }
 
 // rows writes all rows of a snapshot that a backup holds.
-func (b *backupWriter) rows(scan scanRows) error {
+func (b *writer) rows(scan Scan) error {
 	b.frame = make([]byte, frameHeadBytes, frameBytes)
-	for _, kind := range backupKinds {
+	for _, kind := range kinds {
 		section := &storev1.BackupSection{Kind: uint32(kind)}
 		err := scan([]byte{kind}, []byte{kind + 1}, func(row, value []byte) (bool, error) {
 			section.Rows++
@@ -145,7 +145,7 @@ func (b *backupWriter) rows(scan scanRows) error {
 }
 
 // flushRows writes the rows that were gathered, if they are so many bytes.
-func (b *backupWriter) flushRows(least int) error {
+func (b *writer) flushRows(least int) error {
 	if len(b.frame) < least {
 		return nil
 	}

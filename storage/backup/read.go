@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"bufio"
@@ -18,11 +18,11 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
-// ErrBackup means that a file is no backup, or one that is damaged or cut off; the text says where.
-var ErrBackup = errors.New("backup is damaged")
+// ErrDamaged means that a file is no backup, or one that is damaged or cut off; the text says where.
+var ErrDamaged = errors.New("backup is damaged")
 
-// BackupInfo is what a backup holds.
-type BackupInfo struct {
+// Info is what a backup holds.
+type Info struct {
 	// ClusterID, HistoryID, Revision, Index and ClusterVersion are those of the state that was backed up.
 	ClusterID, HistoryID [16]byte
 	Revision, Index      uint64
@@ -32,34 +32,34 @@ type BackupInfo struct {
 	// LongestTTLMs is the longest TTL of a live session, in milliseconds.
 	LongestTTLMs int64
 	// Meta is what the backup says of its making.
-	Meta BackupMeta
+	Meta Meta
 	// Rows and RowBytes count all rows, SizeBytes is the size of the file.
 	Rows, RowBytes uint64
 	SizeBytes      int64
 }
 
-// VerifyBackup reads a backup to its end and says what it holds. It returns ErrBackup, with where, for a file that was
+// Verify reads a backup to its end and says what it holds. It returns ErrDamaged, with where, for a file that was
 // changed or cut off at any byte, and ErrUnknownFormat for one that a newer program wrote.
-func VerifyBackup(r io.Reader) (BackupInfo, error) {
-	info, _, err := readBackup(r, func(_, _ []byte) error { return nil })
+func Verify(r io.Reader) (Info, error) {
+	info, _, err := Read(r, func(_, _ []byte) error { return nil })
 	return info, err
 }
 
-// readBackup checks a whole backup and calls visit for its rows in order, which it must not keep. That visit saw rows
-// proves nothing before readBackup has returned.
-func readBackup(r io.Reader, visit func(row, value []byte) error) (BackupInfo, Applied, error) {
-	b := &backupReader{
+// Read checks a whole backup and calls visit for its rows in order, which it must not keep. That visit saw rows
+// proves nothing before Read has returned.
+func Read(r io.Reader, visit func(row, value []byte) error) (Info, layout.Applied, error) {
+	b := &reader{
 		r: bufio.NewReaderSize(r, frameBytes), sum: sha256.New(), table: crc32.MakeTable(crc32.Castagnoli), visit: visit,
 	}
 	if err := b.readAll(); err != nil {
-		return BackupInfo{}, Applied{}, err
+		return Info{}, layout.Applied{}, err
 	}
 	b.info.RowBytes, b.info.SizeBytes = b.rowBytes, b.offset
 	return b.info, b.applied, nil
 }
 
-// backupReader reads and checks frames.
-type backupReader struct {
+// reader reads and checks frames.
+type reader struct {
 	r      *bufio.Reader
 	sum    hash.Hash
 	table  *crc32.Table
@@ -69,29 +69,29 @@ type backupReader struct {
 	offset int64  // of what comes next
 	frame  []byte
 
-	applied  Applied
-	info     BackupInfo
+	applied  layout.Applied
+	info     Info
 	last     []byte // row
 	sections []*storev1.BackupSection
 	rowBytes uint64
 }
 
-// damaged returns ErrBackup with where the reader is.
-func (b *backupReader) damaged(format string, args ...any) error {
+// damaged returns ErrDamaged with where the reader is.
+func (b *reader) damaged(format string, args ...any) error {
 	where := "at its beginning"
 	if len(b.last) > 0 {
-		where = "after row " + dumpName(b.last)
+		where = "after row " + layout.RowName(b.last)
 	}
-	return fmt.Errorf("%w: frame %d at byte %d, %s: %s", ErrBackup, b.number, b.begin, where, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: frame %d at byte %d, %s: %s", ErrDamaged, b.number, b.begin, where, fmt.Sprintf(format, args...))
 }
 
-func (b *backupReader) readAll() error {
-	magic := make([]byte, len(backupMagic))
+func (b *reader) readAll() error {
+	magic := make([]byte, len(fileMagic))
 	if err := b.readFull(magic); err != nil {
 		return err
 	}
-	if string(magic) != backupMagic {
-		return fmt.Errorf("%w: the file does not begin as a backup does", ErrBackup)
+	if string(magic) != fileMagic {
+		return fmt.Errorf("%w: the file does not begin as a backup does", ErrDamaged)
 	}
 	b.sum.Write(magic)
 	kind, payload, err := b.next()
@@ -124,7 +124,7 @@ func (b *backupReader) readAll() error {
 }
 
 // readFull fills p with what comes next.
-func (b *backupReader) readFull(p []byte) error {
+func (b *reader) readFull(p []byte) error {
 	n, err := io.ReadFull(b.r, p)
 	b.offset += int64(n)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -137,7 +137,7 @@ func (b *backupReader) readFull(p []byte) error {
 }
 
 // next reads the next frame and checks it. The payload is good until the next call.
-func (b *backupReader) next() (kind byte, payload []byte, err error) {
+func (b *reader) next() (kind byte, payload []byte, err error) {
 	if len(b.frame) > 0 {
 		b.number++
 	}
@@ -162,16 +162,16 @@ func (b *backupReader) next() (kind byte, payload []byte, err error) {
 	return body[0], body[frameHeadBytes:], nil
 }
 
-func (b *backupReader) header(payload []byte) error {
+func (b *reader) header(payload []byte) error {
 	h := &storev1.BackupHeader{}
 	if err := proto.Unmarshal(payload, h); err != nil {
 		return b.damaged("header: %v", err)
 	}
-	if v := h.GetFormatVersion(); v != backupFormat {
-		return fmt.Errorf("%w: backup of format %d; this program reads %d", ErrUnknownFormat, v, backupFormat)
+	if v := h.GetFormatVersion(); v != format {
+		return fmt.Errorf("%w: backup of format %d; this program reads %d", layout.ErrUnknownFormat, v, format)
 	}
 	if v := h.GetApplied().GetFormatVersion(); v != layout.RecordFormat {
-		return fmt.Errorf("%w: AppliedRecord of format %d", ErrUnknownFormat, v)
+		return fmt.Errorf("%w: AppliedRecord of format %d", layout.ErrUnknownFormat, v)
 	}
 	a, err := layout.AppliedOf(h.GetApplied())
 	if err != nil {
@@ -181,15 +181,15 @@ func (b *backupReader) header(payload []byte) error {
 		return fmt.Errorf("backup: %w", err)
 	}
 	b.applied = a
-	b.info = BackupInfo{
+	b.info = Info{
 		ClusterID: a.ClusterID, HistoryID: a.HistoryID, Revision: a.Revision, Index: a.Index, ClusterVersion: a.ClusterVersion,
-		Meta: BackupMeta{CreateTimeMs: h.GetCreateTimeMs(), BinaryVersion: h.GetBinaryVersion(), Member: h.GetMember()},
+		Meta: Meta{CreateTimeMs: h.GetCreateTimeMs(), BinaryVersion: h.GetBinaryVersion(), Member: h.GetMember()},
 	}
 	return nil
 }
 
 // rows checks and visits the rows of a frame.
-func (b *backupReader) rows(payload []byte) error {
+func (b *reader) rows(payload []byte) error {
 	for len(payload) > 0 {
 		row, rest, ok := cutBytes(payload)
 		if !ok {
@@ -207,18 +207,18 @@ func (b *backupReader) rows(payload []byte) error {
 	return nil
 }
 
-func (b *backupReader) row(row, value []byte) error {
-	if len(row) == 0 || !slices.Contains(backupKinds[:], row[0]) {
+func (b *reader) row(row, value []byte) error {
+	if len(row) == 0 || !slices.Contains(kinds[:], row[0]) {
 		return b.damaged("row %x does not belong into a backup", row)
 	}
 	if bytes.Compare(row, b.last) <= 0 {
-		return b.damaged("row %s is out of order", dumpName(row))
+		return b.damaged("row %s is out of order", layout.RowName(row))
 	}
-	if err := checkRow(row, value); err != nil {
-		if errors.Is(err, ErrUnknownFormat) {
+	if err := CheckRow(row, value); err != nil {
+		if errors.Is(err, layout.ErrUnknownFormat) {
 			return fmt.Errorf("backup: %w", err)
 		}
-		return b.damaged("row %s: %v", dumpName(row), err)
+		return b.damaged("row %s: %v", layout.RowName(row), err)
 	}
 	if n := len(b.sections); n == 0 || b.sections[n-1].GetKind() != uint32(row[0]) {
 		b.sections = append(b.sections, &storev1.BackupSection{Kind: uint32(row[0])})
@@ -234,7 +234,7 @@ func (b *backupReader) row(row, value []byte) error {
 }
 
 // count counts what the header has counted, too.
-func (b *backupReader) count(row, value []byte) error {
+func (b *reader) count(row, value []byte) error {
 	switch row[0] {
 	case layout.RowKey:
 		n, _ := layout.CutNameRow(row)
@@ -256,7 +256,7 @@ func (b *backupReader) count(row, value []byte) error {
 }
 
 // trailer checks that all before it was read; sum is that of all before it.
-func (b *backupReader) trailer(payload, sum []byte) error {
+func (b *reader) trailer(payload, sum []byte) error {
 	want := &storev1.BackupTrailer{}
 	if err := proto.Unmarshal(payload, want); err != nil {
 		return b.damaged("trailer: %v", err)

@@ -1,0 +1,117 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+)
+
+// RowText returns a row as text. It refuses a row that this program does not know.
+func RowText(row, value []byte) (string, error) {
+	if r := RecordOf(row[0]); r != nil {
+		if err := Decode(value, r); err != nil {
+			return "", err
+		}
+		return RowName(row) + " " + FormatMessage(r), nil
+	}
+	switch row[0] {
+	case RowObjects:
+		n, _ := binary.Uvarint(value)
+		return RowName(row) + " " + strconv.FormatUint(n, 10), nil
+	case RowDelay:
+		text, err := dumpDelayed(value)
+		return RowName(row) + " " + text, err
+	case RowBlocked, RowSweep, RowQueuePart, RowEndedIndex, RowUngranted, RowObject, RowWait, RowKeyed, RowTombstone,
+		RowUnmoved:
+		return fmt.Sprintf("%s %x", RowName(row), value), nil
+	default:
+		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
+	}
+}
+
+// dumpDelayed returns the value of a delayed hold's row as text.
+func dumpDelayed(value []byte) (string, error) {
+	d, err := CutDelayedRow(value)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%x", value[:DelayHeadBytes])
+	if len(d.Record) == 0 {
+		return text, nil
+	}
+	h := &storev1.HoldRecord{}
+	if err = Decode(d.Record, h); err != nil {
+		return "", err
+	}
+	return text + " " + FormatMessage(h), nil
+}
+
+// RecordOf returns an empty record of the kind that a row holds; nil for rows that hold something simpler.
+func RecordOf(kind byte) Record {
+	switch kind {
+	case RowApplied:
+		return &storev1.AppliedRecord{}
+	case RowKey:
+		return &storev1.KeyRecord{}
+	case RowLock:
+		return &storev1.LockHead{}
+	case RowHold:
+		return &storev1.HoldRecord{}
+	case RowPlace:
+		return &storev1.WaiterRecord{}
+	case RowSession:
+		return &storev1.SessionRecord{}
+	case RowEnded:
+		return &storev1.EndedSessionRecord{}
+	case RowHistory:
+		return &storev1.HistoryRecord{}
+	case RowRequest, RowIdempotency:
+		return &storev1.RequestRecord{}
+	case RowWindow:
+		return &storev1.RequestWindowRecord{}
+	case RowLimits:
+		return &storev1.LimitsRecord{}
+	case RowMember:
+		return &storev1.MemberRecord{}
+	case RowRemoved:
+		return &storev1.RemovedMemberRecord{}
+	case RowFreeze:
+		return &storev1.FreezeRecord{}
+	case RowJoinToken:
+		return &storev1.JoinTokenRecord{}
+	default:
+		return nil
+	}
+}
+
+// RowName returns what a row is and what it is about.
+func RowName(row []byte) string {
+	kind := string(row[:1])
+	switch row[0] {
+	case RowKey, RowLock, RowUngranted, RowBlocked, RowUnmoved:
+		if n, ok := CutNameRow(row); ok {
+			return fmt.Sprintf("%s %d %q", kind, n.NS, n.Key)
+		}
+	case RowHold, RowPlace, RowQueuePart, RowDelay, RowWait:
+		if n, number, ok := CutNumberedRow(row); ok {
+			return fmt.Sprintf("%s %d %q %d", kind, n.NS, n.Key, number)
+		}
+	case RowSession, RowObjects, RowEndedIndex:
+		if id, ok := CutSessionRow(row); ok {
+			return kind + " " + id.String()
+		}
+	case RowObject:
+		if o, ok := CutObjectRow(row); ok {
+			return fmt.Sprintf("%s %s %c %d %q %q", kind, SessionID(row[1:17]), o.Kind, o.Name.NS, o.Name.Key, o.Owner)
+		}
+	case RowJoinToken:
+		return fmt.Sprintf("%s %q", kind, row[1:])
+	case RowHistory:
+		if revision, index, ok := CutHistoryRow(row); ok {
+			return fmt.Sprintf("%s %d.%d", kind, revision, index)
+		}
+	}
+	return fmt.Sprintf("%s %x", kind, row[1:])
+}
