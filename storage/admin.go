@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -44,4 +46,44 @@ func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.R
 	}
 	c.state.ClusterVersion = s.GetVersion()
 	return &storev1.Result{}, nil
+}
+
+// setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
+// lets waiters in at once.
+func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
+	if err := checkLimits(s.GetLimits(), c.state.ClusterVersion); err != nil {
+		return nil, err
+	}
+	before, err := c.effectiveLimits()
+	if err != nil {
+		return nil, err
+	}
+	set, err := readLimitsSet(c.rows)
+	if err != nil {
+		return nil, err
+	}
+	if set == nil {
+		set = &storev1.Limits{}
+	}
+	proto.Merge(set, s.GetLimits())
+	dropZeros(set.ProtoReflect())
+	after := inForce(set)
+	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
+		for _, u := range usesOfLimits(&c.state, c.rows.bytes) {
+			if err = u.check(before, after); err != nil {
+				return nil, err
+			}
+		}
+	}
+	value, err := layout.Encode(&storev1.LimitsRecord{FormatVersion: layout.RecordFormat, Limits: set})
+	if err != nil {
+		return nil, err
+	}
+	c.rows.set([]byte{layout.RowLimits}, value)
+	c.limits = nil
+	c.limitsChanged = true
+	if after.GetHoldersMax() <= before.GetHoldersMax() {
+		return &storev1.Result{}, nil
+	}
+	return &storev1.Result{}, c.queue.holdersRaised()
 }

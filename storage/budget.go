@@ -1,20 +1,8 @@
 package storage
 
 import (
-	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
 )
-
-const (
-	// commandRowsMax is how many rows a command with a budget may read and write: enough for a delete by prefix of as many
-	// keys as there may be, also of ephemeral ones.
-	commandRowsMax = 100_000
-	// commandBytesMax is how many bytes those rows may have.
-	commandBytesMax = 16 << 20
-)
-
-// HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
-func HasCommandBudget(version uint32) bool { return version >= layout.Version2 }
 
 // withinBudget does a part of the command that anybody can make as dear as he likes, and refuses it once it has read and
 // written more than a command may. All such parts of a command share one budget. Under version 1 there is none.

@@ -13,8 +13,6 @@ const (
 	keyBytesMax = 1024
 	// valueBytesMax is the longest value.
 	valueBytesMax = 512 << 10
-	// sessionObjectsMax is the highest limit of the objects of a session.
-	sessionObjectsMax = 4096
 	// endObjectsMax is how many objects of sessions one command ends, but for the first session; endObjectsMax1 was it under
 	// version 1.
 	endObjectsMax  = 512

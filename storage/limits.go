@@ -1,13 +1,24 @@
 package storage
 
 import (
-	"fmt"
-
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 )
+
+const (
+	// commandRowsMax is how many rows a command with a budget may read and write: enough for a delete by prefix of as many
+	// keys as there may be, also of ephemeral ones.
+	commandRowsMax = 100_000
+	// commandBytesMax is how many bytes those rows may have.
+	commandBytesMax = 16 << 20
+	// sessionObjectsMax is the highest limit of the objects of a session.
+	sessionObjectsMax = 4096
+)
+
+// HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
+func HasCommandBudget(version uint32) bool { return version >= layout.Version2 }
 
 // defaultLimits are those of cluster version 1, where nothing else was set.
 func defaultLimits() *storev1.Limits {
@@ -31,46 +42,6 @@ func defaultLimits() *storev1.Limits {
 	}
 }
 
-// effectiveLimits returns the limits in force; nobody may change them.
-func (w *work) effectiveLimits() (*storev1.Limits, error) {
-	if w.limits == nil {
-		limits, err := readLimits(w.rows)
-		if err != nil {
-			return nil, err
-		}
-		w.limits = limits
-	}
-	return w.limits, nil
-}
-
-// rowReader reads rows: the overlay of a batch, or a snapshot.
-type rowReader interface {
-	get(row []byte) ([]byte, bool, error)
-	scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
-}
-
-// readLimits returns the limits in force: those that were set, and the defaults for the others.
-func readLimits(rows rowReader) (*storev1.Limits, error) {
-	set, err := readLimitsSet(rows)
-	if err != nil {
-		return nil, err
-	}
-	return inForce(set), nil
-}
-
-// readLimitsSet returns the limits that were set.
-func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
-	value, ok, err := rows.get([]byte{layout.RowLimits})
-	if err != nil || !ok {
-		return nil, err
-	}
-	r := &storev1.LimitsRecord{}
-	if err := layout.Decode(value, r); err != nil {
-		return nil, fmt.Errorf("limits: %w", err)
-	}
-	return r.GetLimits(), nil
-}
-
 // inForce returns the limits in force where some were set.
 func inForce(set *storev1.Limits) *storev1.Limits {
 	limits := defaultLimits()
@@ -79,8 +50,26 @@ func inForce(set *storev1.Limits) *storev1.Limits {
 	return limits
 }
 
-// isFrozen says whether grants are frozen after a restore.
-func isFrozen(rows rowReader) (bool, error) {
-	_, frozen, err := rows.get([]byte{layout.RowFreeze})
-	return frozen, err
+// The parts of the store's limit. What is left above GrowthBytesMax is for what goes on when the store is full:
+// deletes, releases and the ends of sessions, which write history before they free anything.
+const (
+	// reservePart is the part of the limit that growth must leave free: a twentieth.
+	reservePart = 20
+	// historyPart is the most that history may take of it, so that a full store does not stay full of the past.
+	historyPart = 4
+	// requestPart is the most that tombstones, and that remembered idempotency keys, may take of it.
+	requestPart = 32
+)
+
+// GrowthBytesMax returns how many bytes the store may have and still grow.
+func GrowthBytesMax(limits *storev1.Limits) uint64 {
+	return limits.GetStoreBytesMax() - limits.GetStoreBytesMax()/reservePart
+}
+
+// boundParts keeps limits of bytes within their part of the whole store's.
+func boundParts(limits *storev1.Limits) {
+	whole := limits.GetStoreBytesMax()
+	*limits.HistoryBytesMax = min(limits.GetHistoryBytesMax(), max(1, whole/historyPart))
+	*limits.TombstoneBytesMax = min(limits.GetTombstoneBytesMax(), max(1, whole/requestPart))
+	*limits.IdempotencyBytesMax = min(limits.GetIdempotencyBytesMax(), max(1, whole/requestPart))
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -110,46 +109,6 @@ func (u limitUse) check(before, after *storev1.Limits) error {
 		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE, u.name, value, u.used, u.needs)
 	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = u.name, value, u.used
 	return f
-}
-
-// setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
-// lets waiters in at once.
-func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
-	if err := checkLimits(s.GetLimits(), c.state.ClusterVersion); err != nil {
-		return nil, err
-	}
-	before, err := c.effectiveLimits()
-	if err != nil {
-		return nil, err
-	}
-	set, err := readLimitsSet(c.rows)
-	if err != nil {
-		return nil, err
-	}
-	if set == nil {
-		set = &storev1.Limits{}
-	}
-	proto.Merge(set, s.GetLimits())
-	dropZeros(set.ProtoReflect())
-	after := inForce(set)
-	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
-		for _, u := range usesOfLimits(&c.state, c.rows.bytes) {
-			if err = u.check(before, after); err != nil {
-				return nil, err
-			}
-		}
-	}
-	value, err := layout.Encode(&storev1.LimitsRecord{FormatVersion: layout.RecordFormat, Limits: set})
-	if err != nil {
-		return nil, err
-	}
-	c.rows.set([]byte{layout.RowLimits}, value)
-	c.limits = nil
-	c.limitsChanged = true
-	if after.GetHoldersMax() <= before.GetHoldersMax() {
-		return &storev1.Result{}, nil
-	}
-	return &storev1.Result{}, c.queue.holdersRaised()
 }
 
 // checkLimits refuses limits that cannot be set under a cluster version.

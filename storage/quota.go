@@ -8,30 +8,6 @@ import (
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
-// The parts of the store's limit. What is left above GrowthBytesMax is for what goes on when the store is full:
-// deletes, releases and the ends of sessions, which write history before they free anything.
-const (
-	// reservePart is the part of the limit that growth must leave free: a twentieth.
-	reservePart = 20
-	// historyPart is the most that history may take of it, so that a full store does not stay full of the past.
-	historyPart = 4
-	// requestPart is the most that tombstones, and that remembered idempotency keys, may take of it.
-	requestPart = 32
-)
-
-// GrowthBytesMax returns how many bytes the store may have and still grow.
-func GrowthBytesMax(limits *storev1.Limits) uint64 {
-	return limits.GetStoreBytesMax() - limits.GetStoreBytesMax()/reservePart
-}
-
-// boundParts keeps limits of bytes within their part of the whole store's.
-func boundParts(limits *storev1.Limits) {
-	whole := limits.GetStoreBytesMax()
-	*limits.HistoryBytesMax = min(limits.GetHistoryBytesMax(), max(1, whole/historyPart))
-	*limits.TombstoneBytesMax = min(limits.GetTombstoneBytesMax(), max(1, whole/requestPart))
-	*limits.IdempotencyBytesMax = min(limits.GetIdempotencyBytesMax(), max(1, whole/requestPart))
-}
-
 // needSpace refuses what makes the state grow once the store has reached the part of its limit that is for growth. It
 // looks at the state as the command has left it so far, so a transaction may first delete and then put.
 func (c *command) needSpace() error {

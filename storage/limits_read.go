@@ -1,0 +1,54 @@
+package storage
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
+)
+
+// effectiveLimits returns the limits in force; nobody may change them.
+func (w *work) effectiveLimits() (*storev1.Limits, error) {
+	if w.limits == nil {
+		limits, err := readLimits(w.rows)
+		if err != nil {
+			return nil, err
+		}
+		w.limits = limits
+	}
+	return w.limits, nil
+}
+
+// rowReader reads rows: the overlay of a batch, or a snapshot.
+type rowReader interface {
+	get(row []byte) ([]byte, bool, error)
+	scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
+}
+
+// readLimits returns the limits in force: those that were set, and the defaults for the others.
+func readLimits(rows rowReader) (*storev1.Limits, error) {
+	set, err := readLimitsSet(rows)
+	if err != nil {
+		return nil, err
+	}
+	return inForce(set), nil
+}
+
+// readLimitsSet returns the limits that were set.
+func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
+	value, ok, err := rows.get([]byte{layout.RowLimits})
+	if err != nil || !ok {
+		return nil, err
+	}
+	r := &storev1.LimitsRecord{}
+	if err := layout.Decode(value, r); err != nil {
+		return nil, fmt.Errorf("limits: %w", err)
+	}
+	return r.GetLimits(), nil
+}
+
+// isFrozen says whether grants are frozen after a restore.
+func isFrozen(rows rowReader) (bool, error) {
+	_, frozen, err := rows.get([]byte{layout.RowFreeze})
+	return frozen, err
+}
