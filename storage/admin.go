@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -51,7 +52,7 @@ func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.R
 // setLimits changes the replicated limits that are given; zero sets one back to its default. A higher limit of holders
 // lets waiters in at once.
 func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
-	if err := checkLimits(s.GetLimits(), c.state.ClusterVersion); err != nil {
+	if err := quota.Check(s.GetLimits(), c.state.ClusterVersion); err != nil {
 		return nil, err
 	}
 	before, err := c.effectiveLimits()
@@ -66,11 +67,11 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 		set = &storev1.Limits{}
 	}
 	proto.Merge(set, s.GetLimits())
-	dropZeros(set.ProtoReflect())
-	after := inForce(set)
+	quota.DropZeros(set.ProtoReflect())
+	after := quota.InForce(set)
 	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
-		for _, u := range usesOfLimits(&c.state, c.rows.bytes) {
-			if err = u.check(before, after); err != nil {
+		for _, u := range quota.Uses(&c.state, c.rows.bytes) {
+			if err = u.Check(before, after); err != nil {
 				return nil, err
 			}
 		}

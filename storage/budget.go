@@ -1,8 +1,6 @@
 package storage
 
-import (
-	"github.com/tenure-io/tenure/storage/rule"
-)
+import "github.com/tenure-io/tenure/storage/rule"
 
 // withinBudget does a part of the command that anybody can make as dear as he likes, and refuses it once it has read and
 // written more than a command may. All such parts of a command share one budget. Under version 1 there is none.

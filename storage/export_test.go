@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
 )
 
 // What the tests of package storage_test see of the inside.
@@ -25,8 +26,8 @@ type LimitBounds struct {
 // BoundsOfLimits returns the bounds of all limits.
 func BoundsOfLimits() []LimitBounds {
 	var all []LimitBounds
-	for _, b := range boundsOfLimits() {
-		all = append(all, LimitBounds{b.name, b.least, b.most})
+	for _, b := range quota.AllBounds() {
+		all = append(all, LimitBounds{b.Name, b.Least, b.Most})
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
 )
 
 // effectiveLimits returns the limits in force; nobody may change them.
@@ -31,7 +32,7 @@ func readLimits(rows rowReader) (*storev1.Limits, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inForce(set), nil
+	return quota.InForce(set), nil
 }
 
 // readLimitsSet returns the limits that were set.

@@ -5,8 +5,12 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/rule"
 )
+
+// GrowthBytesMax returns how many bytes the store may have and still grow.
+func GrowthBytesMax(limits *storev1.Limits) uint64 { return quota.GrowthBytesMax(limits) }
 
 // needSpace refuses what makes the state grow once the store has reached the part of its limit that is for growth. It
 // looks at the state as the command has left it so far, so a transaction may first delete and then put.

@@ -1,6 +1,9 @@
 package storage
 
-import "github.com/tenure-io/tenure/storage/layout"
+import (
+	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
+)
 
 // ClusterVersions returns the oldest and the newest cluster version that this program can follow.
 func ClusterVersions() (oldest, newest uint32) { return layout.VersionMin, layout.VersionMax }
@@ -22,3 +25,10 @@ func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }
 
 // NamesAddresses reports whether, under a cluster version, every member names its address in its calls to others.
 func NamesAddresses(version uint32) bool { return version >= layout.Version2 }
+
+// HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
+func HasCommandBudget(version uint32) bool { return quota.HasCommandBudget(version) }
+
+// HasLimitBounds reports whether limits have bounds under a cluster version, and are lowered below what is in use only with
+// force. Older programs take any limit, and do not know the word.
+func HasLimitBounds(version uint32) bool { return quota.HasLimitBounds(version) }

@@ -1,4 +1,4 @@
-package storage
+package quota
 
 import (
 	"google.golang.org/protobuf/proto"
@@ -20,8 +20,8 @@ const (
 // HasCommandBudget reports whether commands have a budget under a cluster version. Older programs do not know its limits.
 func HasCommandBudget(version uint32) bool { return version >= layout.Version2 }
 
-// defaultLimits are those of cluster version 1, where nothing else was set.
-func defaultLimits() *storev1.Limits {
+// Default returns the limits of cluster version 1, where nothing else was set.
+func Default() *storev1.Limits {
 	return &storev1.Limits{
 		WaitersMax:            proto.Uint32(65_536),
 		HoldersMax:            proto.Uint32(16_384),
@@ -42,9 +42,9 @@ func defaultLimits() *storev1.Limits {
 	}
 }
 
-// inForce returns the limits in force where some were set.
-func inForce(set *storev1.Limits) *storev1.Limits {
-	limits := defaultLimits()
+// InForce returns the limits in force where some were set.
+func InForce(set *storev1.Limits) *storev1.Limits {
+	limits := Default()
 	proto.Merge(limits, set)
 	boundParts(limits)
 	return limits

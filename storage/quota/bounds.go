@@ -1,4 +1,4 @@
-package storage
+package quota
 
 import (
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -12,11 +12,11 @@ import (
 // force. Older programs take any limit, and do not know the word.
 func HasLimitBounds(version uint32) bool { return version >= layout.Version2 }
 
-// limitBounds are what a limit can be set to. With any limits within their bounds every verb works once, and an operator can set
+// Bounds are what a limit can be set to. With any limits within their bounds every verb works once, and an operator can set
 // others: neither that nor a change of members needs anything that a limit refuses.
-type limitBounds struct {
-	name        string // of the limit's field
-	least, most uint64
+type Bounds struct {
+	Name        string // of the limit's field
+	Least, Most uint64
 }
 
 const (
@@ -25,9 +25,9 @@ const (
 	dayMs = 24 * 60 * 60 * 1000
 )
 
-// boundsOfLimits returns the bounds of all limits.
-func boundsOfLimits() []limitBounds {
-	return []limitBounds{
+// AllBounds returns the bounds of all limits.
+func AllBounds() []Bounds {
+	return []Bounds{
 		{"waiters_max", 1, mib},
 		{"holders_max", 1, mib},
 		{"session_objects_max", 2, sessionObjectsMax},
@@ -53,22 +53,22 @@ func boundsOfLimits() []limitBounds {
 }
 
 // check refuses a limit that is set to something beyond its bounds. Zero sets it back to its default.
-func (b limitBounds) check(set *storev1.Limits) error {
-	value := limitOf(set, b.name)
-	if value == 0 || value >= b.least && value <= b.most {
+func (b Bounds) check(set *storev1.Limits) error {
+	value := valueOf(set, b.Name)
+	if value == 0 || value >= b.Least && value <= b.Most {
 		return nil
 	}
 	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND,
-		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS, b.name, b.least, b.most, value)
-	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = b.name, b.most, value
-	if value < b.least {
-		f.Failure.Limit = b.least
+		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS, b.Name, b.Least, b.Most, value)
+	f.Failure.LimitName, f.Failure.Limit, f.Failure.Actual = b.Name, b.Most, value
+	if value < b.Least {
+		f.Failure.Limit = b.Least
 	}
 	return f
 }
 
-// limitOf returns a limit by the name of its field; zero if it is not set.
-func limitOf(limits *storev1.Limits, name string) uint64 {
+// valueOf returns a limit by the name of its field; zero if it is not set.
+func valueOf(limits *storev1.Limits, name string) uint64 {
 	m := limits.ProtoReflect()
 	f := m.Descriptor().Fields().ByName(protoreflect.Name(name))
 	if f.Kind() == protoreflect.Int64Kind {
@@ -77,18 +77,18 @@ func limitOf(limits *storev1.Limits, name string) uint64 {
 	return m.Get(f).Uint()
 }
 
-// limitUse is what is in use of what a limit bounds.
-type limitUse struct {
+// Use is what is in use of what a limit bounds.
+type Use struct {
 	name  string // of the limit's field
 	used  uint64
 	needs uint64 // the lowest limit under which what is in use stays, and the state can grow
 }
 
-// usesOfLimits returns what is in use, where the state counts it. Waiters, holders, objects and open requests that are above their
+// Uses returns what is in use, where the state counts it. Waiters, holders, objects and open requests that are above their
 // limit stay, and nobody waits long for them to become fewer.
-func usesOfLimits(a *Applied, storeBytes uint64) []limitUse {
-	use := func(name string, used uint64) limitUse { return limitUse{name, used, used} }
-	return []limitUse{
+func Uses(a *layout.Applied, storeBytes uint64) []Use {
+	use := func(name string, used uint64) Use { return Use{name, used, used} }
+	return []Use{
 		{"store_bytes_max", storeBytes, storeBytes + storeBytes/(reservePart-1) + 1},
 		use("sessions_max", a.Sessions),
 		use("history_bytes_max", a.HistoryBytes),
@@ -99,10 +99,10 @@ func usesOfLimits(a *Applied, storeBytes uint64) []limitUse {
 	}
 }
 
-// check refuses a limit that is lowered below what is in use.
-func (u limitUse) check(before, after *storev1.Limits) error {
-	value := limitOf(after, u.name)
-	if value >= u.needs || value >= limitOf(before, u.name) {
+// Check refuses a limit that is lowered below what is in use.
+func (u Use) Check(before, after *storev1.Limits) error {
+	value := valueOf(after, u.name)
+	if value >= u.needs || value >= valueOf(before, u.name) {
 		return nil
 	}
 	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE,
@@ -111,8 +111,8 @@ func (u limitUse) check(before, after *storev1.Limits) error {
 	return f
 }
 
-// checkLimits refuses limits that cannot be set under a cluster version.
-func checkLimits(l *storev1.Limits, version uint32) error {
+// Check refuses limits that cannot be set under a cluster version.
+func Check(l *storev1.Limits, version uint32) error {
 	if l.GetSessionObjectsMax() > sessionObjectsMax {
 		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_OBJECTS_TOO_MANY, sessionObjectsMax)
 	}
@@ -126,7 +126,7 @@ func checkLimits(l *storev1.Limits, version uint32) error {
 	if !HasLimitBounds(version) {
 		return nil
 	}
-	for _, b := range boundsOfLimits() {
+	for _, b := range AllBounds() {
 		if err := b.check(l); err != nil {
 			return err
 		}
@@ -134,8 +134,8 @@ func checkLimits(l *storev1.Limits, version uint32) error {
 	return nil
 }
 
-// dropZeros unsets all limits that are zero.
-func dropZeros(m protoreflect.Message) {
+// DropZeros unsets all limits that are zero.
+func DropZeros(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
