@@ -117,7 +117,7 @@ class SessionCore:
 
     @property
     def safe_until(self) -> float:
-        """When its lease ends without a further renewal, as a time of the library's clock, in seconds; -inf if it has ended."""
+        """When its lease ends without a further renewal, as a time of the library's clock; -inf if it has ended."""
         return self._machine.lease.safe_until if self.cause is None else float("-inf")
 
     @property
