@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: tenure/peer/v1/peer.proto
 
-// What members say to each other. Not for clients.
+// Calls between the members of a cluster. Clients do not use them.
 
 package peerv1
 
@@ -24,22 +24,22 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PeerHeader says who a member is.
+// PeerHeader describes the member that sends it.
 type PeerHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cluster id, 16 bytes; all zero while the member waits for its cluster to begin, or to be added to one.
+	// Cluster id, 16 bytes. All bytes are zero while the member waits for its cluster to start, or to be added to one.
 	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// The member; zero for a caller that is none.
+	// Id of the member; zero if the sender is not a member of a cluster.
 	From uint64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
-	// Its incarnation.
+	// Incarnation of the member: the number that it drew at its first start on an empty directory; zero if it has none.
 	FromIncarnation uint64 `protobuf:"varint,3,opt,name=from_incarnation,json=fromIncarnation,proto3" json:"from_incarnation,omitempty"`
-	// Newest version it can follow.
+	// Newest cluster version that the member supports.
 	VersionMax uint32 `protobuf:"varint,5,opt,name=version_max,json=versionMax,proto3" json:"version_max,omitempty"`
-	// How often it was started on its directory.
+	// How often the member was started on its directory.
 	Starts uint64 `protobuf:"varint,6,opt,name=starts,proto3" json:"starts,omitempty"`
-	// Its name.
+	// Name of the member, at most 128 bytes.
 	Name string `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`
-	// Version of its program.
+	// Version of its program; informational only.
 	BinaryVersion string `protobuf:"bytes,8,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -127,13 +127,13 @@ func (x *PeerHeader) GetBinaryVersion() string {
 // ExchangeRequest is a batch of raft messages.
 type ExchangeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// raftpb.Message, marshalled.
+	// Each is a marshalled raftpb.Message.
 	Messages [][]byte `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The sender's description of itself; in the first message of an urgent stream.
+	// Description of the sender; in the first message of an urgent stream, otherwise unset.
 	Member *v1.Member `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
-	// Counts the requests that want an answer, from 1; zero wants none.
+	// Number of a request to which the receiver responds, counted from 1 on each stream; zero: no response.
 	Number uint64 `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
-	// Whether the stream is for urgent messages; in the first message.
+	// Whether the stream is for urgent messages; only the first message of a stream sets it.
 	Urgent        bool `protobuf:"varint,5,opt,name=urgent,proto3" json:"urgent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,12 +197,13 @@ func (x *ExchangeRequest) GetUrgent() bool {
 	return false
 }
 
-// ExchangeResponse accepts a stream, or answers a request.
+// ExchangeResponse accepts a stream, or responds to a request.
 type ExchangeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the request; zero accepts the stream.
+	// Number of the request; zero if this response accepts the stream.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Why the receiver cannot connect to the sender at the address that it advertises; empty when it can, or has not tried.
+	// Why the receiver cannot connect to the sender at the address that the sender advertises; empty if it can, or has
+	// not tried.
 	Unreachable   string `protobuf:"bytes,2,opt,name=unreachable,proto3" json:"unreachable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -255,19 +256,19 @@ func (x *ExchangeResponse) GetUnreachable() string {
 // SendSnapshotRequest is one part of a snapshot.
 type SendSnapshotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// raftpb.Message of type MsgSnap, marshalled; in the first message of a stream.
+	// Marshalled raftpb.Message of type MsgSnap; in the first message of a stream, otherwise empty.
 	Message []byte `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// File the chunk belongs to; a plain name.
+	// Name of the file that the chunk belongs to, without directories; empty in the first message of a stream.
 	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
-	// Where in the file.
+	// Position of the chunk in the file, in bytes.
 	Offset uint64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Bytes, at most 256 KiB.
+	// Bytes of the chunk, at most 256 KiB.
 	Data []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
 	// CRC-32C of data.
 	Crc32C uint32 `protobuf:"varint,6,opt,name=crc32c,proto3" json:"crc32c,omitempty"`
-	// Whether the file ends with this chunk.
+	// Whether this chunk is the last one of its file.
 	Last bool `protobuf:"varint,7,opt,name=last,proto3" json:"last,omitempty"`
-	// What the snapshot consists of, as kept beside it; in the first message of a stream, which has no data.
+	// List of the files of the snapshot, as stored next to it; in the first message of a stream, which has no data.
 	Manifest      []byte `protobuf:"bytes,8,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -352,12 +353,12 @@ func (x *SendSnapshotRequest) GetManifest() []byte {
 	return nil
 }
 
-// SendSnapshotResponse tells how far the receiver is. The first one comes before any data.
+// SendSnapshotResponse reports the progress of the receiver. The first one comes before any data.
 type SendSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the receiver has; the sender goes on behind it. In the first message of a stream.
+	// What the receiver already has; the sender continues from there. In the first message of a stream, otherwise empty.
 	Have []*SnapshotFileProgress `protobuf:"bytes,1,rep,name=have,proto3" json:"have,omitempty"`
-	// Whether the snapshot is complete, checked and on stable storage; in the last message of a stream.
+	// Whether the snapshot is complete, verified and on stable storage; in the last message of a stream.
 	Stored        bool `protobuf:"varint,2,opt,name=stored,proto3" json:"stored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -407,12 +408,12 @@ func (x *SendSnapshotResponse) GetStored() bool {
 	return false
 }
 
-// SnapshotFileProgress says how much of one file of a snapshot has arrived.
+// SnapshotFileProgress reports how much of one file of a snapshot has arrived.
 type SnapshotFileProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file's name.
+	// Name of the file, without directories.
 	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
-	// Bytes that arrived, from its beginning.
+	// Bytes that have arrived, counted from the start of the file.
 	SizeBytes     uint64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -462,7 +463,7 @@ func (x *SnapshotFileProgress) GetSizeBytes() uint64 {
 	return 0
 }
 
-// CompareRequest tells how the sender is.
+// CompareRequest reports the condition of the sender.
 type CompareRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sender's report.
@@ -508,7 +509,7 @@ func (x *CompareRequest) GetReport() *MemberReport {
 	return nil
 }
 
-// CompareResponse tells how the receiver is.
+// CompareResponse reports the condition of the receiver.
 type CompareResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The receiver's report.
@@ -554,18 +555,18 @@ func (x *CompareResponse) GetReport() *MemberReport {
 	return nil
 }
 
-// MemberReport is how a member is.
+// MemberReport is the condition of one member.
 type MemberReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Checksums of its state, newest last, at most 64: at indexes that are multiples of a number all members share.
+	// Checksums of its state, newest last, at most 64, at indexes that are multiples of a number that all members share.
 	Checksums []*StateChecksum `protobuf:"bytes,1,rep,name=checksums,proto3" json:"checksums,omitempty"`
-	// Last applied index.
+	// Last raft index that it has applied.
 	AppliedIndex uint64 `protobuf:"varint,2,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
-	// Whether its disk has too little room: growth is refused by whoever leads.
+	// Whether its disk has too little free space: then the leader refuses changes that make the state grow.
 	DiskFull bool `protobuf:"varint,3,opt,name=disk_full,json=diskFull,proto3" json:"disk_full,omitempty"`
 	// Bytes that can still be written to its disk; zero: unknown.
 	DiskFreeBytes uint64 `protobuf:"varint,4,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
-	// Whether a write of its log does not come to an end: it does not campaign nor take the leadership.
+	// Whether a write of its log or of its state does not finish: then it neither campaigns nor accepts leadership.
 	DiskHangs     bool `protobuf:"varint,5,opt,name=disk_hangs,json=diskHangs,proto3" json:"disk_hangs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -641,7 +642,7 @@ type StateChecksum struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Raft index.
 	Index uint64 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// Rolling checksum over all entries up to it and what they wrote.
+	// Rolling checksum over all entries up to this index, and over what they wrote.
 	Checksum      uint64 `protobuf:"varint,2,opt,name=checksum,proto3" json:"checksum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -691,12 +692,13 @@ func (x *StateChecksum) GetChecksum() uint64 {
 	return 0
 }
 
-// ProbeRequest asks who a member is.
+// ProbeRequest asks a member to identify itself.
 type ProbeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who asks.
+	// Description of the caller.
 	Caller *PeerHeader `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
-	// Whether the asker's log lacks entries that it has acknowledged. A leader sends it a snapshot that has them.
+	// Whether the log of the caller lacks entries that the caller has acknowledged. Then a leader sends it a snapshot
+	// that has them.
 	Mends         bool `protobuf:"varint,2,opt,name=mends,proto3" json:"mends,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -746,18 +748,18 @@ func (x *ProbeRequest) GetMends() bool {
 	return false
 }
 
-// ProbeResponse tells who a member is.
+// ProbeResponse identifies a member.
 type ProbeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its cluster, itself and its version.
+	// Description of the member and its cluster.
 	Header *PeerHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// How its cluster began, if it is one of the members that began it.
+	// How its cluster started, if this member is one of those that started it; otherwise unset.
 	Genesis *Genesis `protobuf:"bytes,3,opt,name=genesis,proto3" json:"genesis,omitempty"`
-	// The members of a cluster that has yet to begin, in the order given to this one.
+	// Members of a cluster that has not started yet, in the order given to this one; otherwise empty.
 	Founding []*FoundingMember `protobuf:"bytes,4,rep,name=founding,proto3" json:"founding,omitempty"`
-	// What it knows of the one who asks.
+	// What the member knows of the caller.
 	Witness *Witness `protobuf:"bytes,5,opt,name=witness,proto3" json:"witness,omitempty"`
-	// Peer address of the leader, as far as it knows; empty when there is none.
+	// Peer address of the leader, as far as the member knows, host:port; empty if it knows none.
 	LeaderAddress string `protobuf:"bytes,6,opt,name=leader_address,json=leaderAddress,proto3" json:"leader_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -828,14 +830,14 @@ func (x *ProbeResponse) GetLeaderAddress() string {
 	return ""
 }
 
-// Genesis is how a cluster of several members began. It is composed once, by the first of them.
+// Genesis describes how a cluster of several members started. The first of them composes it, once.
 type Genesis struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster id, 16 bytes.
 	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
 	// History id, 16 bytes.
 	HistoryId []byte `protobuf:"bytes,2,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
-	// The first members, in the order in which the first was given them.
+	// The first members, in the order in which the first one was given them.
 	Members       []*FoundingMember `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -892,16 +894,16 @@ func (x *Genesis) GetMembers() []*FoundingMember {
 	return nil
 }
 
-// FoundingMember is one of the members that begin a cluster.
+// FoundingMember is one of the members that start a cluster together.
 type FoundingMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// Name of the member, at most 128 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Where other members reach it, host:port.
+	// Address at which other members reach it, host:port.
 	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Its id; zero as long as it is not known.
+	// Id of the member; zero while it is not known.
 	Id uint64 `protobuf:"varint,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Its incarnation.
+	// Incarnation of the member; zero while it is not known.
 	Incarnation   uint64 `protobuf:"varint,4,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -965,23 +967,25 @@ func (x *FoundingMember) GetIncarnation() uint64 {
 	return 0
 }
 
-// Witness is what one member knows of another, to hold against what that one finds on its disk.
+// Witness is what one member knows of another, for the other one to compare with what is on its disk.
 type Witness struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether it is a member, as far as is applied.
+	// Whether the other one is a member, according to the applied entries.
 	Member bool `protobuf:"varint,1,opt,name=member,proto3" json:"member,omitempty"`
-	// Whether it was removed.
+	// Whether the other one was removed.
 	Removed bool `protobuf:"varint,2,opt,name=removed,proto3" json:"removed,omitempty"`
-	// The most starts of it that anybody has seen.
+	// The highest number of starts of the other one that any member has seen.
 	Starts uint64 `protobuf:"varint,3,opt,name=starts,proto3" json:"starts,omitempty"`
-	// The last entry that it has acknowledged: to the present leader, or known to be committed. Its log cannot end before.
+	// The last entry that the other one has acknowledged to the current leader, or that is known to be committed. Its log
+	// must not end before this index.
 	Index uint64 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
-	// The newest term in which it has spoken. It gives no vote in this or an older one that it does not remember.
+	// The newest term in which the other one has sent a message. It does not vote in this term, or in an older one,
+	// unless it remembers it.
 	Term uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
-	// Id of the member that has the asker's name, if that is another.
+	// Id of the member that has the name of the other one, if that is a different member; otherwise zero.
 	NameOwner uint64 `protobuf:"varint,6,opt,name=name_owner,json=nameOwner,proto3" json:"name_owner,omitempty"`
-	// Term of the entry at index; zero if it is not known any more. A log that ends in an older term has lost the entry, also
-	// if it is longer.
+	// Term of the entry at index; zero if it is no longer known. A log that ends in an older term has lost the entry,
+	// even if the log is longer.
 	IndexTerm     uint64 `protobuf:"varint,7,opt,name=index_term,json=indexTerm,proto3" json:"index_term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1069,9 +1073,9 @@ func (x *Witness) GetIndexTerm() uint64 {
 // JoinRequest asks for a member to be added.
 type JoinRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new member.
+	// Description of the new member.
 	Member *v1.Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
-	// Whether it stays a learner when it has caught up.
+	// Whether the member remains a learner after it has caught up.
 	StayLearner bool `protobuf:"varint,2,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
 	// The join token, 32 bytes.
 	Token         []byte `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
@@ -1130,12 +1134,12 @@ func (x *JoinRequest) GetToken() []byte {
 	return nil
 }
 
-// JoinResponse says that the member was added.
+// JoinResponse confirms that the member was added.
 type JoinResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster id, 16 bytes.
 	ClusterId []byte `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// The members, the new one among them.
+	// All members, including the new one.
 	Members       []*v1.Member `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

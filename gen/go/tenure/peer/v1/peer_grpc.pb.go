@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: tenure/peer/v1/peer.proto
 
-// What members say to each other. Not for clients.
+// Calls between the members of a cluster. Clients do not use them.
 
 package peerv1
 
@@ -32,26 +32,28 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
-// both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
-// hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's tenure-peer-address. A call that reaches the wrong member, or comes from one that is of another
-// cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
-// google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
+// PeerService carries raft messages and snapshots between members, and lets members check and join each other. Every
+// call except Probe and Join names both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and
+// tenure-peer-incarnation in hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's
+// tenure-peer-address. A call is refused with FAILED_PRECONDITION if it reaches the wrong member, or if its caller
+// belongs to another cluster, was removed, or runs on an old or copied disk. The reason is in google.rpc.ErrorInfo:
+// WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceClient interface {
-	// Exchange carries raft messages one way; each side opens two streams to the other, one for what is urgent and one for
-	// the rest. The receiver answers once when it accepts the stream, then to every request that has a number.
+	// Exchange carries raft messages in one direction. Each side opens two streams to the other: one for urgent messages
+	// and one for the rest. The receiver responds once when it accepts the stream, and then to every request that has a
+	// number.
 	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExchangeRequest, ExchangeResponse], error)
-	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
-	// it has from an attempt before, and at the end that it has all.
+	// SendSnapshot carries one snapshot in checksummed chunks, on a separate connection. The receiver first reports what
+	// it has from an earlier attempt, and at the end that it has everything.
 	SendSnapshot(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SendSnapshotRequest, SendSnapshotResponse], error)
-	// Compare exchanges how two members are: checksums of their state, and room on their disks.
+	// Compare exchanges the condition of two members: checksums of their states, and free space on their disks.
 	Compare(ctx context.Context, in *CompareRequest, opts ...grpc.CallOption) (*CompareResponse, error)
-	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
+	// Probe asks a member which member it is, to which cluster it belongs, and what it knows of the caller.
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
-	// Join asks for a member to be added to the cluster, as learner. It brings the join token that an operator made for its name;
-	// any member takes the call and carries it to the leader. The same member may ask again, and is answered the same. Refused
-	// with reasons as other calls, or JOIN_TOKEN_REFUSED, NAME_TAKEN, MEMBERSHIP_REFUSED; UNAVAILABLE without a leader, and
-	// until the cluster version knows join tokens.
+	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
+	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
+	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN or
+	// MEMBERSHIP_REFUSED; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 }
 
@@ -123,26 +125,28 @@ func (c *peerServiceClient) Join(ctx context.Context, in *JoinRequest, opts ...g
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
 //
-// PeerService carries raft messages, snapshots and relayed calls between members. Every call but Probe and Join names
-// both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and tenure-peer-incarnation in
-// hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's tenure-peer-address. A call that reaches the wrong member, or comes from one that is of another
-// cluster, was removed, or runs on an old or copied disk, is refused with FAILED_PRECONDITION and the reason in
-// google.rpc.ErrorInfo: WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
+// PeerService carries raft messages and snapshots between members, and lets members check and join each other. Every
+// call except Probe and Join names both ends in its metadata: tenure-peer-cluster, tenure-peer-from, tenure-peer-to and
+// tenure-peer-incarnation in hexadecimal, tenure-peer-starts in decimal, and from cluster version 2 on the caller's
+// tenure-peer-address. A call is refused with FAILED_PRECONDITION if it reaches the wrong member, or if its caller
+// belongs to another cluster, was removed, or runs on an old or copied disk. The reason is in google.rpc.ErrorInfo:
+// WRONG_CLUSTER, WRONG_MEMBER, UNKNOWN_MEMBER, MEMBER_REMOVED, STALE_INCARNATION, LOCAL_MESSAGE.
 type PeerServiceServer interface {
-	// Exchange carries raft messages one way; each side opens two streams to the other, one for what is urgent and one for
-	// the rest. The receiver answers once when it accepts the stream, then to every request that has a number.
+	// Exchange carries raft messages in one direction. Each side opens two streams to the other: one for urgent messages
+	// and one for the rest. The receiver responds once when it accepts the stream, and then to every request that has a
+	// number.
 	Exchange(grpc.BidiStreamingServer[ExchangeRequest, ExchangeResponse]) error
-	// SendSnapshot carries one snapshot in checksummed chunks, on a connection of its own. The receiver first says what
-	// it has from an attempt before, and at the end that it has all.
+	// SendSnapshot carries one snapshot in checksummed chunks, on a separate connection. The receiver first reports what
+	// it has from an earlier attempt, and at the end that it has everything.
 	SendSnapshot(grpc.BidiStreamingServer[SendSnapshotRequest, SendSnapshotResponse]) error
-	// Compare exchanges how two members are: checksums of their state, and room on their disks.
+	// Compare exchanges the condition of two members: checksums of their states, and free space on their disks.
 	Compare(context.Context, *CompareRequest) (*CompareResponse, error)
-	// Probe asks a member who it is, what cluster it is of, and what it knows of the one who asks.
+	// Probe asks a member which member it is, to which cluster it belongs, and what it knows of the caller.
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
-	// Join asks for a member to be added to the cluster, as learner. It brings the join token that an operator made for its name;
-	// any member takes the call and carries it to the leader. The same member may ask again, and is answered the same. Refused
-	// with reasons as other calls, or JOIN_TOKEN_REFUSED, NAME_TAKEN, MEMBERSHIP_REFUSED; UNAVAILABLE without a leader, and
-	// until the cluster version knows join tokens.
+	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
+	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
+	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN or
+	// MEMBERSHIP_REFUSED; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }

@@ -23,15 +23,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ProposeRequest is a finished command: the member that sends it has validated it and checked that the caller may act as
-// the sessions in it. From cluster version 2 on the leader checks the latter again.
+// ProposeRequest is a complete command. The sending member has validated it, and has checked that the caller may act as
+// the sessions in it. From cluster version 2 on, the leader checks the latter again.
 type ProposeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The newest term the sender knows; a leader of an older one is none.
+	// Newest term that the sender knows. A leader of an older term refuses the call.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// The command. The leader writes its own wall clock into it. Commands of leaders' tasks are refused.
+	// The command. The leader writes its own wall clock into it. Commands that only tasks of the leader may make are
+	// refused.
 	Command *v1.Command `protobuf:"bytes,2,opt,name=command,proto3" json:"command,omitempty"`
-	// SHA-256 of the session secret that the client showed; empty for none.
+	// SHA-256 of the session secret that the client presented, 32 bytes; empty if it presented none.
 	SecretSha256  []byte `protobuf:"bytes,3,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -88,12 +89,12 @@ func (x *ProposeRequest) GetSecretSha256() []byte {
 	return nil
 }
 
-// ProposeResponse returns what the command returned.
+// ProposeResponse returns the result of the command.
 type ProposeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The result; a broken rule of the state machine is in it, not an error.
+	// The result. A broken rule of the state machine is part of it, and not an error of the call.
 	Result *v1.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// A raft index at or behind which the command stands. Who has applied it shows the change.
+	// A raft index that is not lower than that of the command. A member that has applied it shows the change.
 	Index         uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -143,10 +144,10 @@ func (x *ProposeResponse) GetIndex() uint64 {
 	return 0
 }
 
-// RenewRequest carries renewals. They count from when they come in.
+// RenewRequest carries renewals. They count from the moment when they arrive.
 type RenewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The newest term the sender knows.
+	// Newest term that the sender knows.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	// Renewals, at most 1 024.
 	Renewals      []*Renewal `protobuf:"bytes,2,rep,name=renewals,proto3" json:"renewals,omitempty"`
@@ -198,19 +199,20 @@ func (x *RenewRequest) GetRenewals() []*Renewal {
 	return nil
 }
 
-// Renewal asks that a session's TTL begins anew.
+// Renewal asks for the TTL of a session to start again.
 type Renewal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch the client believes in; zero: not told.
+	// Epoch of the session that the client knows; zero: not given.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Number of the renewal on this stream, given by the sender.
+	// Number of the renewal on this stream, assigned by the sender.
 	Number uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
-	// Whether the sender knows that this client showed the session's secret, or that none is needed. From cluster version 2 on
-	// the leader does not take the sender's word for it.
+	// Whether the sender knows that this client presented the secret of the session, or that none is required. From
+	// cluster version 2 on, the leader checks secret_sha256 and does not rely on this.
 	Proven bool `protobuf:"varint,4,opt,name=proven,proto3" json:"proven,omitempty"`
-	// SHA-256 of the secret that the client showed, now or in an earlier renewal; empty for none.
+	// SHA-256 of the secret that the client presented, now or in an earlier renewal, 32 bytes; empty if it presented
+	// none.
 	SecretSha256  []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -284,7 +286,7 @@ func (x *Renewal) GetSecretSha256() []byte {
 // RenewResponse carries verdicts, in any order.
 type RenewResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each renewal that was decided.
+	// One verdict for each renewal that was decided.
 	Verdicts      []*RenewalVerdict `protobuf:"bytes,1,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -327,14 +329,14 @@ func (x *RenewResponse) GetVerdicts() []*RenewalVerdict {
 	return nil
 }
 
-// RenewalVerdict says what became of a renewal.
+// RenewalVerdict is the outcome of a renewal.
 type RenewalVerdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That of the renewal.
+	// Number of the renewal.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Granted TTL in milliseconds; zero for a session without TTL, and when refused.
+	// Granted TTL in milliseconds; zero for a session without TTL, and if the renewal was refused.
 	TtlMs int64 `protobuf:"varint,2,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
-	// Why it was refused; unspecified: it was not.
+	// Why the renewal was refused; unspecified if it was not.
 	Refused       v11.ErrorReason `protobuf:"varint,3,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -391,12 +393,12 @@ func (x *RenewalVerdict) GetRefused() v11.ErrorReason {
 	return v11.ErrorReason(0)
 }
 
-// TimesLeftRequest names timers.
+// TimesLeftRequest names sessions and lock-delays.
 type TimesLeftRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sessions, 16 bytes each.
+	// Ids of sessions, 16 bytes each.
 	SessionIds [][]byte `protobuf:"bytes,1,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
-	// Holds that were lost and still count.
+	// Lost holds that still count, because their lock-delay has not elapsed.
 	Delays        []*HoldName `protobuf:"bytes,2,rep,name=delays,proto3" json:"delays,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -446,12 +448,12 @@ func (x *TimesLeftRequest) GetDelays() []*HoldName {
 	return nil
 }
 
-// HoldName names one possession of a lock.
+// HoldName names one hold of a lock.
 type HoldName struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock's key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Its number.
+	// Lock index of the hold.
 	LockIndex     uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -501,12 +503,12 @@ func (x *HoldName) GetLockIndex() uint64 {
 	return 0
 }
 
-// TimesLeftResponse tells what is left, in the order of the request.
+// TimesLeftResponse returns the remaining times, in the order of the request.
 type TimesLeftResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of each session.
+	// One for each session of the request.
 	Sessions []*SessionTimeLeft `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Of each delay, in milliseconds; -1: not known.
+	// Remaining time of each lock-delay, in milliseconds; -1: unknown.
 	DelayLeftMs   []int64 `protobuf:"varint,2,rep,packed,name=delay_left_ms,json=delayLeftMs,proto3" json:"delay_left_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -556,12 +558,12 @@ func (x *TimesLeftResponse) GetDelayLeftMs() []int64 {
 	return nil
 }
 
-// SessionTimeLeft tells how long a session lives on.
+// SessionTimeLeft is the remaining time of a session.
 type SessionTimeLeft struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without a renewal, in milliseconds; -1: not known, or without TTL.
+	// Time until the session expires unless it is renewed, in milliseconds; -1: unknown, or the session has no TTL.
 	LeftMs int64 `protobuf:"varint,1,opt,name=left_ms,json=leftMs,proto3" json:"left_ms,omitempty"`
-	// The leader's wall clock of the last renewal, in milliseconds since the Unix epoch; zero: none in this term.
+	// Leader's wall clock at the last renewal, in milliseconds since the Unix epoch; zero: none in this term.
 	LastRenewalMs int64 `protobuf:"varint,2,opt,name=last_renewal_ms,json=lastRenewalMs,proto3" json:"last_renewal_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -611,12 +613,12 @@ func (x *SessionTimeLeft) GetLastRenewalMs() int64 {
 	return 0
 }
 
-// ChangeMembersRequest is one of the calls of ClusterService that only the leader can do.
+// ChangeMembersRequest is a call of ClusterService that only the leader can execute.
 type ChangeMembersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The newest term the sender knows.
+	// Newest term that the sender knows.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Address of the client that asked, for the log.
+	// Address of the client that made the call; for the log.
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	// The call.
 	//
@@ -713,7 +715,7 @@ type isChangeMembersRequest_Call interface {
 }
 
 type ChangeMembersRequest_Promote struct {
-	// Lets a learner vote.
+	// Makes a learner a voter.
 	Promote *v11.PromoteMemberRequest `protobuf:"bytes,4,opt,name=promote,proto3,oneof"`
 }
 
@@ -723,7 +725,7 @@ type ChangeMembersRequest_Remove struct {
 }
 
 type ChangeMembersRequest_Transfer struct {
-	// Hands leadership over.
+	// Transfers leadership.
 	Transfer *v11.TransferLeadershipRequest `protobuf:"bytes,7,opt,name=transfer,proto3,oneof"`
 }
 
@@ -733,12 +735,12 @@ func (*ChangeMembersRequest_Remove) isChangeMembersRequest_Call() {}
 
 func (*ChangeMembersRequest_Transfer) isChangeMembersRequest_Call() {}
 
-// ChangeMembersResponse returns what the call returned.
+// ChangeMembersResponse returns the result of the call.
 type ChangeMembersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the leader afterwards; empty for other calls.
+	// Name of the leader after a transfer; empty for other calls.
 	Leader string `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
-	// A raft index at or behind which the change stands.
+	// A raft index that is not lower than that of the change.
 	Index         uint64 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -788,18 +790,18 @@ func (x *ChangeMembersResponse) GetIndex() uint64 {
 	return 0
 }
 
-// AttachRequest is an attempt of a session's instance to attach.
+// AttachRequest is an attempt of a process instance to attach to its session.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The newest term the sender knows; a leader of an older one is none.
+	// Newest term that the sender knows. A leader of an older term refuses the call.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// The session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The instance.
+	// Id of the process instance, at most 64 bytes.
 	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// Number of the attempt.
+	// Number of the attempt, assigned by the instance.
 	Attempt uint64 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// SHA-256 of the session secret that the client showed; empty for none.
+	// SHA-256 of the session secret that the client presented, 32 bytes; empty if it presented none.
 	SecretSha256  []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -870,10 +872,10 @@ func (x *AttachRequest) GetSecretSha256() []byte {
 	return nil
 }
 
-// AttachResponse tells whether a later attempt came first.
+// AttachResponse reports whether a later attempt arrived earlier.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The latest attempt of the instance in this term, this one among them.
+	// Highest number of an attempt by this instance in this term, including this one.
 	LatestAttempt uint64 `protobuf:"varint,1,opt,name=latest_attempt,json=latestAttempt,proto3" json:"latest_attempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -30,19 +30,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RelayService carries to the leader what only the leader can do, so that clients may call any member. It answers only
-// where it leads: another member answers NOT_LEADER, and nothing is ever relayed a second time. Errors are those of the
-// API, with their details; a status without them was made on the way, and says nothing about what became of the call.
+// RelayService carries calls that need the leader from other members to the leader, so that clients can call any
+// member. Only the leader accepts its calls; other members return NOT_LEADER, and no call is relayed twice. Errors are
+// those of the API, with their details. A status without details was made between the members, and does not say whether
+// the call was applied.
 type RelayServiceClient interface {
-	// Propose orders a command of a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS, TOO_LARGE,
-	// STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
+	// Propose orders a command for a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS,
+	// TOO_LARGE, STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*ProposeResponse, error)
-	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost;
-	// renewals without verdict were not renewed as far as anybody knows.
+	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost; for
+	// renewals without a verdict it is unknown whether they counted.
 	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RenewRequest, RenewResponse], error)
-	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
+	// TimesLeft returns what the leader's timers know; informational only. Errors: NOT_LEADER.
 	TimesLeft(ctx context.Context, in *TimesLeftRequest, opts ...grpc.CallOption) (*TimesLeftResponse, error)
-	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
+	// Attach orders the attempts of a process to attach to its session. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(ctx context.Context, in *ChangeMembersRequest, opts ...grpc.CallOption) (*ChangeMembersResponse, error)
@@ -113,19 +114,20 @@ func (c *relayServiceClient) ChangeMembers(ctx context.Context, in *ChangeMember
 // All implementations must embed UnimplementedRelayServiceServer
 // for forward compatibility.
 //
-// RelayService carries to the leader what only the leader can do, so that clients may call any member. It answers only
-// where it leads: another member answers NOT_LEADER, and nothing is ever relayed a second time. Errors are those of the
-// API, with their details; a status without them was made on the way, and says nothing about what became of the call.
+// RelayService carries calls that need the leader from other members to the leader, so that clients can call any
+// member. Only the leader accepts its calls; other members return NOT_LEADER, and no call is relayed twice. Errors are
+// those of the API, with their details. A status without details was made between the members, and does not say whether
+// the call was applied.
 type RelayServiceServer interface {
-	// Propose orders a command of a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS, TOO_LARGE,
-	// STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
+	// Propose orders a command for a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS,
+	// TOO_LARGE, STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(context.Context, *ProposeRequest) (*ProposeResponse, error)
-	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost;
-	// renewals without verdict were not renewed as far as anybody knows.
+	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost; for
+	// renewals without a verdict it is unknown whether they counted.
 	Renew(grpc.BidiStreamingServer[RenewRequest, RenewResponse]) error
-	// TimesLeft tells what the leader's timers know, for people to look at. Errors: NOT_LEADER.
+	// TimesLeft returns what the leader's timers know; informational only. Errors: NOT_LEADER.
 	TimesLeft(context.Context, *TimesLeftRequest) (*TimesLeftResponse, error)
-	// Attach puts the attempts of a process to attach to its session in order. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
+	// Attach orders the attempts of a process to attach to its session. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(context.Context, *AttachRequest) (*AttachResponse, error)
 	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
 	ChangeMembers(context.Context, *ChangeMembersRequest) (*ChangeMembersResponse, error)

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: tenure/store/v1/backup.proto
 
-// What a backup file says of itself. A backup is a file of frames: one header, frames of rows in their order, one
+// How a backup file describes itself. A backup is a file of frames: one header, frames of rows in their order, and one
 // trailer.
 
 package storev1
@@ -24,18 +24,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// BackupHeader begins a backup.
+// BackupHeader is the first frame of a backup.
 type BackupHeader struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Format of the file; 1. A program that reads a higher one refuses it.
+	// Format of the file; 1. A program refuses a format that is newer than it knows.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// The state's account of itself as of the backup, without the configuration of the cluster.
+	// Position, revision and totals of the state in the backup, without the configuration of the cluster.
 	Applied *AppliedRecord `protobuf:"bytes,2,opt,name=applied,proto3" json:"applied,omitempty"`
-	// Wall clock of the member that wrote it, in milliseconds since the Unix epoch; for people.
+	// Wall clock of the member that wrote it, in milliseconds since the Unix epoch; informational only.
 	CreateTimeMs int64 `protobuf:"varint,3,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
-	// Version of the program that wrote it; for people.
+	// Version of the program that wrote it; informational only.
 	BinaryVersion string `protobuf:"bytes,4,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
-	// Name of the member that wrote it; for people.
+	// Name of the member that wrote it; informational only.
 	Member        string `protobuf:"bytes,5,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -111,7 +111,7 @@ type BackupSection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// First byte of the rows.
 	Kind uint32 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// How many there are.
+	// Number of these rows.
 	Rows          uint64 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -161,14 +161,14 @@ func (x *BackupSection) GetRows() uint64 {
 	return 0
 }
 
-// BackupTrailer ends a backup, and proves that nothing of it is missing.
+// BackupTrailer is the last frame of a backup, and proves that nothing is missing.
 type BackupTrailer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kinds of rows that the file has, in order.
+	// The kinds of rows in the file, in order.
 	Sections []*BackupSection `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
 	// Bytes of all rows.
 	RowBytes uint64 `protobuf:"varint,2,opt,name=row_bytes,json=rowBytes,proto3" json:"row_bytes,omitempty"`
-	// SHA-256 of all of the file before the trailer.
+	// SHA-256 of everything before the trailer, 32 bytes.
 	Sha256        []byte `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

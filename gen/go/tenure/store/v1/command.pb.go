@@ -4,9 +4,10 @@
 // 	protoc        (unknown)
 // source: tenure/store/v1/command.proto
 
-// What the raft log holds. One raft entry carries one Envelope; its commands are applied one after the other, each whole
-// or not at all. New command kinds and fields are additive and used only after the cluster version was raised; a member
-// that meets a kind, field or enum value it does not know stops rather than skip it.
+// Contents of the raft log. One raft entry carries one Envelope; its commands are applied one after the other, each
+// completely or not at all. New kinds and fields of commands are additive, and are used only after the cluster version
+// was raised. A member stops, and does not skip anything, if it meets a kind, field or enum value that it does not
+// know.
 
 package storev1
 
@@ -25,15 +26,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionBehavior says what becomes of the keys a session holds when it ends.
+// SessionBehavior is what happens to the keys of held locks when their session ends.
 type SessionBehavior int32
 
 const (
 	// Not set; never stored.
 	SessionBehavior_SESSION_BEHAVIOR_UNSPECIFIED SessionBehavior = 0
-	// Holds are freed, values stay.
+	// The locks are lost, and their keys remain.
 	SessionBehavior_SESSION_BEHAVIOR_RELEASE SessionBehavior = 1
-	// Held keys are deleted.
+	// The locks are lost, and their keys are deleted.
 	SessionBehavior_SESSION_BEHAVIOR_DELETE SessionBehavior = 2
 )
 
@@ -78,15 +79,15 @@ func (SessionBehavior) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{0}
 }
 
-// SessionEndCause says why a session ended.
+// SessionEndCause is why a session ended.
 type SessionEndCause int32
 
 const (
 	// Not set; never stored.
 	SessionEndCause_SESSION_END_CAUSE_UNSPECIFIED SessionEndCause = 0
-	// Its TTL ran out.
+	// Its TTL elapsed.
 	SessionEndCause_SESSION_END_CAUSE_EXPIRED SessionEndCause = 1
-	// Its user destroyed it.
+	// Its client destroyed it.
 	SessionEndCause_SESSION_END_CAUSE_DESTROYED SessionEndCause = 2
 	// An operator destroyed it with force.
 	SessionEndCause_SESSION_END_CAUSE_FORCED SessionEndCause = 3
@@ -96,7 +97,7 @@ const (
 	SessionEndCause_SESSION_END_CAUSE_CHECK_DEREGISTERED SessionEndCause = 5
 	// A check of it turned critical.
 	SessionEndCause_SESSION_END_CAUSE_CHECK_CRITICAL SessionEndCause = 6
-	// A restore ended it.
+	// The cluster was restored or recovered.
 	SessionEndCause_SESSION_END_CAUSE_RESTORED SessionEndCause = 7
 )
 
@@ -159,9 +160,9 @@ const (
 	LockMode_LOCK_MODE_UNSPECIFIED LockMode = 0
 	// One holder.
 	LockMode_LOCK_MODE_EXCLUSIVE LockMode = 1
-	// Any number of holders, none of them exclusive.
+	// Any number of holders, none of them EXCLUSIVE.
 	LockMode_LOCK_MODE_SHARED LockMode = 2
-	// Holders take permits of a common limit.
+	// Holders use permits of a common limit.
 	LockMode_LOCK_MODE_SEMAPHORE LockMode = 3
 )
 
@@ -272,11 +273,11 @@ func (CompareOperator) EnumDescriptor() ([]byte, []int) {
 // Envelope is the payload of one raft entry: a batch of commands from one proposer.
 type Envelope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Format of this envelope; 1 is the only one yet. A member that reads a higher one stops.
+	// Format of this envelope; 1. A member that reads a higher one stops.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Member that proposed it. With sequence it finds the callers who wait for the results.
+	// Id of the member that proposed it. Together with sequence it identifies the callers that wait for the results.
 	Proposer uint64 `protobuf:"varint,2,opt,name=proposer,proto3" json:"proposer,omitempty"`
-	// Number of the envelope within the proposer's run; drawn at random at start, then counted up.
+	// Number of the envelope within this run of the proposer; random at its start, then counted up.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Commands, at least one, applied in order.
 	Commands      []*Command `protobuf:"bytes,4,rep,name=commands,proto3" json:"commands,omitempty"`
@@ -342,22 +343,23 @@ func (x *Envelope) GetCommands() []*Command {
 	return nil
 }
 
-// Command is one change. It either takes effect whole or fails with a Failure and changes nothing.
+// Command is one change. It either takes effect completely, or fails with a Failure and changes nothing.
 type Command struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Namespace of every key named by the command. Zero is the default namespace, the only one yet.
+	// Namespace of every key in the command; zero, the default namespace, is the only one so far.
 	NamespaceId uint64 `protobuf:"varint,1,opt,name=namespace_id,json=namespaceId,proto3" json:"namespace_id,omitempty"`
-	// Who asked; empty until authorisation exists.
+	// Who made the request; empty until there is authorization.
 	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
-	// Proposer's wall clock when it accepted the request, in milliseconds since the Unix epoch. Stored and shown to
-	// people, never compared or branched on.
+	// Wall clock of the proposer when it accepted the request, in milliseconds since the Unix epoch. Stored and shown;
+	// never compared, and never decides anything.
 	WallTimeMs int64 `protobuf:"varint,3,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
-	// Identity for exactly-once retries under a session; unset when the caller gave none.
+	// Id for exactly-once retries under a session; unset if the caller gave none.
 	RequestId *RequestID `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Key for exactly-once retries without a session, scoped to the caller; empty when none.
+	// Key for exactly-once retries without a session, at most 128 bytes, scoped to the caller; empty if the caller gave
+	// none.
 	IdempotencyKey []byte `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// SHA-256 of what the client asked, with secrets as hashes and nothing that the server drew. Set whenever request_id
-	// or idempotency_key is.
+	// SHA-256 of what the client requested, with secrets as hashes and without random values from the server, 32 bytes.
+	// Set whenever request_id or idempotency_key is.
 	RequestDigest []byte `protobuf:"bytes,6,opt,name=request_digest,json=requestDigest,proto3" json:"request_digest,omitempty"`
 	// Conditions that must all hold, or nothing is written.
 	Guards []*Guard `protobuf:"bytes,7,rep,name=guards,proto3" json:"guards,omitempty"`
@@ -716,12 +718,12 @@ type Command_CreateSession struct {
 }
 
 type Command_DestroySession struct {
-	// Ends one session at somebody's request.
+	// Ends one session at a caller's request.
 	DestroySession *DestroySession `protobuf:"bytes,17,opt,name=destroy_session,json=destroySession,proto3,oneof"`
 }
 
 type Command_ExpireSessions struct {
-	// Ends sessions whose TTL ran out.
+	// Ends sessions whose TTL has elapsed.
 	ExpireSessions *ExpireSessions `protobuf:"bytes,18,opt,name=expire_sessions,json=expireSessions,proto3,oneof"`
 }
 
@@ -731,7 +733,7 @@ type Command_TakeOverSession struct {
 }
 
 type Command_Put struct {
-	// Writes a key, perhaps with a Consul lock verb.
+	// Writes a key, and acquires or releases its lock if requested, in the style of Consul.
 	Put *Put `protobuf:"bytes,20,opt,name=put,proto3,oneof"`
 }
 
@@ -751,7 +753,7 @@ type Command_Txn struct {
 }
 
 type Command_AcquireLock struct {
-	// Takes a lock, queues for it, or tells why not.
+	// Acquires a lock, queues for it, or reports why neither was possible.
 	AcquireLock *AcquireLock `protobuf:"bytes,24,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
 }
 
@@ -761,12 +763,12 @@ type Command_CancelWait struct {
 }
 
 type Command_EndWaits struct {
-	// Ends waits whose time ran out.
+	// Ends waits whose time has elapsed.
 	EndWaits *EndWaits `protobuf:"bytes,26,opt,name=end_waits,json=endWaits,proto3,oneof"`
 }
 
 type Command_ReleaseLock struct {
-	// Gives a lock back.
+	// Releases a lock.
 	ReleaseLock *ReleaseLock `protobuf:"bytes,27,opt,name=release_lock,json=releaseLock,proto3,oneof"`
 }
 
@@ -776,17 +778,17 @@ type Command_BreakLock struct {
 }
 
 type Command_EndDelays struct {
-	// Ends lock-delays that have run.
+	// Ends lock-delays that have elapsed.
 	EndDelays *EndDelays `protobuf:"bytes,29,opt,name=end_delays,json=endDelays,proto3,oneof"`
 }
 
 type Command_GrantWaiters struct {
-	// Grants what an earlier command left ungranted because of its size limit.
+	// Grants locks that an earlier command left to it because of its limit of grants.
 	GrantWaiters *GrantWaiters `protobuf:"bytes,30,opt,name=grant_waiters,json=grantWaiters,proto3,oneof"`
 }
 
 type Command_Compact struct {
-	// Forgets history.
+	// Discards history.
 	Compact *Compact `protobuf:"bytes,31,opt,name=compact,proto3,oneof"`
 }
 
@@ -801,12 +803,12 @@ type Command_SetClusterVersion struct {
 }
 
 type Command_Resign struct {
-	// Gives a lock up, optionally to a named, queued candidate.
+	// Releases a lock, to the next waiter or to a named candidate in the queue.
 	Resign *Resign `protobuf:"bytes,34,opt,name=resign,proto3,oneof"`
 }
 
 type Command_EndFreeze struct {
-	// Lifts the freeze after a restore.
+	// Ends the freeze of grants after a restore.
 	EndFreeze *EndFreeze `protobuf:"bytes,35,opt,name=end_freeze,json=endFreeze,proto3,oneof"`
 }
 
@@ -816,22 +818,22 @@ type Command_PutMember struct {
 }
 
 type Command_DeleteMember struct {
-	// Forgets a member and keeps its id from ever being used again.
+	// Deletes a member, whose id is never used again.
 	DeleteMember *DeleteMember `protobuf:"bytes,37,opt,name=delete_member,json=deleteMember,proto3,oneof"`
 }
 
 type Command_MakeJoinToken struct {
-	// Makes a token with which a new member joins.
+	// Makes a token with which a new member can join.
 	MakeJoinToken *MakeJoinToken `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
 }
 
 type Command_JoinMember struct {
-	// Records a member that brought a join token.
+	// Records a member that presented a join token.
 	JoinMember *JoinMember `protobuf:"bytes,121,opt,name=join_member,json=joinMember,proto3,oneof"`
 }
 
 type Command_EndJoinTokens struct {
-	// Ends join tokens whose time ran out.
+	// Ends join tokens whose time has elapsed.
 	EndJoinTokens *EndJoinTokens `protobuf:"bytes,122,opt,name=end_join_tokens,json=endJoinTokens,proto3,oneof"`
 }
 
@@ -885,16 +887,16 @@ func (*Command_JoinMember) isCommand_Kind() {}
 
 func (*Command_EndJoinTokens) isCommand_Kind() {}
 
-// RequestID names one attempt-independent request under a session.
+// RequestID names one request under a session; all attempts of the request have the same one.
 type RequestID struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session the request belongs to, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch of the session that the caller believes in.
+	// Epoch of the session that the caller knows; not zero.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// Number of the request, from 1, chosen by the client.
 	Sequence uint64 `protobuf:"varint,3,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Every sequence below this one has been answered and may be forgotten.
+	// Every number below this one was answered and need no longer be remembered; zero: none.
 	DoneBelow     uint64 `protobuf:"varint,4,opt,name=done_below,json=doneBelow,proto3" json:"done_below,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1042,17 +1044,17 @@ type isGuard_Condition interface {
 }
 
 type Guard_Held struct {
-	// This hold still exists and its session lives.
+	// This hold still exists, and its session is alive.
 	Held *HeldGuard `protobuf:"bytes,1,opt,name=held,proto3,oneof"`
 }
 
 type Guard_SessionAlive struct {
-	// This session lives, 16 bytes.
+	// The session with this id, 16 bytes, is alive.
 	SessionAlive []byte `protobuf:"bytes,2,opt,name=session_alive,json=sessionAlive,proto3,oneof"`
 }
 
 type Guard_Key struct {
-	// A property of a key.
+	// A key has certain properties.
 	Key *KeyGuard `protobuf:"bytes,3,opt,name=key,proto3,oneof"`
 }
 
@@ -1062,14 +1064,14 @@ func (*Guard_SessionAlive) isGuard_Condition() {}
 
 func (*Guard_Key) isGuard_Condition() {}
 
-// HeldGuard demands that a sequencer still holds.
+// HeldGuard requires that a sequencer is valid.
 type HeldGuard struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold on this key.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session of the hold, 16 bytes.
+	// Id of the session that holds, 16 bytes.
 	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Fencing token of the hold.
 	FencingToken  uint64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
@@ -1135,18 +1137,18 @@ func (x *HeldGuard) GetFencingToken() uint64 {
 	return 0
 }
 
-// KeyGuard demands properties of a key; those that are set must all match.
+// KeyGuard requires properties of a key. All that are set must match.
 type KeyGuard struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Whether the key must exist.
 	Exists *bool `protobuf:"varint,2,opt,name=exists,proto3,oneof" json:"exists,omitempty"`
-	// Wanted mod_revision; zero means that the key must not exist.
+	// Required mod_revision; zero: the key must not exist.
 	ModRevision *uint64 `protobuf:"varint,3,opt,name=mod_revision,json=modRevision,proto3,oneof" json:"mod_revision,omitempty"`
-	// Wanted create_revision; zero means that the key must not exist.
+	// Required create_revision; zero: the key must not exist.
 	CreateRevision *uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3,oneof" json:"create_revision,omitempty"`
-	// Wanted version; zero means that the key must not exist.
+	// Required version; zero: the key must not exist.
 	Version       *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1217,12 +1219,13 @@ func (x *KeyGuard) GetVersion() uint64 {
 	return 0
 }
 
-// SessionRef names a session as its user: the epoch must not be lower than the session's.
+// SessionRef names a session for a caller that acts as the session. It is refused if its epoch is lower than that of
+// the session.
 type SessionRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch that the caller believes in; zero is not checked.
+	// Epoch of the session that the caller knows; zero: not checked.
 	Epoch         uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1272,12 +1275,12 @@ func (x *SessionRef) GetEpoch() uint64 {
 	return 0
 }
 
-// MetadataEntry is one pair of a session's metadata. A list sorted by name, because a map has no order on disk.
+// MetadataEntry is one pair of a session's metadata, which is a list sorted by name because a map has no order on disk.
 type MetadataEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, unique in its list.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Value.
+	// Value; all pairs of a session together have at most 4 KiB.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1327,28 +1330,28 @@ func (x *MetadataEntry) GetValue() string {
 	return ""
 }
 
-// CreateSession opens a session; id and secret were drawn before the proposal.
+// CreateSession opens a session. The server draws the id and the secret before it proposes the command.
 type CreateSession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// New id, 16 bytes, random.
+	// Id of the new session, 16 random bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Free text for people.
+	// Name that identifies the session to people, at most 256 bytes; may be empty.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the process runs; free text.
+	// Machine on which the process runs, at most 256 bytes; may be empty.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// Facts about the process, sorted by name.
+	// Facts about the process, sorted by name, at most 4 KiB.
 	Metadata []*MetadataEntry `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty"`
-	// Granted TTL in milliseconds; zero is none.
+	// Granted TTL in milliseconds; zero: the session does not expire.
 	TtlMs int64 `protobuf:"varint,5,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
-	// Lock-delay in milliseconds, 0 to 60 000.
+	// Lock-delay in milliseconds, 0 to 60 000; zero: none.
 	LockDelayMs int64 `protobuf:"varint,6,opt,name=lock_delay_ms,json=lockDelayMs,proto3" json:"lock_delay_ms,omitempty"`
-	// What becomes of held keys.
+	// What happens to the keys of held locks when the session ends.
 	Behavior SessionBehavior `protobuf:"varint,7,opt,name=behavior,proto3,enum=tenure.store.v1.SessionBehavior" json:"behavior,omitempty"`
-	// SHA-256 of the secret; empty for an open session.
+	// SHA-256 of the secret, 32 bytes; empty for a session without a secret.
 	SecretSha256 []byte `protobuf:"bytes,8,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
-	// Network address the request came from.
+	// Network address from which the request came.
 	PeerAddress string `protobuf:"bytes,9,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Process instance that opened it, at most 64 bytes; may be empty.
+	// Id of the process instance that opens it, at most 64 bytes; may be empty.
 	InstanceId    []byte `protobuf:"bytes,10,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1454,18 +1457,18 @@ func (x *CreateSession) GetInstanceId() []byte {
 	return nil
 }
 
-// DestroySession ends a session at a request.
+// DestroySession ends a session at a caller's request.
 type DestroySession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session and the caller's epoch.
 	Session *SessionRef `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Whether holds are freed without lock-delay.
+	// Whether its locks become free immediately, without lock-delay.
 	Clean bool `protobuf:"varint,2,opt,name=clean,proto3" json:"clean,omitempty"`
-	// Whether an operator stands in for the session's user.
+	// Whether an operator ends the session instead of its client.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	// Why; kept with the record of the end. Required with force.
+	// Why, at most 1 024 bytes; kept in the record of the ended session. Required with force.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Network address the request came from; kept with the record of the end.
+	// Network address from which the request came; kept in the record of the ended session.
 	By            string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1536,12 +1539,12 @@ func (x *DestroySession) GetBy() string {
 	return ""
 }
 
-// ExpireSessions ends sessions whose TTL ran out on the leader's monotonic clock.
+// ExpireSessions ends sessions whose TTL has elapsed on the leader's monotonic clock.
 type ExpireSessions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the decision was made; in an entry of another term nothing happens.
+	// Term in which the leader decided this. If the entry has another term, the command fails.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Sessions, 16 bytes each; those that do not live are passed over.
+	// Ids of sessions, 16 bytes each. Sessions that have already ended are skipped.
 	SessionIds    [][]byte `protobuf:"bytes,2,rep,name=session_ids,json=sessionIds,proto3" json:"session_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1591,17 +1594,19 @@ func (x *ExpireSessions) GetSessionIds() [][]byte {
 	return nil
 }
 
-// TakeOverSession raises the epoch and gives every hold a new lock_index and token.
+// TakeOverSession gives a session to another process instance: it raises the epoch, and gives every hold a new
+// lock_index and fencing token.
 type TakeOverSession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Epoch that is replaced; another one fails, unless this very instance has replaced it: then nothing changes, and the
-	// answer is the same again.
+	// Epoch that is replaced. It must be that of the session, unless the same instance has already replaced it: then
+	// nothing changes, and the result is the same as before.
 	ReplacesEpoch uint64 `protobuf:"varint,2,opt,name=replaces_epoch,json=replacesEpoch,proto3" json:"replaces_epoch,omitempty"`
-	// The new process instance; one without id cannot repeat a takeover whose answer it lost.
+	// Id of the new process instance, at most 64 bytes. An instance without id cannot repeat a takeover whose response
+	// was lost.
 	InstanceId []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// Network address the request came from.
+	// Network address from which the request came.
 	PeerAddress   string `protobuf:"bytes,4,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1665,28 +1670,29 @@ func (x *TakeOverSession) GetPeerAddress() string {
 	return ""
 }
 
-// Put writes a key's value. With acquire or release it is Consul's lock verb, which may be answered "false".
+// Put writes the value of a key. With acquire or release it also acquires or releases the key's lock; if that is not
+// possible, nothing is written.
 type Put struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Key, 1 to 1 024 bytes of valid UTF-8. With sequential it is the prefix of the final key.
+	// Key, 1 to 1 024 bytes of UTF-8. With sequential it is the prefix of the final key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Value, at most 512 KiB.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Opaque to the service.
+	// Number of the client's choice; it has no meaning to Tenure.
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
-	// Wanted mod_revision; zero: the key must not exist; unset: any.
+	// Required mod_revision; zero: the key must not exist; unset: any.
 	IfRevision *uint64 `protobuf:"varint,4,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
-	// Acquire for this session (owner "", EXCLUSIVE, try) in the same step.
+	// Also acquires the lock for this session, with owner "" and mode EXCLUSIVE, without waiting; unset: does not.
 	Acquire *SessionRef `protobuf:"bytes,5,opt,name=acquire,proto3" json:"acquire,omitempty"`
-	// Release this session's hold (owner "") in the same step.
+	// Also releases the hold of this session with owner ""; unset: does not.
 	Release *SessionRef `protobuf:"bytes,6,opt,name=release,proto3" json:"release,omitempty"`
-	// With release: any owner of the session, by an operator.
+	// With release: whether an operator releases the hold, whichever owner it has.
 	Force bool `protobuf:"varint,7,opt,name=force,proto3" json:"force,omitempty"`
-	// With force: why.
+	// With force: why, at most 1 024 bytes.
 	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Makes the key ephemeral: it is deleted when this session ends.
+	// Makes the key ephemeral: it is deleted when this session ends; unset: does not.
 	BindSession *SessionRef `protobuf:"bytes,9,opt,name=bind_session,json=bindSession,proto3" json:"bind_session,omitempty"`
-	// Whether 20 digits of revision and 3 of operation index are appended to the key.
+	// Whether 20 digits of the revision and 3 of the operation's number are appended to the key.
 	Sequential    bool `protobuf:"varint,10,opt,name=sequential,proto3" json:"sequential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1792,12 +1798,12 @@ func (x *Put) GetSequential() bool {
 	return false
 }
 
-// Delete deletes one key's value; its lock stays.
+// Delete deletes the value of a key; its lock remains.
 type Delete struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Wanted mod_revision; zero: the key must not exist; unset: any.
+	// Required mod_revision; zero: the key must not exist; unset: any.
 	IfRevision    *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1847,10 +1853,10 @@ func (x *Delete) GetIfRevision() uint64 {
 	return 0
 }
 
-// DeletePrefix deletes the values of all keys with a prefix, at most 10 000, or none.
+// DeletePrefix deletes the values of all keys with a prefix, at most 10 000. If there are more, none is deleted.
 type DeletePrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Prefix; empty means every key.
+	// Prefix; empty: every key.
 	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1893,31 +1899,31 @@ func (x *DeletePrefix) GetPrefix() string {
 	return ""
 }
 
-// AcquireLock takes a lock, queues for it, or tells who holds it.
+// AcquireLock acquires a lock, queues for it, or reports who holds it.
 type AcquireLock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who acquires.
+	// Session that acquires.
 	Session *SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// Names the hold within the session; may be empty.
+	// Name of the hold within the session, at most 256 bytes; may be empty.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// How to share.
+	// Mode of the hold.
 	Mode LockMode `protobuf:"varint,4,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits wanted; SEMAPHORE only.
+	// Permits to take, from 1; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,5,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Limit of permits; SEMAPHORE only; fixed by the first.
+	// Limit of permits; SEMAPHORE only, otherwise zero. The first holder or waiter fixes it.
 	Limit uint32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write on grant; unset keeps the present one.
+	// Value to write when the lock is granted, at most 512 KiB; unset: the value does not change.
 	Value []byte `protobuf:"bytes,7,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// Whether to queue when the lock is not free.
+	// Whether to queue if the lock is not free.
 	Queue bool `protobuf:"varint,8,opt,name=queue,proto3" json:"queue,omitempty"`
-	// Longest wait in milliseconds, counted by the leader; zero waits without end. Only with queue.
+	// Longest wait in milliseconds, measured by the leader; zero: no limit. Only with queue.
 	WaitMs int64 `protobuf:"varint,9,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	// Flags to write together with value.
 	Flags uint64 `protobuf:"varint,10,opt,name=flags,proto3" json:"flags,omitempty"`
-	// Whether a key that the grant makes without a value stays when nobody uses the lock any more, as the key of an
-	// election does. Only from cluster version 2; before, every key stays.
+	// Whether a key that the grant creates without a value remains when the lock is no longer used, as the key of an
+	// election does. From cluster version 2 on; before, every key remains.
 	KeepKey       bool `protobuf:"varint,11,opt,name=keep_key,json=keepKey,proto3" json:"keep_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2030,18 +2036,18 @@ func (x *AcquireLock) GetKeepKey() bool {
 	return false
 }
 
-// CancelWait gives up a place in a queue.
+// CancelWait removes a waiter from a queue.
 type CancelWait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who waits.
+	// Session that waits.
 	Session *SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Owner of the place.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Number of the place; zero: the one that session and owner have, whichever it is.
+	// Number of the place; zero: whichever place the session and owner have.
 	Place uint64 `protobuf:"varint,4,opt,name=place,proto3" json:"place,omitempty"`
-	// Leaves the place to whoever found it: another call than the one that made it waits on it.
+	// Whether the place remains if another call than the one that created it waits on it.
 	UnlessFound   bool `protobuf:"varint,5,opt,name=unless_found,json=unlessFound,proto3" json:"unless_found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2112,14 +2118,14 @@ func (x *CancelWait) GetUnlessFound() bool {
 	return false
 }
 
-// PlaceRef names one place in one queue for good.
+// PlaceRef names one place in one queue. A name is never used again.
 type PlaceRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the place: the revision at which it queued, so never reused.
+	// Number of the place: the revision at which it was created.
 	Place uint64 `protobuf:"varint,2,opt,name=place,proto3" json:"place,omitempty"`
-	// Session that waits, 16 bytes.
+	// Id of the session that waits, 16 bytes.
 	SessionId     []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2176,12 +2182,12 @@ func (x *PlaceRef) GetSessionId() []byte {
 	return nil
 }
 
-// EndWaits ends waits whose time ran out on the leader's monotonic clock.
+// EndWaits ends waits whose time has elapsed on the leader's monotonic clock.
 type EndWaits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the decision was made; in an entry of another term nothing happens.
+	// Term in which the leader decided this. If the entry has another term, the command fails.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Places; those that do not exist any more are passed over.
+	// Places; those that no longer exist are skipped.
 	Places        []*PlaceRef `protobuf:"bytes,2,rep,name=places,proto3" json:"places,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2231,22 +2237,22 @@ func (x *EndWaits) GetPlaces() []*PlaceRef {
 	return nil
 }
 
-// ReleaseLock gives a lock back and grants the next waiters in the same step.
+// ReleaseLock releases a lock and grants it to the next waiters in the same step.
 type ReleaseLock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who holds.
+	// Session that holds.
 	Session *SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Number of the hold; zero means whatever session and owner hold.
+	// Lock index of the hold; zero: whichever hold the session and owner have.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Whether an operator stands in for the session's user.
+	// Whether an operator releases the hold instead of its client.
 	Force bool `protobuf:"varint,5,opt,name=force,proto3" json:"force,omitempty"`
-	// Why; required with force.
+	// Why, at most 1 024 bytes; required with force.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What to do with the key in the same step; unset leaves it alone.
+	// What to do with the key in the same step; unset: nothing.
 	//
 	// Types that are valid to be assigned to ValueOp:
 	//
@@ -2359,7 +2365,7 @@ type isReleaseLock_ValueOp interface {
 }
 
 type ReleaseLock_Put struct {
-	// Writes this value.
+	// Writes this value, at most 512 KiB.
 	Put []byte `protobuf:"bytes,7,opt,name=put,proto3,oneof"`
 }
 
@@ -2372,20 +2378,20 @@ func (*ReleaseLock_Put) isReleaseLock_ValueOp() {}
 
 func (*ReleaseLock_Delete) isReleaseLock_ValueOp() {}
 
-// Resign gives an EXCLUSIVE hold up, optionally past the queue to a candidate who waits.
+// Resign releases an EXCLUSIVE hold, to the next waiter or, past the queue, to a candidate that waits.
 type Resign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Who holds.
+	// Session that holds.
 	Session *SessionRef `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Number of the hold; zero means whatever session and owner hold.
+	// Lock index of the hold; zero: whichever hold the session and owner have.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Candidate's session, 16 bytes; empty: the next in the queue.
+	// Id of the candidate's session, 16 bytes; empty: the next waiter in the queue.
 	ToSessionId []byte `protobuf:"bytes,5,opt,name=to_session_id,json=toSessionId,proto3" json:"to_session_id,omitempty"`
-	// Candidate's owner.
+	// Owner of the candidate's place; unused if to_session_id is empty.
 	ToOwner       string `protobuf:"bytes,6,opt,name=to_owner,json=toOwner,proto3" json:"to_owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2463,23 +2469,24 @@ func (x *Resign) GetToOwner() string {
 	return ""
 }
 
-// BreakLock takes a lock away from holders, and from waiters if named. Lock-delay applies.
+// BreakLock takes a lock away from its holders, and if a session is named, also its places in the queue. Lock-delay
+// applies.
 type BreakLock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Only this session's; empty: all holders.
+	// Only the holds and places of this session, 16 bytes; empty: all holders.
 	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Only this owner's; unset: any owner of the session.
+	// Only those of this owner; unset: any owner of the session.
 	Owner *string `protobuf:"bytes,3,opt,name=owner,proto3,oneof" json:"owner,omitempty"`
-	// Why; required.
+	// Why, at most 1 024 bytes; required.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Network address the request came from.
+	// Network address from which the request came.
 	By string `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
-	// Where an earlier command of this break stopped; unset: the first. Only from cluster version 2 on.
+	// Where the previous command of this break stopped; unset: this is the first. From cluster version 2 on.
 	From *BreakPoint `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
-	// At most so many holds and places in this command; zero, or more than one command may take away: as many as it may. Only from
-	// cluster version 2 on.
+	// Most holds and places to take away with this command; zero, or more than one command may take away: as many as it
+	// may. From cluster version 2 on.
 	Most          uint32 `protobuf:"varint,7,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2564,14 +2571,15 @@ func (x *BreakLock) GetMost() uint32 {
 	return 0
 }
 
-// BreakPoint is where a break that takes several commands goes on, and of what.
+// BreakPoint is where a break that needs several commands continues.
 type BreakPoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision before the first command of the break. What was granted or queued later is not touched.
+	// Revision before the first command of the break. Holds that were granted later, and places that were created later,
+	// are not affected.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Number of the last hold of the lock before the first command.
+	// Lock index of the last hold before the first command.
 	LastLockIndex uint64 `protobuf:"varint,2,opt,name=last_lock_index,json=lastLockIndex,proto3" json:"last_lock_index,omitempty"`
-	// The holds up to this number are done.
+	// Holds up to this lock index are done.
 	AfterLockIndex uint64 `protobuf:"varint,3,opt,name=after_lock_index,json=afterLockIndex,proto3" json:"after_lock_index,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -2628,12 +2636,12 @@ func (x *BreakPoint) GetAfterLockIndex() uint64 {
 	return 0
 }
 
-// DelayRef names one delayed hold for good.
+// DelayRef names one delayed hold. A name is never used again.
 type DelayRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the lost hold.
+	// Lock index of the lost hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token of the lost hold.
 	FencingToken  uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
@@ -2692,12 +2700,12 @@ func (x *DelayRef) GetFencingToken() uint64 {
 	return 0
 }
 
-// EndDelays ends lock-delays that have run on the leader's monotonic clock.
+// EndDelays ends lock-delays that have elapsed on the leader's monotonic clock.
 type EndDelays struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the decision was made; in an entry of another term nothing happens.
+	// Term in which the leader decided this. If the entry has another term, the command fails.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Delayed holds; those that do not exist any more are passed over.
+	// Delayed holds; those that no longer exist are skipped.
 	Delays        []*DelayRef `protobuf:"bytes,2,rep,name=delays,proto3" json:"delays,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2747,10 +2755,10 @@ func (x *EndDelays) GetDelays() []*DelayRef {
 	return nil
 }
 
-// GrantWaiters grants waiters that an earlier command left because it reached its limit of grants.
+// GrantWaiters grants locks to waiters that an earlier command left to it because it reached its limit of grants.
 type GrantWaiters struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the leader saw the rest; in an entry of another term nothing happens.
+	// Term in which the leader saw that waiters were left. If the entry has another term, the command fails.
 	Term          uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2793,14 +2801,14 @@ func (x *GrantWaiters) GetTerm() uint64 {
 	return 0
 }
 
-// Txn compares, then runs one of two lists of operations, whole or not at all.
+// Txn compares, then runs one of two lists of operations, completely or not at all.
 type Txn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Conditions on the state before.
+	// Conditions on the state before the transaction; if empty, then_ops run.
 	Compares []*Compare `protobuf:"bytes,1,rep,name=compares,proto3" json:"compares,omitempty"`
-	// Operations when all compares hold.
+	// Operations to run if all compares hold.
 	ThenOps []*Op `protobuf:"bytes,2,rep,name=then_ops,json=thenOps,proto3" json:"then_ops,omitempty"`
-	// Operations when one does not.
+	// Operations to run if any compare does not hold.
 	ElseOps       []*Op `protobuf:"bytes,3,rep,name=else_ops,json=elseOps,proto3" json:"else_ops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2860,11 +2868,11 @@ func (x *Txn) GetElseOps() []*Op {
 // Compare is one condition of a transaction.
 type Compare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The key; unused with guard.
+	// The key; unused with a guard.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// How to compare; unused with guard.
+	// How to compare; unused with a guard.
 	Operator CompareOperator `protobuf:"varint,2,opt,name=operator,proto3,enum=tenure.store.v1.CompareOperator" json:"operator,omitempty"`
-	// What to compare.
+	// What to compare with.
 	//
 	// Types that are valid to be assigned to Operand:
 	//
@@ -2999,7 +3007,7 @@ type isCompare_Operand interface {
 }
 
 type Compare_Value struct {
-	// With the key's value; bytewise. A missing key has none and is unequal to all.
+	// With the key's value, byte by byte. A missing key has no value and is unequal to every operand.
 	Value []byte `protobuf:"bytes,3,opt,name=value,proto3,oneof"`
 }
 
@@ -3024,12 +3032,12 @@ type Compare_Flags struct {
 }
 
 type Compare_HeldBySessionId struct {
-	// With the EXCLUSIVE holder's session; empty for none.
+	// With the id of the session that holds the lock in mode EXCLUSIVE, 16 bytes; empty: none does.
 	HeldBySessionId []byte `protobuf:"bytes,8,opt,name=held_by_session_id,json=heldBySessionId,proto3,oneof"`
 }
 
 type Compare_Guard struct {
-	// A guard as condition.
+	// A guard as the condition.
 	Guard *Guard `protobuf:"bytes,9,opt,name=guard,proto3,oneof"`
 }
 
@@ -3186,7 +3194,7 @@ type Op_Get struct {
 }
 
 type Op_Put struct {
-	// Writes a key, perhaps with a lock verb that must not be answered "false".
+	// Writes a key. If it has acquire or release, and that is not possible, the transaction fails.
 	Put *Put `protobuf:"bytes,2,opt,name=put,proto3,oneof"`
 }
 
@@ -3201,12 +3209,12 @@ type Op_DeletePrefix struct {
 }
 
 type Op_AcquireLock struct {
-	// Takes a lock, without queueing.
+	// Acquires a lock, without queueing.
 	AcquireLock *AcquireLock `protobuf:"bytes,5,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
 }
 
 type Op_ReleaseLock struct {
-	// Gives a lock back.
+	// Releases a lock.
 	ReleaseLock *ReleaseLock `protobuf:"bytes,6,opt,name=release_lock,json=releaseLock,proto3,oneof"`
 }
 
@@ -3285,7 +3293,7 @@ func (x *GetOp) GetKey() string {
 // ListOp lists keys inside a transaction.
 type ListOp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Prefix; empty means every key.
+	// Prefix; empty: every key.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// Most keys to return, 1 to 1 000.
 	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
@@ -3337,12 +3345,13 @@ func (x *ListOp) GetLimit() uint32 {
 	return 0
 }
 
-// Compact forgets history at or below a revision.
+// Compact discards history up to and including a revision.
 type Compact struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Last revision to forget; not below what is forgotten already. The same again goes on with what was left on disk.
+	// Last revision to discard, not lower than the last one that was discarded. The same revision again continues with
+	// events that are still on disk.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// How many events this command may forget; zero is no limit. The rest goes with later commands.
+	// Most events that this command may delete; zero: no limit. Later commands delete the rest.
 	EventsMax     uint32 `protobuf:"varint,2,opt,name=events_max,json=eventsMax,proto3" json:"events_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3392,12 +3401,14 @@ func (x *Compact) GetEventsMax() uint32 {
 	return 0
 }
 
-// SetLimits changes replicated limits; fields that are unset stay. A higher limit of holders lets waiters in at once.
+// SetLimits changes replicated limits. Limits that are unset do not change, and zero sets one back to its default. A
+// higher limit of holders admits waiters immediately.
 type SetLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new limits.
 	Limits *Limits `protobuf:"bytes,1,opt,name=limits,proto3" json:"limits,omitempty"`
-	// Lowers limits even below what is in use. From cluster version 2 on; before, nothing asks for it.
+	// Whether to lower limits even below what is in use. From cluster version 2 on; before, limits are not compared with
+	// what is in use.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3447,42 +3458,43 @@ func (x *SetLimits) GetForce() bool {
 	return false
 }
 
-// Limits are those that apply looks at. Zero in storage means the built-in default of the cluster version.
+// Limits are the limits that applying a command depends on. Unset or zero in storage: the built-in default of the
+// cluster version.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Waiters of one lock.
+	// Most waiters of one lock.
 	WaitersMax *uint32 `protobuf:"varint,1,opt,name=waiters_max,json=waitersMax,proto3,oneof" json:"waiters_max,omitempty"`
-	// Holders of one lock.
+	// Most holders of one lock.
 	HoldersMax *uint32 `protobuf:"varint,2,opt,name=holders_max,json=holdersMax,proto3,oneof" json:"holders_max,omitempty"`
-	// Holds, places, ephemeral keys and prepared queries of one session, itself included.
+	// Most holds, places, ephemeral keys and prepared queries of one session, including the session itself.
 	SessionObjectsMax *uint32 `protobuf:"varint,3,opt,name=session_objects_max,json=sessionObjectsMax,proto3,oneof" json:"session_objects_max,omitempty"`
-	// Ended sessions that stay readable.
+	// Most ended sessions that remain readable.
 	EndedSessionsMax *uint32 `protobuf:"varint,4,opt,name=ended_sessions_max,json=endedSessionsMax,proto3,oneof" json:"ended_sessions_max,omitempty"`
-	// Open requests of a session that are remembered.
+	// Most open requests that are remembered for one session.
 	RequestWindowMax *uint32 `protobuf:"varint,5,opt,name=request_window_max,json=requestWindowMax,proto3,oneof" json:"request_window_max,omitempty"`
-	// Bytes of remembered results of a session.
+	// Most bytes of remembered results for one session.
 	RequestWindowBytesMax *uint64 `protobuf:"varint,6,opt,name=request_window_bytes_max,json=requestWindowBytesMax,proto3,oneof" json:"request_window_bytes_max,omitempty"`
-	// Remembered idempotency keys.
+	// Most idempotency keys that are remembered.
 	IdempotencyKeysMax *uint32 `protobuf:"varint,7,opt,name=idempotency_keys_max,json=idempotencyKeysMax,proto3,oneof" json:"idempotency_keys_max,omitempty"`
-	// Bytes of request windows of ended sessions.
+	// Most bytes of remembered requests of ended sessions.
 	TombstoneBytesMax *uint64 `protobuf:"varint,8,opt,name=tombstone_bytes_max,json=tombstoneBytesMax,proto3,oneof" json:"tombstone_bytes_max,omitempty"`
-	// Revisions of history to keep.
+	// Number of revisions of history to keep.
 	HistoryRevisions *uint64 `protobuf:"varint,9,opt,name=history_revisions,json=historyRevisions,proto3,oneof" json:"history_revisions,omitempty"`
-	// Milliseconds of history to keep, counted by the leader.
+	// Milliseconds of history to keep, measured by the leader.
 	HistoryMs *int64 `protobuf:"varint,10,opt,name=history_ms,json=historyMs,proto3,oneof" json:"history_ms,omitempty"`
-	// Bytes of history to keep at most.
+	// Most bytes of history.
 	HistoryBytesMax *uint64 `protobuf:"varint,11,opt,name=history_bytes_max,json=historyBytesMax,proto3,oneof" json:"history_bytes_max,omitempty"`
-	// Live sessions.
+	// Most live sessions.
 	SessionsMax *uint64 `protobuf:"varint,12,opt,name=sessions_max,json=sessionsMax,proto3,oneof" json:"sessions_max,omitempty"`
-	// Bytes of the whole state; above 95 % of it what makes the state grow is refused. The limits of bytes of history, of
-	// tombstones and of idempotency keys are never more than a quarter, a 32nd and a 32nd of it.
+	// Most bytes of the whole state. Above 95 % of it, changes that make the state grow are refused. The limits of bytes
+	// of history, of tombstones and of idempotency keys are never more than a quarter, a 32nd and a 32nd of it.
 	StoreBytesMax *uint64 `protobuf:"varint,13,opt,name=store_bytes_max,json=storeBytesMax,proto3,oneof" json:"store_bytes_max,omitempty"`
-	// Bytes of remembered idempotency keys with their results.
+	// Most bytes of remembered idempotency keys with their results.
 	IdempotencyBytesMax *uint64 `protobuf:"varint,14,opt,name=idempotency_bytes_max,json=idempotencyBytesMax,proto3,oneof" json:"idempotency_bytes_max,omitempty"`
-	// Rows that one command reads and writes, where it has a budget: a transaction, a delete by prefix, and the guards of any
-	// command. At least 4 096. From cluster version 2 on.
+	// Most rows that one command may read and write, if it has a budget: a transaction, a delete by prefix, and the
+	// guards of any command. At least 4 096. From cluster version 2 on.
 	CommandRowsMax *uint32 `protobuf:"varint,15,opt,name=command_rows_max,json=commandRowsMax,proto3,oneof" json:"command_rows_max,omitempty"`
-	// Bytes of those rows, with their keys and values. At least 4 MiB. From cluster version 2 on.
+	// Most bytes of keys and values in these rows. At least 4 MiB. From cluster version 2 on.
 	CommandBytesMax *uint64 `protobuf:"varint,16,opt,name=command_bytes_max,json=commandBytesMax,proto3,oneof" json:"command_bytes_max,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -3630,7 +3642,8 @@ func (x *Limits) GetCommandBytesMax() uint64 {
 	return 0
 }
 
-// SetClusterVersion raises the version that all members can follow; a lower one fails.
+// SetClusterVersion raises the cluster version. It fails if the version is lower than the current one, or if a member
+// does not support it.
 type SetClusterVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// New version.
@@ -3676,12 +3689,12 @@ func (x *SetClusterVersion) GetVersion() uint32 {
 	return 0
 }
 
-// EndFreeze lifts the freeze of grants after a restore.
+// EndFreeze ends the freeze of grants after a restore.
 type EndFreeze struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the leader's timer ran out; zero when an operator lifts it.
+	// Term in which the leader's timer elapsed; zero if an operator ends the freeze.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
-	// Operator's reason.
+	// Reason that the operator gave, at most 1 024 bytes; otherwise empty.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3731,8 +3744,8 @@ func (x *EndFreeze) GetReason() string {
 	return ""
 }
 
-// PutMember records a member. It fails for an id that was removed, a name or incarnation that another has, and a member
-// that cannot follow the cluster version.
+// PutMember records a member. It fails if the id was removed, if another member has the name or the same id with
+// another incarnation, or if the member does not support the cluster version.
 type PutMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The member.
@@ -3778,22 +3791,22 @@ func (x *PutMember) GetMember() *Member {
 	return nil
 }
 
-// MakeJoinToken makes the token that a new member brings to join. It fails for a name that a member has, for a member to
-// replace that is not recorded, or that another member takes the place of already, and when there are too many tokens. A
-// token of the same name, or for the place of the same member, that nobody has used is ended.
+// MakeJoinToken makes the token with which a new member joins. It fails if a member has the name, if the member to
+// replace is not recorded or another member already takes its place, or if there are too many tokens. It ends an unused
+// token for the same name, or for the place of the same member.
 type MakeJoinToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the new member.
+	// Name of the new member, 1 to 128 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// SHA-256 of the token, 32 bytes.
 	TokenSha256 []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
-	// For how many milliseconds it can be used, as counted by the leader; more than zero.
+	// Time for which the token can be used, in milliseconds, measured by the leader; more than zero, at most 30 days.
 	TtlMs int64 `protobuf:"varint,3,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
 	// Id of the member that the new one replaces; zero: none.
 	Replaces uint64 `protobuf:"varint,4,opt,name=replaces,proto3" json:"replaces,omitempty"`
-	// Whether the new member stays a learner after it has caught up.
+	// Whether the new member remains a learner after it has caught up.
 	StayLearner bool `protobuf:"varint,5,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
-	// Replaces the member even if that endangers the quorum.
+	// Whether to replace the member even if that endangers the quorum.
 	Force         bool `protobuf:"varint,6,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3871,14 +3884,14 @@ func (x *MakeJoinToken) GetForce() bool {
 	return false
 }
 
-// JoinMember records a new member as learner and binds its join token to it: to its id and incarnation. The same member may
-// bring it again. It fails as PutMember does, and for a token that is not the one of the member's name, or that another
-// member has used.
+// JoinMember records a new member as a learner, and binds its join token to its id and incarnation. The same member may
+// use the token again. It fails as PutMember does, and if the token is not that of the member's name, or was used by
+// another member.
 type JoinMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The member.
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
-	// SHA-256 of the token that it brought, 32 bytes.
+	// SHA-256 of the token that it presented, 32 bytes.
 	TokenSha256   []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3928,10 +3941,10 @@ func (x *JoinMember) GetTokenSha256() []byte {
 	return nil
 }
 
-// EndJoinTokens ends tokens that nobody has used. What another command ended or bound before is skipped.
+// EndJoinTokens ends unused tokens. Tokens that were ended or used in the meantime are skipped.
 type EndJoinTokens struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term in which the leader's timers ran out.
+	// Term in which the leader's timers elapsed. If the entry has another term, the command fails.
 	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
 	// The tokens.
 	Tokens        []*JoinTokenRef `protobuf:"bytes,2,rep,name=tokens,proto3" json:"tokens,omitempty"`
@@ -3986,7 +3999,7 @@ func (x *EndJoinTokens) GetTokens() []*JoinTokenRef {
 // JoinTokenRef names one join token.
 type JoinTokenRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the member that it is for.
+	// Name of the member for which the token was made.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// SHA-256 of the token, 32 bytes.
 	TokenSha256   []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
@@ -4038,8 +4051,9 @@ func (x *JoinTokenRef) GetTokenSha256() []byte {
 	return nil
 }
 
-// DeleteMember forgets a member. Its id stays known as removed for good, also if no member was recorded under it. From cluster
-// version 2 on the join token that it has used ends, and those with which others could take its place.
+// DeleteMember deletes a member. Its id is remembered as removed permanently, even if no member was recorded under it.
+// From cluster version 2 on, this also ends the join token that the member has used, and tokens with which other
+// members could take its place.
 type DeleteMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the member.
@@ -4088,31 +4102,31 @@ func (x *DeleteMember) GetId() uint64 {
 // Member is one server of the cluster.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Random, never reused, not zero.
+	// Random id, never used again, not zero.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Drawn at the first start on a fresh directory, and kept in it.
+	// Random number, drawn at the first start on an empty directory and kept in it; zero: not known.
 	Incarnation uint64 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
-	// Unique in the cluster.
+	// Name, unique in the cluster, at most 128 bytes.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// host:port for other members.
+	// Address for other members, host:port, at most 512 bytes.
 	PeerAddress string `protobuf:"bytes,4,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// host:port for gRPC clients.
+	// Address for gRPC clients, host:port, at most 512 bytes; may be empty.
 	ClientAddress string `protobuf:"bytes,5,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
-	// host:port for HTTP clients.
+	// Address for HTTP clients, host:port, at most 512 bytes; may be empty.
 	HttpAddress string `protobuf:"bytes,6,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
-	// Oldest cluster version it can follow.
+	// Oldest cluster version that it supports.
 	VersionMin uint32 `protobuf:"varint,7,opt,name=version_min,json=versionMin,proto3" json:"version_min,omitempty"`
-	// Newest cluster version it can follow.
+	// Newest cluster version that it supports; zero: not known, and not checked.
 	VersionMax uint32 `protobuf:"varint,8,opt,name=version_max,json=versionMax,proto3" json:"version_max,omitempty"`
-	// Failure domain; free text.
+	// Location, such as a rack or a data center, at most 128 bytes; informational only.
 	Zone string `protobuf:"bytes,9,opt,name=zone,proto3" json:"zone,omitempty"`
 	// Whether it does not vote.
 	Learner bool `protobuf:"varint,10,opt,name=learner,proto3" json:"learner,omitempty"`
-	// Version of its program; for people.
+	// Version of its program, at most 128 bytes; informational only.
 	BinaryVersion string `protobuf:"bytes,11,opt,name=binary_version,json=binaryVersion,proto3" json:"binary_version,omitempty"`
-	// How often it was started on its directory. One that counts fewer runs on an older copy of it.
+	// How often it was started on its directory. A member that counts fewer starts runs on an older copy of it.
 	Starts uint64 `protobuf:"varint,12,opt,name=starts,proto3" json:"starts,omitempty"`
-	// Whether it is kept from being promoted when it has caught up; learners only.
+	// Whether it remains a learner after it has caught up; learners only.
 	StayLearner   bool `protobuf:"varint,13,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: tenure/store/v1/event.proto
 
-// Events are what watchers see and what history keeps.
+// Events are what watches return and what history keeps.
 
 package storev1
 
@@ -23,33 +23,33 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// HoldEndCause says why a hold ended.
+// HoldEndCause is why a hold ended.
 type HoldEndCause int32
 
 const (
 	// Not set; never stored.
 	HoldEndCause_HOLD_END_CAUSE_UNSPECIFIED HoldEndCause = 0
-	// Its user released it.
+	// Its client released it.
 	HoldEndCause_HOLD_END_CAUSE_RELEASED HoldEndCause = 1
-	// Its session's TTL ran out.
+	// The TTL of its session elapsed.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_EXPIRED HoldEndCause = 2
 	// Its session was destroyed.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_DESTROYED HoldEndCause = 3
-	// Its session was destroyed by an operator.
+	// An operator destroyed its session.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED HoldEndCause = 4
 	// An operator broke the lock.
 	HoldEndCause_HOLD_END_CAUSE_BROKEN HoldEndCause = 5
-	// Its session's check, or its node, failed or was deregistered.
+	// A health check of its session, or its node, failed or was deregistered.
 	HoldEndCause_HOLD_END_CAUSE_CHECK_FAILED HoldEndCause = 6
-	// A restore ended its session.
+	// A restore or a recovery ended its session.
 	HoldEndCause_HOLD_END_CAUSE_RESTORED HoldEndCause = 7
-	// Its holder resigned in favour of a named candidate.
+	// Its holder resigned in favor of a named candidate.
 	HoldEndCause_HOLD_END_CAUSE_RESIGNED HoldEndCause = 8
 	// An operator released it with force.
 	HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED HoldEndCause = 9
-	// Its session was destroyed cleanly: no lock-delay.
+	// Its session was destroyed cleanly, without lock-delay.
 	HoldEndCause_HOLD_END_CAUSE_SESSION_CLOSED HoldEndCause = 10
-	// Its session was taken over; the hold goes on under a new lock_index and token.
+	// Its session was taken over. The hold continues with a new lock_index and fencing token.
 	HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER HoldEndCause = 11
 )
 
@@ -112,15 +112,15 @@ func (HoldEndCause) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{0}
 }
 
-// WaitEndCause says why a place in a queue ended without a grant.
+// WaitEndCause is why a place in a queue ended without a grant.
 type WaitEndCause int32
 
 const (
 	// Not set; never stored.
 	WaitEndCause_WAIT_END_CAUSE_UNSPECIFIED WaitEndCause = 0
-	// Its user gave it up.
+	// Its client cancelled the wait.
 	WaitEndCause_WAIT_END_CAUSE_CANCELLED WaitEndCause = 1
-	// Its time ran out.
+	// Its time elapsed.
 	WaitEndCause_WAIT_END_CAUSE_TIMED_OUT WaitEndCause = 2
 	// Its session ended.
 	WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED WaitEndCause = 3
@@ -173,13 +173,13 @@ func (WaitEndCause) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{1}
 }
 
-// KeyChange says what moved a key's mod_revision.
+// KeyChange is why the mod_revision of a key changed.
 type KeyChange int32
 
 const (
 	// Not set; never stored.
 	KeyChange_KEY_CHANGE_UNSPECIFIED KeyChange = 0
-	// A put: the value is new.
+	// A put wrote a value.
 	KeyChange_KEY_CHANGE_PUT KeyChange = 1
 	// An EXCLUSIVE grant without a new value.
 	KeyChange_KEY_CHANGE_GRANTED KeyChange = 2
@@ -234,18 +234,18 @@ func (KeyChange) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
-// Event is one change. All events of a command share its revision and are ordered by index.
+// Event is one change. All events of a command share its revision, and are ordered by index.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Store-wide revision.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Order inside the revision, from 0.
+	// Position of the event within the revision, from 0.
 	Index uint32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// Events of the revision.
+	// Number of events in the revision.
 	Count uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// Wall clock of the command, in milliseconds since the Unix epoch.
+	// Wall clock of the command, in milliseconds since the Unix epoch; informational only.
 	WallTimeMs int64 `protobuf:"varint,4,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
-	// Namespace of the key.
+	// Namespace of the key; zero: the default namespace.
 	NamespaceId uint64 `protobuf:"varint,5,opt,name=namespace_id,json=namespaceId,proto3" json:"namespace_id,omitempty"`
 	// What changed.
 	//
@@ -453,7 +453,7 @@ type isEvent_Kind interface {
 }
 
 type Event_KeyPut struct {
-	// A key got a value, or its EXCLUSIVE holder changed.
+	// A key got a value, or the session that holds its lock in mode EXCLUSIVE changed.
 	KeyPut *KeyPut `protobuf:"bytes,8,opt,name=key_put,json=keyPut,proto3,oneof"`
 }
 
@@ -478,17 +478,17 @@ type Event_LockGranted struct {
 }
 
 type Event_LockReleased struct {
-	// A hold was given back.
+	// A hold was released.
 	LockReleased *LockReleased `protobuf:"bytes,13,opt,name=lock_released,json=lockReleased,proto3,oneof"`
 }
 
 type Event_LockLost struct {
-	// A hold was lost by force.
+	// A hold was lost: its session ended, other than cleanly, or an operator broke the lock.
 	LockLost *LockLost `protobuf:"bytes,14,opt,name=lock_lost,json=lockLost,proto3,oneof"`
 }
 
 type Event_LockDelayBegun struct {
-	// A lock-delay began.
+	// A lock-delay started.
 	LockDelayBegun *LockDelayBegun `protobuf:"bytes,15,opt,name=lock_delay_begun,json=lockDelayBegun,proto3,oneof"`
 }
 
@@ -498,7 +498,7 @@ type Event_LockDelayEnded struct {
 }
 
 type Event_SessionBegun struct {
-	// A session began.
+	// A session was opened.
 	SessionBegun *SessionBegun `protobuf:"bytes,17,opt,name=session_begun,json=sessionBegun,proto3,oneof"`
 }
 
@@ -536,10 +536,10 @@ func (*Event_SessionTakenOver) isEvent_Kind() {}
 
 func (*Event_SessionEnded) isEvent_Kind() {}
 
-// PreviousValue refers to the value a key had before.
+// PreviousValue refers to the value that a key had before.
 type PreviousValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Revision of the event that holds it.
+	// Revision of the event that has the value.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Index of that event.
 	Index         uint32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
@@ -591,30 +591,30 @@ func (x *PreviousValue) GetIndex() uint32 {
 	return 0
 }
 
-// KeyPut carries the whole key after the change.
+// KeyPut has the whole key after a change.
 type KeyPut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Its value.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Opaque to the service.
+	// Number of the client's choice; it has no meaning to Tenure.
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
 	// Revision that created the key.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// Number of revisions since the creation that put a value.
+	// Number of revisions since the creation that wrote a value, from 1.
 	Version uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
-	// Number of the last hold of its lock.
+	// Lock index of the last hold; zero: the lock was never held.
 	LockIndex uint64 `protobuf:"varint,6,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session of the EXCLUSIVE hold, 16 bytes; else empty.
+	// Id of the session that holds the lock in mode EXCLUSIVE, 16 bytes; empty: none.
 	SessionId []byte `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Owning session of an ephemeral key, 16 bytes; else empty.
+	// Id of the session that owns the ephemeral key, 16 bytes; empty: the key is not ephemeral.
 	BoundSessionId []byte `protobuf:"bytes,8,opt,name=bound_session_id,json=boundSessionId,proto3" json:"bound_session_id,omitempty"`
-	// What moved it.
+	// Why the key changed.
 	Change KeyChange `protobuf:"varint,9,opt,name=change,proto3,enum=tenure.store.v1.KeyChange" json:"change,omitempty"`
-	// The value before; unset when the key was missing.
+	// Previous value; unset if the key was missing.
 	Previous *PreviousValue `protobuf:"bytes,10,opt,name=previous,proto3" json:"previous,omitempty"`
-	// Wall clock of the creation, in milliseconds since the Unix epoch; unset in the event of the creation itself.
+	// Wall clock of the creation, in milliseconds since the Unix epoch; zero in the event of the creation itself.
 	CreateTimeMs  int64 `protobuf:"varint,11,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -732,11 +732,11 @@ type KeyDeleted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The value before.
+	// Previous value.
 	Previous *PreviousValue `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	// Session whose end deleted it, 16 bytes; else empty.
+	// Id of the session whose end deleted the key, 16 bytes; empty: it was not deleted by an end of a session.
 	EndedSessionId []byte `protobuf:"bytes,3,opt,name=ended_session_id,json=endedSessionId,proto3" json:"ended_session_id,omitempty"`
-	// Whether it went because only a lock had made it, and nobody uses the lock any more.
+	// Whether the key was deleted because only a lock had created it, and the lock is no longer used.
 	Unused        bool `protobuf:"varint,4,opt,name=unused,proto3" json:"unused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -805,19 +805,19 @@ type LockQueued struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the place: the event's revision.
+	// Number of the place: the revision of the event.
 	Place uint64 `protobuf:"varint,2,opt,name=place,proto3" json:"place,omitempty"`
-	// Session that waits, 16 bytes.
+	// Id of the session that waits, 16 bytes.
 	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the place.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Wanted mode.
+	// Requested mode.
 	Mode LockMode `protobuf:"varint,5,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Wanted permits.
+	// Requested permits; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,6,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Longest wait in milliseconds; zero is without end.
+	// Longest wait in milliseconds; zero: no limit.
 	WaitMs int64 `protobuf:"varint,7,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
-	// Waiters before it; zero as well in events of cluster version 1, which did not tell.
+	// Number of waiters before it; always zero in events of cluster version 1.
 	Position      uint32 `protobuf:"varint,8,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -916,13 +916,13 @@ type LockLeft struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Number of the place.
 	Place uint64 `protobuf:"varint,2,opt,name=place,proto3" json:"place,omitempty"`
-	// Session that waited, 16 bytes.
+	// Id of the session that waited, 16 bytes.
 	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the place.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Why it left.
 	Cause WaitEndCause `protobuf:"varint,5,opt,name=cause,proto3,enum=tenure.store.v1.WaitEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// Reason that the operator gave; otherwise empty.
 	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1005,17 +1005,17 @@ type LockGranted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold; its fencing token is the event's revision.
+	// Lock index of the hold. Its fencing token is the revision of the event.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session that holds, 16 bytes.
+	// Id of the session that holds, 16 bytes.
 	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode of the hold.
 	Mode LockMode `protobuf:"varint,5,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits of the hold.
+	// Permits of the hold; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,6,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Number of the place it had in the queue; zero when it did not wait.
+	// Number of the place that it had in the queue; zero: it did not wait.
 	Place uint64 `protobuf:"varint,7,opt,name=place,proto3" json:"place,omitempty"`
 	// Name of the session.
 	SessionName   string `protobuf:"bytes,8,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
@@ -1109,26 +1109,26 @@ func (x *LockGranted) GetSessionName() string {
 	return ""
 }
 
-// LockReleased says that a hold was given back.
+// LockReleased says that a hold was released.
 type LockReleased struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token of the hold.
 	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// Session that held, 16 bytes.
+	// Id of the session that held the lock, 16 bytes.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode of the hold.
 	Mode LockMode `protobuf:"varint,6,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits of the hold.
+	// Permits of the hold; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,7,opt,name=permits,proto3" json:"permits,omitempty"`
-	// How it ended.
+	// Why it ended.
 	Cause HoldEndCause `protobuf:"varint,8,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// Reason that the operator gave; otherwise empty.
 	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Name of the session.
 	SessionName   string `protobuf:"bytes,10,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
@@ -1236,26 +1236,26 @@ func (x *LockReleased) GetSessionName() string {
 	return ""
 }
 
-// LockLost says that a hold was lost by force.
+// LockLost says that a hold was lost: its session ended, other than cleanly, or an operator broke the lock.
 type LockLost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token of the hold.
 	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// Session that held, 16 bytes.
+	// Id of the session that held the lock, 16 bytes.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode of the hold.
 	Mode LockMode `protobuf:"varint,6,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits of the hold.
+	// Permits of the hold; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,7,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Why it was lost.
 	Cause HoldEndCause `protobuf:"varint,8,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any.
+	// Reason that the operator gave; otherwise empty.
 	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Name of the session.
 	SessionName   string `protobuf:"bytes,10,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
@@ -1363,20 +1363,20 @@ func (x *LockLost) GetSessionName() string {
 	return ""
 }
 
-// LockDelayBegun says that a lost hold still counts for a while.
+// LockDelayBegun says that a lock-delay started: the lost hold still counts until it elapses.
 type LockDelayBegun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the lost hold.
+	// Lock index of the lost hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token of the lost hold.
 	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// Length of the delay in milliseconds, counted by the leader.
+	// Length of the delay in milliseconds, measured by the leader.
 	DelayMs int64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
-	// Session that held, 16 bytes.
+	// Id of the session that held the lock, 16 bytes.
 	SessionId []byte `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its name.
+	// Name of the session.
 	SessionName string `protobuf:"bytes,6,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
 	// Owner of the lost hold.
 	Owner         string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
@@ -1463,12 +1463,12 @@ func (x *LockDelayBegun) GetOwner() string {
 	return ""
 }
 
-// LockDelayEnded says that a lost hold counts no more.
+// LockDelayEnded says that a lost hold no longer counts.
 type LockDelayEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the lost hold.
+	// Lock index of the lost hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token of the lost hold.
 	FencingToken  uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
@@ -1527,16 +1527,16 @@ func (x *LockDelayEnded) GetFencingToken() uint64 {
 	return 0
 }
 
-// SessionBegun says that a session was created.
+// SessionBegun says that a session was opened.
 type SessionBegun struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its name.
+	// Name of the session.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where it runs.
+	// Machine on which its process runs.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// Its TTL in milliseconds; zero is none.
+	// TTL in milliseconds; zero: the session does not expire.
 	TtlMs         int64 `protobuf:"varint,4,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1603,11 +1603,11 @@ func (x *SessionBegun) GetTtlMs() int64 {
 // SessionTakenOver says that another process instance uses the session now.
 type SessionTakenOver struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// New epoch.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// New instance.
+	// Id of the new process instance; may be empty.
 	InstanceId    []byte `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1667,17 +1667,17 @@ func (x *SessionTakenOver) GetInstanceId() []byte {
 // SessionEnded says that a session ended.
 type SessionEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its name.
+	// Name of the session.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Why.
+	// Why it ended.
 	Cause SessionEndCause `protobuf:"varint,3,opt,name=cause,proto3,enum=tenure.store.v1.SessionEndCause" json:"cause,omitempty"`
-	// Reason given, if any.
+	// Reason that the caller gave; otherwise empty.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Holds it lost.
+	// Number of holds that were lost with it.
 	Holds uint32 `protobuf:"varint,5,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Ephemeral keys that went with it.
+	// Number of ephemeral keys that were deleted with it.
 	EphemeralKeys uint32 `protobuf:"varint,6,opt,name=ephemeral_keys,json=ephemeralKeys,proto3" json:"ephemeral_keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: tenure/store/v1/record.proto
 
-// What the state machine keeps on disk. Every record carries the format it was written in.
+// Records that the state machine keeps on disk. Each has the format in which it was written.
 
 package storev1
 
@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AppliedRecord is written in the same batch as the data it speaks of.
+// AppliedRecord describes the state as a whole. It is written in the same batch as the data that it describes.
 type AppliedRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
@@ -34,21 +34,21 @@ type AppliedRecord struct {
 	Term uint64 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
 	// Store-wide revision.
 	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Rolling checksum over all entries and the logical writes they made.
+	// Rolling checksum over all entries, and over the logical writes that they made.
 	Checksum uint64 `protobuf:"varint,5,opt,name=checksum,proto3" json:"checksum,omitempty"`
-	// raftpb.ConfState as of index, marshalled by raftnode.
+	// raftpb.ConfState at index, marshalled by raftnode.
 	ConfState []byte `protobuf:"bytes,6,opt,name=conf_state,json=confState,proto3" json:"conf_state,omitempty"`
-	// Version whose commands and formats are in use.
+	// Cluster version: which commands and formats are in use.
 	ClusterVersion uint32 `protobuf:"varint,7,opt,name=cluster_version,json=clusterVersion,proto3" json:"cluster_version,omitempty"`
-	// History id, 16 bytes: one line of revisions; new after a restore.
+	// History id, 16 bytes: names one line of revisions, and is new after a restore.
 	HistoryId []byte `protobuf:"bytes,8,opt,name=history_id,json=historyId,proto3" json:"history_id,omitempty"`
 	// Cluster id, 16 bytes.
 	ClusterId []byte `protobuf:"bytes,9,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// Last revision whose history is forgotten; zero: none.
+	// Last revision whose history was discarded; zero: none.
 	CompactedRevision uint64 `protobuf:"varint,10,opt,name=compacted_revision,json=compactedRevision,proto3" json:"compacted_revision,omitempty"`
-	// Wall clock of the newest command, in milliseconds since the Unix epoch; for people.
+	// Wall clock of the newest command, in milliseconds since the Unix epoch; informational only.
 	WallTimeMs int64 `protobuf:"varint,11,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
-	// Last revision whose events are off the disk; follows compacted_revision when Compact is bounded.
+	// Last revision whose events were deleted from disk. It lags compacted_revision if Compact is bounded; zero: none.
 	TrimmedRevision uint64 `protobuf:"varint,12,opt,name=trimmed_revision,json=trimmedRevision,proto3" json:"trimmed_revision,omitempty"`
 	// Bytes of live keys and their values.
 	LiveBytes uint64 `protobuf:"varint,13,opt,name=live_bytes,json=liveBytes,proto3" json:"live_bytes,omitempty"`
@@ -58,21 +58,21 @@ type AppliedRecord struct {
 	Sessions uint64 `protobuf:"varint,15,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	// Bytes of kept history.
 	HistoryBytes uint64 `protobuf:"varint,16,opt,name=history_bytes,json=historyBytes,proto3" json:"history_bytes,omitempty"`
-	// How many ended sessions were ever recorded; numbers the records.
+	// Number of ended sessions that were ever recorded; numbers the records.
 	EndedSessions uint64 `protobuf:"varint,17,opt,name=ended_sessions,json=endedSessions,proto3" json:"ended_sessions,omitempty"`
-	// How many locks wait for GrantWaiters.
+	// Number of locks that wait for GrantWaiters.
 	GrantsLeft uint64 `protobuf:"varint,18,opt,name=grants_left,json=grantsLeft,proto3" json:"grants_left,omitempty"`
-	// How many records of ended sessions were forgotten: the number of the first that is kept.
+	// Number of records of ended sessions that were deleted, and so the number of the first that remains.
 	EndedForgotten uint64 `protobuf:"varint,19,opt,name=ended_forgotten,json=endedForgotten,proto3" json:"ended_forgotten,omitempty"`
-	// How many calls with an idempotency key were ever remembered; numbers them.
+	// Number of calls with an idempotency key that were ever remembered; numbers them.
 	KeyedRequests uint64 `protobuf:"varint,20,opt,name=keyed_requests,json=keyedRequests,proto3" json:"keyed_requests,omitempty"`
-	// How many of them were forgotten: the number of the first that is kept.
+	// Number of these that were deleted, and so the number of the first that remains.
 	KeyedForgotten uint64 `protobuf:"varint,21,opt,name=keyed_forgotten,json=keyedForgotten,proto3" json:"keyed_forgotten,omitempty"`
 	// Bytes of remembered results in request windows of sessions that ended or were taken over.
 	TombstoneBytes uint64 `protobuf:"varint,22,opt,name=tombstone_bytes,json=tombstoneBytes,proto3" json:"tombstone_bytes,omitempty"`
 	// Bytes of remembered idempotency keys with their results.
 	KeyedBytes uint64 `protobuf:"varint,23,opt,name=keyed_bytes,json=keyedBytes,proto3" json:"keyed_bytes,omitempty"`
-	// Bytes of all rows but this one; what the limit of the store counts.
+	// Bytes of all rows except this one: what the limit of the whole state counts.
 	StoreBytes    uint64 `protobuf:"varint,24,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -276,33 +276,33 @@ func (x *AppliedRecord) GetStoreBytes() uint64 {
 	return 0
 }
 
-// KeyRecord is a key's present value.
+// KeyRecord is the current value of a key.
 type KeyRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Value.
+	// Value, at most 512 KiB; may be empty.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Opaque to the service.
+	// Number of the client's choice; it has no meaning to Tenure.
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
 	// Revision that created the key.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Revision that last changed the key.
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Number of revisions since the creation that put a value, from 1.
+	// Number of revisions since the creation that wrote a value, from 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
-	// Owning session of an ephemeral key, 16 bytes; else empty.
+	// Id of the session that owns the ephemeral key, 16 bytes; empty: the key is not ephemeral.
 	BoundSessionId []byte `protobuf:"bytes,7,opt,name=bound_session_id,json=boundSessionId,proto3" json:"bound_session_id,omitempty"`
 	// Wall clock of the creation, in milliseconds since the Unix epoch.
 	CreateTimeMs int64 `protobuf:"varint,8,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
 	// Wall clock of the last change, in milliseconds since the Unix epoch.
 	ModTimeMs int64 `protobuf:"varint,9,opt,name=mod_time_ms,json=modTimeMs,proto3" json:"mod_time_ms,omitempty"`
-	// Revision of the history event that holds the present value; mod_revision may be younger (a grant moves it).
+	// Revision of the history event that has the current value. A grant raises mod_revision, but not this.
 	ValueRevision uint64 `protobuf:"varint,10,opt,name=value_revision,json=valueRevision,proto3" json:"value_revision,omitempty"`
-	// Index of that event in its revision.
+	// Index of that event within its revision.
 	ValueEventIndex uint32 `protobuf:"varint,11,opt,name=value_event_index,json=valueEventIndex,proto3" json:"value_event_index,omitempty"`
-	// Whether a grant made the key without a value, and nothing has written it since: it goes when nobody uses its lock any
-	// more. Never set before cluster version 2.
+	// Whether a grant created the key without a value, and no call has written to it since: then it is deleted when its
+	// lock is no longer used. Never set before cluster version 2.
 	MadeByLock    bool `protobuf:"varint,12,opt,name=made_by_lock,json=madeByLock,proto3" json:"made_by_lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -422,34 +422,34 @@ func (x *KeyRecord) GetMadeByLock() bool {
 	return false
 }
 
-// LockHead is what all holders and waiters of a lock share. Holders and waiters have rows of their own.
+// LockHead is what all holders and waiters of a lock share. Holders and waiters have separate rows.
 type LockHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Mode while anyone holds, waits or is delayed; unspecified when nobody does.
+	// Mode in use; unspecified if the lock has no holder, no waiter and no delayed hold.
 	Mode LockMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Limit of permits; SEMAPHORE only.
+	// Limit of permits; SEMAPHORE only, otherwise zero.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Number of the last hold.
+	// Lock index of the last hold; zero: there was none.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Valid holds.
+	// Number of valid holds.
 	Holders uint32 `protobuf:"varint,5,opt,name=holders,proto3" json:"holders,omitempty"`
 	// Permits of valid holds.
 	PermitsHeld uint32 `protobuf:"varint,6,opt,name=permits_held,json=permitsHeld,proto3" json:"permits_held,omitempty"`
-	// Delayed holds.
+	// Number of delayed holds.
 	Delayed uint32 `protobuf:"varint,7,opt,name=delayed,proto3" json:"delayed,omitempty"`
 	// Permits of delayed holds.
 	PermitsDelayed uint32 `protobuf:"varint,8,opt,name=permits_delayed,json=permitsDelayed,proto3" json:"permits_delayed,omitempty"`
-	// Waiters.
+	// Number of waiters.
 	Waiters uint32 `protobuf:"varint,9,opt,name=waiters,proto3" json:"waiters,omitempty"`
 	// Revision of the last change of the lock.
 	ModRevision uint64 `protobuf:"varint,10,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Session of an EXCLUSIVE valid hold, 16 bytes; else empty. Shown with the key.
+	// Id of the session that holds the lock in mode EXCLUSIVE, 16 bytes; empty: none. Shown with the key.
 	ExclusiveSessionId []byte `protobuf:"bytes,11,opt,name=exclusive_session_id,json=exclusiveSessionId,proto3" json:"exclusive_session_id,omitempty"`
-	// Last lost or released holds, newest last, at most 8; for people.
+	// The last holds that ended, newest last, at most 8; informational only.
 	Past []*PastHold `protobuf:"bytes,12,rep,name=past,proto3" json:"past,omitempty"`
-	// Waiters that ever joined the queue since it was empty; numbers them.
+	// Number of waiters that have joined the queue since it was last empty; numbers them.
 	Queued        uint64 `protobuf:"varint,13,opt,name=queued,proto3" json:"queued,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -576,22 +576,23 @@ func (x *LockHead) GetQueued() uint64 {
 	return 0
 }
 
-// PastHold remembers why a holder is one no more.
+// PastHold is a hold that ended, and why.
 type PastHold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session that held, 16 bytes.
+	// Id of the session that held the lock, 16 bytes.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Its name.
+	// Name of the session.
 	SessionName string `protobuf:"bytes,2,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
-	// Owner of the hold.
+	// Owner of the hold; may be empty.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Number of the hold.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Its fencing token.
+	// Fencing token of the hold.
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Why it ended.
 	Cause HoldEndCause `protobuf:"varint,6,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
-	// Operator's reason, if any; from cluster version 2 on its first 128 bytes, fewer where that would cut a character.
+	// Reason that the operator gave, from cluster version 2 on its first 128 bytes, or fewer so that no character is cut;
+	// empty if none was given.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Wall clock of the end, in milliseconds since the Unix epoch.
 	EndTimeMs int64 `protobuf:"varint,8,opt,name=end_time_ms,json=endTimeMs,proto3" json:"end_time_ms,omitempty"`
@@ -694,26 +695,26 @@ func (x *PastHold) GetGrantTimeMs() int64 {
 	return 0
 }
 
-// HoldRecord is one possession of a lock, valid or delayed.
+// HoldRecord is one hold of a lock, valid or delayed.
 type HoldRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Session that holds, or held if delayed, 16 bytes.
+	// Id of the session that holds the lock, or held it if the hold is delayed, 16 bytes.
 	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Names the hold within the session.
+	// Name of the hold within the session, at most 256 bytes; may be empty.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode of the hold.
 	Mode LockMode `protobuf:"varint,4,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits of the hold; SEMAPHORE only.
+	// Permits of the hold; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,5,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Number of the hold on this key.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,6,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Revision of the grant.
+	// Fencing token of the hold: the revision of the grant.
 	FencingToken uint64 `protobuf:"varint,7,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Wall clock of the grant, in milliseconds since the Unix epoch.
 	GrantTimeMs int64 `protobuf:"varint,8,opt,name=grant_time_ms,json=grantTimeMs,proto3" json:"grant_time_ms,omitempty"`
-	// Whether the hold was lost by force and only counts until its lock-delay has run.
+	// Whether the hold was lost, and counts only until its lock-delay has elapsed.
 	Delayed bool `protobuf:"varint,9,opt,name=delayed,proto3" json:"delayed,omitempty"`
 	// Lock-delay in milliseconds; delayed holds only.
 	DelayMs int64 `protobuf:"varint,10,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
@@ -721,7 +722,7 @@ type HoldRecord struct {
 	Cause HoldEndCause `protobuf:"varint,11,opt,name=cause,proto3,enum=tenure.store.v1.HoldEndCause" json:"cause,omitempty"`
 	// Wall clock of the loss, in milliseconds since the Unix epoch; delayed holds only.
 	LostTimeMs int64 `protobuf:"varint,12,opt,name=lost_time_ms,json=lostTimeMs,proto3" json:"lost_time_ms,omitempty"`
-	// Name of the session, kept because the session may be forgotten before the delay ends.
+	// Name of the session, kept because the session may be forgotten before the delay has elapsed.
 	SessionName   string `protobuf:"bytes,13,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -853,30 +854,31 @@ type WaiterRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Session that waits, 16 bytes.
+	// Id of the session that waits, 16 bytes.
 	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Owner of the place.
+	// Owner of the place, at most 256 bytes; may be empty.
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Wanted mode.
+	// Requested mode.
 	Mode LockMode `protobuf:"varint,4,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Wanted permits; SEMAPHORE only.
+	// Requested permits; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,5,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Value to write on grant; unset keeps the present one.
+	// Value to write when the lock is granted; unset: the value does not change.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Flags to write together with value.
 	Flags uint64 `protobuf:"varint,7,opt,name=flags,proto3" json:"flags,omitempty"`
-	// Longest wait in milliseconds; zero is without end.
+	// Longest wait in milliseconds; zero: no limit.
 	WaitMs int64 `protobuf:"varint,8,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
-	// Wall clock of the queueing, in milliseconds since the Unix epoch.
+	// Wall clock when it joined the queue, in milliseconds since the Unix epoch.
 	QueueTimeMs int64 `protobuf:"varint,9,opt,name=queue_time_ms,json=queueTimeMs,proto3" json:"queue_time_ms,omitempty"`
-	// Revision of the queueing.
+	// Revision at which it joined the queue; the number of the place.
 	QueueRevision uint64 `protobuf:"varint,10,opt,name=queue_revision,json=queueRevision,proto3" json:"queue_revision,omitempty"`
-	// Whether another call than the one that queued came to wait on the place.
+	// Whether another call than the one that created the place has waited on it.
 	Found bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
-	// How many joined the queue before it since it was empty, whether or not they still wait.
+	// Number of waiters that had joined the queue before it since the queue was last empty, whether or not they still
+	// wait.
 	Ordinal uint64 `protobuf:"varint,12,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// Whether a key that the grant makes without a value goes when nobody uses the lock any more. Never set before cluster
-	// version 2.
+	// Whether a key that the grant creates without a value is deleted when the lock is no longer used. Never set before
+	// cluster version 2.
 	KeyGoes       bool `protobuf:"varint,13,opt,name=key_goes,json=keyGoes,proto3" json:"key_goes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1008,33 +1010,33 @@ type SessionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Free text for people.
+	// Name that identifies the session to people, at most 256 bytes; may be empty.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the process runs.
+	// Machine on which the process runs, at most 256 bytes; may be empty.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// Facts about the process, sorted by name.
+	// Facts about the process, sorted by name, at most 4 KiB.
 	Metadata []*MetadataEntry `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty"`
-	// TTL in milliseconds; zero is none.
+	// TTL in milliseconds; zero: the session does not expire.
 	TtlMs int64 `protobuf:"varint,5,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
-	// Lock-delay in milliseconds.
+	// Lock-delay in milliseconds; zero: none.
 	LockDelayMs int64 `protobuf:"varint,6,opt,name=lock_delay_ms,json=lockDelayMs,proto3" json:"lock_delay_ms,omitempty"`
-	// What becomes of held keys.
+	// What happens to the keys of held locks when the session ends.
 	Behavior SessionBehavior `protobuf:"varint,7,opt,name=behavior,proto3,enum=tenure.store.v1.SessionBehavior" json:"behavior,omitempty"`
-	// SHA-256 of the secret; empty for an open session.
+	// SHA-256 of the secret, 32 bytes; empty for a session without a secret.
 	SecretSha256 []byte `protobuf:"bytes,8,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
-	// Network address the session was created from.
+	// Network address from which the session was created.
 	PeerAddress string `protobuf:"bytes,9,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
-	// Which taking-over of the session, from 1.
+	// Number of times that an instance started to use the session, from 1; a takeover raises it.
 	Epoch uint64 `protobuf:"varint,10,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Process instance that uses it.
+	// Id of the process instance that uses it, at most 64 bytes; may be empty.
 	InstanceId []byte `protobuf:"bytes,11,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	// Revision of the creation.
 	CreateRevision uint64 `protobuf:"varint,12,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Wall clock of the creation, in milliseconds since the Unix epoch.
 	CreateTimeMs int64 `protobuf:"varint,13,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
-	// Revision of the last takeover; the creation's if none.
+	// Revision of the last takeover; that of the creation if there was none.
 	EpochRevision uint64 `protobuf:"varint,14,opt,name=epoch_revision,json=epochRevision,proto3" json:"epoch_revision,omitempty"`
-	// Holds, places, ephemeral keys and prepared queries, itself included.
+	// Number of its holds, places, ephemeral keys and prepared queries, including the session itself.
 	Objects       uint32 `protobuf:"varint,15,opt,name=objects,proto3" json:"objects,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1175,34 +1177,34 @@ func (x *SessionRecord) GetObjects() uint32 {
 	return 0
 }
 
-// EndedSessionRecord is what stays readable of a session that ended.
+// EndedSessionRecord is what remains readable of a session that ended.
 type EndedSessionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Session, 16 bytes.
+	// Id of the session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The session as it was; without its secret's hash.
+	// The session before its end, without the hash of its secret.
 	Session *SessionRecord `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
 	// Why it ended.
 	Cause SessionEndCause `protobuf:"varint,4,opt,name=cause,proto3,enum=tenure.store.v1.SessionEndCause" json:"cause,omitempty"`
-	// Operator's or user's reason, if any.
+	// Reason that the caller gave, at most 1 024 bytes; otherwise empty.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Who ended it: a network address, or empty for the cluster itself.
+	// Network address of the caller that ended it; empty: the cluster ended it.
 	By string `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`
 	// Revision of the end.
 	EndRevision uint64 `protobuf:"varint,7,opt,name=end_revision,json=endRevision,proto3" json:"end_revision,omitempty"`
 	// Wall clock of the end, in milliseconds since the Unix epoch.
 	EndTimeMs int64 `protobuf:"varint,8,opt,name=end_time_ms,json=endTimeMs,proto3" json:"end_time_ms,omitempty"`
-	// Holds it lost.
+	// Number of holds that were lost with it.
 	Holds uint32 `protobuf:"varint,9,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Places it lost.
+	// Number of places in queues that were lost with it.
 	Places uint32 `protobuf:"varint,10,opt,name=places,proto3" json:"places,omitempty"`
-	// Ephemeral keys that went with it.
+	// Number of ephemeral keys that were deleted with it.
 	EphemeralKeys uint32 `protobuf:"varint,11,opt,name=ephemeral_keys,json=ephemeralKeys,proto3" json:"ephemeral_keys,omitempty"`
-	// First 64 keys of what it held.
+	// First 64 keys of the locks that it held.
 	HeldKeys []string `protobuf:"bytes,12,rep,name=held_keys,json=heldKeys,proto3" json:"held_keys,omitempty"`
-	// Whether its holds were freed without lock-delay.
+	// Whether its locks became free without lock-delay.
 	Clean         bool `protobuf:"varint,13,opt,name=clean,proto3" json:"clean,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1334,9 +1336,9 @@ type RequestRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// SHA-256 of what the client asked.
+	// SHA-256 of what the client requested, 32 bytes.
 	Digest []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What it was answered.
+	// Result that the client got.
 	Result        *Result `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1393,22 +1395,22 @@ func (x *RequestRecord) GetResult() *Result {
 	return nil
 }
 
-// RequestWindowRecord heads a session's remembered requests, or what is left of them after its end.
+// RequestWindowRecord is the head of a session's remembered requests, or of what is left of them after its end.
 type RequestWindowRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Epoch the window belongs to.
+	// Epoch of the session to which the window belongs.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// Every sequence below this one is done.
+	// Every request with a lower number is done and no longer remembered.
 	DoneBelow uint64 `protobuf:"varint,3,opt,name=done_below,json=doneBelow,proto3" json:"done_below,omitempty"`
-	// Remembered requests.
+	// Number of remembered requests.
 	Requests uint32 `protobuf:"varint,4,opt,name=requests,proto3" json:"requests,omitempty"`
 	// Bytes of remembered results.
 	Bytes uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// Whether the session ended or was taken over: a tombstone.
+	// Whether the session ended or was taken over, which makes the window a tombstone.
 	Tombstone bool `protobuf:"varint,6,opt,name=tombstone,proto3" json:"tombstone,omitempty"`
-	// Revision at which it became a tombstone.
+	// Revision at which it became a tombstone; zero: it is not one.
 	TombstoneRevision uint64 `protobuf:"varint,7,opt,name=tombstone_revision,json=tombstoneRevision,proto3" json:"tombstone_revision,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1498,9 +1500,9 @@ type FreezeRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Length of the freeze in milliseconds, counted by the leader.
+	// Length of the freeze in milliseconds, measured by the leader.
 	FreezeMs int64 `protobuf:"varint,2,opt,name=freeze_ms,json=freezeMs,proto3" json:"freeze_ms,omitempty"`
-	// Revision at which it began.
+	// Revision at which the freeze started.
 	BeginRevision uint64 `protobuf:"varint,3,opt,name=begin_revision,json=beginRevision,proto3" json:"begin_revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1557,12 +1559,12 @@ func (x *FreezeRecord) GetBeginRevision() uint64 {
 	return 0
 }
 
-// LimitsRecord holds the replicated limits that were changed.
+// LimitsRecord has the replicated limits that were changed.
 type LimitsRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// Limits; those that are unset have their default.
+	// Limits; those that are unset have their defaults.
 	Limits        *Limits `protobuf:"bytes,2,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1612,7 +1614,7 @@ func (x *LimitsRecord) GetLimits() *Limits {
 	return nil
 }
 
-// MemberRecord is what the cluster knows of one of its servers.
+// MemberRecord is what the cluster knows of one of its members.
 type MemberRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
@@ -1674,17 +1676,17 @@ type JoinTokenRecord struct {
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
 	// SHA-256 of the token, 32 bytes.
 	TokenSha256 []byte `protobuf:"bytes,2,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
-	// For how many milliseconds it can be used, as counted by the leader. One that is bound does not end by time.
+	// Time for which the token can be used, in milliseconds, measured by the leader. A used token does not end by time.
 	TtlMs int64 `protobuf:"varint,3,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
 	// Id of the member that the new one replaces; zero: none.
 	Replaces uint64 `protobuf:"varint,4,opt,name=replaces,proto3" json:"replaces,omitempty"`
-	// Whether the new member stays a learner after it has caught up.
+	// Whether the new member remains a learner after it has caught up.
 	StayLearner bool `protobuf:"varint,5,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
-	// Replaces the member even if that endangers the quorum.
+	// Whether to replace the member even if that endangers the quorum.
 	Force bool `protobuf:"varint,6,opt,name=force,proto3" json:"force,omitempty"`
 	// Id of the member that has used it; zero: none yet.
 	MemberId uint64 `protobuf:"varint,7,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Incarnation of that member.
+	// Incarnation of that member; zero: none yet.
 	Incarnation   uint64 `protobuf:"varint,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1776,12 +1778,12 @@ func (x *JoinTokenRecord) GetIncarnation() uint64 {
 	return 0
 }
 
-// RemovedMemberRecord keeps the id of a member that was removed from being used again.
+// RemovedMemberRecord prevents the id of a removed member from being used again.
 type RemovedMemberRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.
 	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
-	// The member as it was last; only its id if nothing else was recorded.
+	// Last description of the member; only its id if nothing else was recorded.
 	Member *Member `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
 	// Wall clock of the removal, in milliseconds since the Unix epoch.
 	RemoveTimeMs  int64 `protobuf:"varint,3,opt,name=remove_time_ms,json=removeTimeMs,proto3" json:"remove_time_ms,omitempty"`
@@ -1840,7 +1842,7 @@ func (x *RemovedMemberRecord) GetRemoveTimeMs() int64 {
 	return 0
 }
 
-// HistoryRecord is one event as kept in history.
+// HistoryRecord is one event in history.
 type HistoryRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1.

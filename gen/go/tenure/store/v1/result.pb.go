@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: tenure/store/v1/result.proto
 
-// Results are what commands return; remembered ones are kept for exactly-once retries.
+// Results are what commands return. Some are remembered for exactly-once retries.
 
 package storev1
 
@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FailureReason says which rule a command broke.
+// FailureReason is the rule that a command broke.
 type FailureReason int32
 
 const (
@@ -31,23 +31,23 @@ const (
 	FailureReason_FAILURE_REASON_UNSPECIFIED FailureReason = 0
 	// The session does not exist and is not among the remembered ended ones.
 	FailureReason_FAILURE_REASON_SESSION_NOT_FOUND FailureReason = 1
-	// The session ended.
+	// The session has ended, for whatever cause.
 	FailureReason_FAILURE_REASON_SESSION_EXPIRED FailureReason = 2
 	// Another instance took the session over.
 	FailureReason_FAILURE_REASON_SESSION_SUPERSEDED FailureReason = 3
 	// The session id is taken.
 	FailureReason_FAILURE_REASON_SESSION_EXISTS FailureReason = 4
-	// A revision, version or existence is not as demanded.
+	// A revision, a version or the existence of a key is not as required.
 	FailureReason_FAILURE_REASON_COMPARE_FAILED FailureReason = 5
 	// The key does not exist.
 	FailureReason_FAILURE_REASON_KEY_NOT_FOUND FailureReason = 6
-	// The lock is held, or others wait for it.
+	// The lock is held, or other clients wait for it.
 	FailureReason_FAILURE_REASON_LOCK_HELD FailureReason = 7
 	// The lock is delayed.
 	FailureReason_FAILURE_REASON_LOCK_DELAYED FailureReason = 8
 	// Session and owner do not hold the lock.
 	FailureReason_FAILURE_REASON_LOCK_NOT_HELD FailureReason = 9
-	// The sequencer does not hold any more.
+	// The sequencer is no longer valid.
 	FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE FailureReason = 10
 	// Another mode or limit is in use.
 	FailureReason_FAILURE_REASON_LOCK_MODE_MISMATCH FailureReason = 11
@@ -59,15 +59,15 @@ const (
 	FailureReason_FAILURE_REASON_REQUEST_ID_DONE FailureReason = 14
 	// Too many requests are remembered.
 	FailureReason_FAILURE_REASON_REQUEST_WINDOW_FULL FailureReason = 15
-	// The revision is ahead of the store.
+	// The revision is later than the current one.
 	FailureReason_FAILURE_REASON_REVISION_FUTURE FailureReason = 16
-	// The revision is already compacted.
+	// The revision was already discarded.
 	FailureReason_FAILURE_REASON_REVISION_COMPACTED FailureReason = 17
 	// The result is too large to be remembered.
 	FailureReason_FAILURE_REASON_RESULT_TOO_LARGE FailureReason = 18
-	// The named candidate does not wait.
+	// The named candidate is not waiting.
 	FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND FailureReason = 19
-	// The decision was made in another term; nothing was done.
+	// The leader made the decision in another term; nothing was changed.
 	FailureReason_FAILURE_REASON_TERM_MISMATCH FailureReason = 20
 	// The epoch to replace is not the session's.
 	FailureReason_FAILURE_REASON_EPOCH_MISMATCH FailureReason = 21
@@ -77,23 +77,24 @@ const (
 	FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED FailureReason = 23
 	// A delete by prefix would delete too many keys.
 	FailureReason_FAILURE_REASON_TOO_MANY_KEYS FailureReason = 24
-	// The command is malformed. A server refuses such a request before it proposes; meeting one means a bug there, and
-	// failing it is better than stopping every member.
+	// The command is malformed. Servers refuse such a request before they propose it, so this shows a bug there. A
+	// failure is better than a stop of every member.
 	FailureReason_FAILURE_REASON_INVALID_COMMAND FailureReason = 25
 	// The member was removed; its id is never used again.
 	FailureReason_FAILURE_REASON_MEMBER_REMOVED FailureReason = 26
-	// Another member has the name, or the id with another incarnation.
+	// Another member has the name, or the same id with another incarnation.
 	FailureReason_FAILURE_REASON_MEMBER_EXISTS FailureReason = 27
-	// A member cannot follow the cluster version.
+	// A member does not support the cluster version.
 	FailureReason_FAILURE_REASON_MEMBER_TOO_OLD FailureReason = 28
-	// The store has reached the part of its limit from which on it must not grow.
+	// The state has reached the part of its limit from which on it must not grow.
 	FailureReason_FAILURE_REASON_STORE_FULL FailureReason = 29
-	// The join token is not one with which this member can join: it is wrong, was never made, has ended, is for another
-	// name, or another member has used it.
+	// This member cannot join with the join token: it is wrong, has ended, is for another name, or was used by another
+	// member.
 	FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED FailureReason = 53
-	// No member has that id.
+	// No member has this id.
 	FailureReason_FAILURE_REASON_MEMBER_NOT_FOUND FailureReason = 54
-	// The command would read and write more rows, or more bytes, than its budget; limit_name, limit and actual are set.
+	// The command would read and write more rows, or more bytes, than its budget allows; limit_name, limit and actual are
+	// set.
 	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
 	// A limit would be lowered below what is in use, without force; limit_name, limit and actual are set.
 	FailureReason_FAILURE_REASON_LIMIT_IN_USE FailureReason = 64
@@ -202,8 +203,8 @@ func (FailureReason) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{0}
 }
 
-// FailureDetail says how exactly a rule was broken, for the text that people read: it is made of the detail and its arguments
-// where it is shown, and never stored.
+// FailureDetail is how exactly a rule was broken. The text for people is made of the detail and its arguments where it
+// is shown, and is never stored. In the comments, N and NAME stand for the arguments, in order.
 type FailureDetail int32
 
 const (
@@ -632,10 +633,10 @@ func (FailureDetail) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{1}
 }
 
-// FailureArgument is one thing that the text of a failure names.
+// FailureArgument is one argument in the text of a failure.
 type FailureArgument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// The argument.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -736,7 +737,7 @@ type FailureArgument_Name struct {
 }
 
 type FailureArgument_SessionId struct {
-	// A session, 16 bytes.
+	// Id of a session, 16 bytes.
 	SessionId []byte `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3,oneof"`
 }
 
@@ -753,38 +754,39 @@ func (*FailureArgument_SessionId) isFailureArgument_Kind() {}
 
 func (*FailureArgument_Mode) isFailureArgument_Kind() {}
 
-// Failure tells which rule was broken and what is the case instead.
+// Failure is the rule that was broken, and the actual state.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule.
 	Reason FailureReason `protobuf:"varint,1,opt,name=reason,proto3,enum=tenure.store.v1.FailureReason" json:"reason,omitempty"`
-	// Text for people, of cluster version 1 only. From version 2 on it is made of detail and arguments where it is shown.
+	// Text for people; in cluster version 1 only. From version 2 on it is made of detail and arguments where it is shown,
+	// and empty here.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// Key it is about, if any.
+	// Key to which the failure refers; empty: none.
 	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
-	// Session it is about, 16 bytes, if any.
+	// Id of the session to which the failure refers, 16 bytes; empty: none.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// What is, where a comparison failed: the key's mod_revision, or zero when it is missing. STORE_FULL: bytes of the
-	// store. OVER_BUDGET: the rows or bytes that were counted when the command was refused.
-	// LIMIT_IN_USE: how much is in use. INVALID_COMMAND of a limit: the value that is out of bounds.
+	// The actual value. If a comparison failed: the key's mod_revision, or zero if the key is missing. STORE_FULL: bytes
+	// of the state. OVER_BUDGET: rows or bytes that were counted when the command was refused. LIMIT_IN_USE: how much is
+	// in use. INVALID_COMMAND of a limit: the value that is out of bounds.
 	Actual uint64 `protobuf:"varint,5,opt,name=actual,proto3" json:"actual,omitempty"`
-	// Which operation or guard failed first, from 0; transactions and guards only.
+	// Number of the first operation or guard that failed, from 0; transactions and guards only.
 	Position uint32 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`
-	// Every failing operation of a transaction; empty elsewhere.
+	// Every failing operation of a transaction; otherwise empty.
 	Operations []*OpFailure `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`
-	// The lock as it is, where a lock was not had.
+	// Current state of the lock, if it was not acquired; otherwise unset.
 	Lock *LockState `protobuf:"bytes,8,opt,name=lock,proto3" json:"lock,omitempty"`
-	// Which limit, where one is reached.
+	// Name of the limit that was reached; otherwise empty.
 	LimitName string `protobuf:"bytes,9,opt,name=limit_name,json=limitName,proto3" json:"limit_name,omitempty"`
-	// Its value.
+	// Value of that limit.
 	Limit uint64 `protobuf:"varint,10,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Applied by an earlier attempt: 0 unknown, 1 yes, 2 no. SESSION_EXPIRED and SESSION_SUPERSEDED only.
+	// Whether an earlier attempt was applied: 0 unknown, 1 yes, 2 no. SESSION_EXPIRED and SESSION_SUPERSEDED only.
 	Applied uint32 `protobuf:"varint,11,opt,name=applied,proto3" json:"applied,omitempty"`
-	// Whether the operations that failed are those of a transaction's else list.
+	// Whether the failing operations are in the transaction's else_ops.
 	ElseOps bool `protobuf:"varint,12,opt,name=else_ops,json=elseOps,proto3" json:"else_ops,omitempty"`
-	// How exactly the rule was broken; from cluster version 2.
+	// How exactly the rule was broken; from cluster version 2 on, otherwise unspecified.
 	Detail FailureDetail `protobuf:"varint,13,opt,name=detail,proto3,enum=tenure.store.v1.FailureDetail" json:"detail,omitempty"`
-	// What the text of the detail names, in order.
+	// Arguments of the text of the detail, in order.
 	Arguments     []*FailureArgument `protobuf:"bytes,14,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -976,11 +978,11 @@ func (x *OpFailure) GetFailure() *Failure {
 // Result is what one command returned.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Store's revision after the command.
+	// Revision of the store after the command.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whether the command emitted events, so that revision is its own.
+	// Whether the command made events, so that revision is its own.
 	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
-	// Why it failed; unset when it did not.
+	// Why it failed; unset if it did not.
 	Failure *Failure `protobuf:"bytes,3,opt,name=failure,proto3" json:"failure,omitempty"`
 	// What it returned, by kind; unset for kinds that return nothing.
 	//
@@ -1260,15 +1262,15 @@ func (*Result_MakeJoinToken) isResult_Kind() {}
 // CreateSessionResult returns the new session.
 type CreateSessionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Session, 16 bytes; a keyed retry returns the first one.
+	// Id of the session, 16 bytes. A retry with the same idempotency key returns the first one.
 	SessionId []byte `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Granted TTL in milliseconds.
+	// Granted TTL in milliseconds; zero: the session does not expire.
 	TtlMs int64 `protobuf:"varint,2,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
-	// Lock-delay in milliseconds.
+	// Lock-delay in milliseconds; zero: none.
 	LockDelayMs int64 `protobuf:"varint,3,opt,name=lock_delay_ms,json=lockDelayMs,proto3" json:"lock_delay_ms,omitempty"`
 	// Revision of the creation.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
-	// Epoch, 1.
+	// Epoch of the session; always 1.
 	Epoch         uint64 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1339,10 +1341,10 @@ func (x *CreateSessionResult) GetEpoch() uint64 {
 	return 0
 }
 
-// MakeJoinTokenResult says what became of an earlier token.
+// MakeJoinTokenResult says what happened to an earlier token.
 type MakeJoinTokenResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether an earlier token of the same name, or for the place of the same member, that nobody had used was ended.
+	// Whether an earlier, unused token for the same name, or for the place of the same member, was ended.
 	Replaced      bool `protobuf:"varint,1,opt,name=replaced,proto3" json:"replaced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1390,11 +1392,11 @@ type EndSessionsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sessions that this command ended, 16 bytes each.
 	EndedSessionIds [][]byte `protobuf:"bytes,1,rep,name=ended_session_ids,json=endedSessionIds,proto3" json:"ended_session_ids,omitempty"`
-	// Sessions named that did not live any more.
+	// Number of named sessions that had already ended.
 	Missing uint32 `protobuf:"varint,2,opt,name=missing,proto3" json:"missing,omitempty"`
-	// Sessions left for a further command because of the limit of objects.
+	// Ids of sessions that are left for another command because of the limit of objects, 16 bytes each.
 	LeftSessionIds [][]byte `protobuf:"bytes,3,rep,name=left_session_ids,json=leftSessionIds,proto3" json:"left_session_ids,omitempty"`
-	// Holds lost.
+	// Number of holds that were lost.
 	Holds uint32 `protobuf:"varint,4,opt,name=holds,proto3" json:"holds,omitempty"`
 	// Whether waiters are left for GrantWaiters.
 	GrantsLeft    bool `protobuf:"varint,5,opt,name=grants_left,json=grantsLeft,proto3" json:"grants_left,omitempty"`
@@ -1513,18 +1515,18 @@ func (x *TakeOverSessionResult) GetEpoch() uint64 {
 	return 0
 }
 
-// PutResult returns what a put did.
+// PutResult is the outcome of a put.
 type PutResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Key written; differs from the one asked for with sequential.
+	// Key that was written. With sequential it differs from that of the request.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The key after the put, without its value. Unset when the verb was answered "false".
+	// The key after the put, without its value; unset if acquire or release was not possible.
 	State *KeyState `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// With acquire: whether session holds. With release: whether it did.
+	// With acquire: whether the session holds the lock. With release: whether it held it.
 	VerbSucceeded bool `protobuf:"varint,3,opt,name=verb_succeeded,json=verbSucceeded,proto3" json:"verb_succeeded,omitempty"`
-	// With a successful acquire: the hold.
+	// The hold, after a successful acquire; otherwise unset.
 	Hold *HoldState `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
-	// With an unsuccessful verb: the lock as it is.
+	// Current state of the lock, if acquire or release was not possible; otherwise unset.
 	Lock          *LockState `protobuf:"bytes,5,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1598,7 +1600,7 @@ func (x *PutResult) GetLock() *LockState {
 // DeleteResult counts deleted keys.
 type DeleteResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys that existed and were deleted.
+	// Number of keys that existed and were deleted.
 	Deleted       uint32 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1641,10 +1643,10 @@ func (x *DeleteResult) GetDeleted() uint32 {
 	return 0
 }
 
-// TxnResult returns what a transaction did.
+// TxnResult is the outcome of a transaction.
 type TxnResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the compares held, so that the then list ran.
+	// Whether all compares held, so that then_ops ran.
 	Succeeded bool `protobuf:"varint,1,opt,name=succeeded,proto3" json:"succeeded,omitempty"`
 	// One result for each operation of the list that ran.
 	Results       []*OpResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
@@ -1696,7 +1698,7 @@ func (x *TxnResult) GetResults() []*OpResult {
 	return nil
 }
 
-// OpResult is what one operation of a transaction returned.
+// OpResult is the outcome of one operation of a transaction.
 type OpResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By kind of operation; unset for checks.
@@ -1854,7 +1856,7 @@ func (*OpResult_List) isOpResult_Kind() {}
 // GetOpResult returns a key.
 type GetOpResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The key; unset when missing.
+	// The key; unset if it is missing.
 	State         *KeyState `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1952,26 +1954,26 @@ func (x *ListOpResult) GetMore() bool {
 	return false
 }
 
-// KeyState is a key as it is.
+// KeyState is the current state of a key.
 type KeyState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Its value; left out where said so.
+	// Value; empty where the message that contains it says so.
 	Value []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// Opaque to the service.
+	// Number of the client's choice; it has no meaning to Tenure.
 	Flags uint64 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
 	// Revision that created it.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Revision that last changed it.
 	ModRevision uint64 `protobuf:"varint,5,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
-	// Puts since the creation.
+	// Number of revisions since the creation that wrote a value, from 1.
 	Version uint64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
-	// Number of the last hold of its lock.
+	// Lock index of the last hold; zero: the lock was never held.
 	LockIndex uint64 `protobuf:"varint,7,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
-	// Session of the EXCLUSIVE hold, 16 bytes; else empty.
+	// Id of the session that holds the lock in mode EXCLUSIVE, 16 bytes; empty: none.
 	SessionId []byte `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Owning session of an ephemeral key, 16 bytes; else empty.
+	// Id of the session that owns the ephemeral key, 16 bytes; empty: the key is not ephemeral.
 	BoundSessionId []byte `protobuf:"bytes,9,opt,name=bound_session_id,json=boundSessionId,proto3" json:"bound_session_id,omitempty"`
 	// Wall clock of the creation, in milliseconds since the Unix epoch.
 	CreateTimeMs int64 `protobuf:"varint,10,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
@@ -2088,22 +2090,22 @@ func (x *KeyState) GetModTimeMs() int64 {
 	return 0
 }
 
-// HoldState is a hold as it is.
+// HoldState is the current state of a hold.
 type HoldState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Number of the hold.
+	// Lock index of the hold.
 	LockIndex uint64 `protobuf:"varint,2,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// Fencing token.
 	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
-	// Session that holds, 16 bytes.
+	// Id of the session that holds the lock, or held it if the hold is delayed, 16 bytes.
 	SessionId []byte `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Owner of the hold.
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Mode.
 	Mode LockMode `protobuf:"varint,6,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Permits; SEMAPHORE only.
+	// Permits of the hold; SEMAPHORE only, otherwise zero.
 	Permits uint32 `protobuf:"varint,7,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Wall clock of the grant, in milliseconds since the Unix epoch.
 	GrantTimeMs int64 `protobuf:"varint,8,opt,name=grant_time_ms,json=grantTimeMs,proto3" json:"grant_time_ms,omitempty"`
@@ -2111,7 +2113,7 @@ type HoldState struct {
 	SessionName string `protobuf:"bytes,9,opt,name=session_name,json=sessionName,proto3" json:"session_name,omitempty"`
 	// Whether the hold is delayed.
 	Delayed bool `protobuf:"varint,10,opt,name=delayed,proto3" json:"delayed,omitempty"`
-	// Length of its delay in milliseconds.
+	// Length of its lock-delay in milliseconds; delayed holds only.
 	DelayMs int64 `protobuf:"varint,11,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
 	// Wall clock of the loss, in milliseconds since the Unix epoch; delayed holds only.
 	LostTimeMs    int64 `protobuf:"varint,12,opt,name=lost_time_ms,json=lostTimeMs,proto3" json:"lost_time_ms,omitempty"`
@@ -2233,26 +2235,26 @@ func (x *HoldState) GetLostTimeMs() int64 {
 	return 0
 }
 
-// LockState is a lock as it is, in short.
+// LockState is a summary of the current state of a lock.
 type LockState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key of the lock.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Mode in use; unspecified when free.
+	// Mode in use; unspecified if the lock is free.
 	Mode LockMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.store.v1.LockMode" json:"mode,omitempty"`
-	// Limit of permits; SEMAPHORE only.
+	// Limit of permits; SEMAPHORE only, otherwise zero.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Number of the last hold.
+	// Lock index of the last hold; zero: there was none.
 	LockIndex uint64 `protobuf:"varint,4,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
 	// First holders, at most 8.
 	Holds []*HoldState `protobuf:"bytes,5,rep,name=holds,proto3" json:"holds,omitempty"`
 	// First delayed holds, at most 8.
 	Delayed []*HoldState `protobuf:"bytes,6,rep,name=delayed,proto3" json:"delayed,omitempty"`
-	// All holders.
+	// Number of all holders.
 	Holders uint32 `protobuf:"varint,7,opt,name=holders,proto3" json:"holders,omitempty"`
-	// All waiters.
+	// Number of all waiters.
 	Waiters uint32 `protobuf:"varint,8,opt,name=waiters,proto3" json:"waiters,omitempty"`
-	// All delayed holds.
+	// Number of all delayed holds.
 	DelayedHolds uint32 `protobuf:"varint,9,opt,name=delayed_holds,json=delayedHolds,proto3" json:"delayed_holds,omitempty"`
 	// Whether grants are frozen after a restore.
 	Frozen        bool `protobuf:"varint,10,opt,name=frozen,proto3" json:"frozen,omitempty"`
@@ -2360,10 +2362,10 @@ func (x *LockState) GetFrozen() bool {
 	return false
 }
 
-// AcquireLockResult tells what an acquire did.
+// AcquireLockResult is the outcome of an acquire.
 type AcquireLockResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it did.
+	// The outcome.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -2371,9 +2373,9 @@ type AcquireLockResult struct {
 	//	*AcquireLockResult_Place
 	//	*AcquireLockResult_Refused
 	Outcome isAcquireLockResult_Outcome `protobuf_oneof:"outcome"`
-	// Whether session and owner already held or waited.
+	// Whether the session and owner already held the lock or waited for it.
 	Attached bool `protobuf:"varint,4,opt,name=attached,proto3" json:"attached,omitempty"`
-	// While waiting: the lock as it is.
+	// Current state of the lock, while waiting; otherwise unset.
 	Lock          *LockState `protobuf:"bytes,5,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2462,17 +2464,17 @@ type isAcquireLockResult_Outcome interface {
 }
 
 type AcquireLockResult_Hold struct {
-	// Session and owner hold.
+	// The session and owner hold the lock.
 	Hold *HoldState `protobuf:"bytes,1,opt,name=hold,proto3,oneof"`
 }
 
 type AcquireLockResult_Place struct {
-	// They wait.
+	// The session and owner wait.
 	Place *PlaceState `protobuf:"bytes,2,opt,name=place,proto3,oneof"`
 }
 
 type AcquireLockResult_Refused struct {
-	// They neither hold nor wait; the lock as it is.
+	// The session and owner neither hold nor wait; the current state of the lock.
 	Refused *LockState `protobuf:"bytes,3,opt,name=refused,proto3,oneof"`
 }
 
@@ -2482,12 +2484,12 @@ func (*AcquireLockResult_Place) isAcquireLockResult_Outcome() {}
 
 func (*AcquireLockResult_Refused) isAcquireLockResult_Outcome() {}
 
-// PlaceState is a place in a queue as it is.
+// PlaceState is a place in a queue.
 type PlaceState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the place.
 	Place uint64 `protobuf:"varint,1,opt,name=place,proto3" json:"place,omitempty"`
-	// Waiters before it when it joined; the present number is read, not remembered.
+	// Number of waiters before it when it joined. The current number is read where it is needed, and not remembered.
 	Position      uint32 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2537,14 +2539,14 @@ func (x *PlaceState) GetPosition() uint32 {
 	return 0
 }
 
-// ReleaseLockResult tells what a release did.
+// ReleaseLockResult is the outcome of a release.
 type ReleaseLockResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether session and owner held until now.
+	// Whether the session and owner held the lock until now.
 	Released bool `protobuf:"varint,1,opt,name=released,proto3" json:"released,omitempty"`
-	// Holds granted in the same step.
+	// Number of holds that were granted in the same step.
 	Granted uint32 `protobuf:"varint,2,opt,name=granted,proto3" json:"granted,omitempty"`
-	// The lock as it is, when nothing was released.
+	// Current state of the lock, if nothing was released; otherwise unset.
 	Lock          *LockState `protobuf:"bytes,3,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2601,12 +2603,12 @@ func (x *ReleaseLockResult) GetLock() *LockState {
 	return nil
 }
 
-// CancelWaitResult tells what a cancel did.
+// CancelWaitResult is the outcome of a cancelled wait.
 type CancelWaitResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether session and owner waited until now.
+	// Whether the session and owner waited until now.
 	Cancelled bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
-	// Their hold, when the grant came first.
+	// Their hold, if the lock was granted first; otherwise unset.
 	Hold          *HoldState `protobuf:"bytes,2,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2659,13 +2661,13 @@ func (x *CancelWaitResult) GetHold() *HoldState {
 // BreakLockResult counts what was broken.
 type BreakLockResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Holds taken away.
+	// Number of holds that were taken away.
 	Holds uint32 `protobuf:"varint,1,opt,name=holds,proto3" json:"holds,omitempty"`
-	// Places taken away.
+	// Number of places that were taken away.
 	Places uint32 `protobuf:"varint,2,opt,name=places,proto3" json:"places,omitempty"`
-	// Holds and places that are left for further commands of the same break.
+	// Number of holds and places that are left for other commands of the same break.
 	Remaining uint32 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
-	// Where the next one goes on; unset when nothing remains.
+	// Where the next command continues; unset if nothing remains.
 	Next          *BreakPoint `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2729,12 +2731,12 @@ func (x *BreakLockResult) GetNext() *BreakPoint {
 	return nil
 }
 
-// CompactResult tells how far history is forgotten.
+// CompactResult reports how far history was discarded.
 type CompactResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Last forgotten revision.
+	// Last revision that was discarded.
 	CompactedRevision uint64 `protobuf:"varint,1,opt,name=compacted_revision,json=compactedRevision,proto3" json:"compacted_revision,omitempty"`
-	// Whether forgotten events are still on disk for further commands.
+	// Whether discarded events are still on disk, for other commands to delete.
 	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
