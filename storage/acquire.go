@@ -132,12 +132,7 @@ func (c lockVerbs) find(n layout.Name, p *place) error {
 		return err
 	}
 	whole.waiter.Found = true
-	value, err := layout.Encode(whole.waiter)
-	if err != nil {
-		return err
-	}
-	c.rows.set(layout.NumberedRow(layout.RowPlace, n, p.number), value)
-	return nil
+	return c.queue.savePlace(n, p.number, whole.waiter)
 }
 
 // findAgain notes that a retry which got the first result waits on the place that the first attempt made.
@@ -203,7 +198,7 @@ func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*stor
 		return nil, err
 	}
 	place := c.revision
-	value, err := layout.Encode(&storev1.WaiterRecord{
+	err = c.savePlace(l.name, place, &storev1.WaiterRecord{
 		FormatVersion: layout.RecordFormat,
 		SessionId:     ask.session.id[:],
 		Owner:         ask.owner,
@@ -220,7 +215,6 @@ func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*stor
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.NumberedRow(layout.RowPlace, l.name, place), value)
 	c.rows.set(layout.OwnerRow(ask.session.id, layout.ObjectPlace, l.name, ask.owner), layout.AppendUint64s(nil, place))
 	if a.GetWaitMs() > 0 {
 		c.rows.set(layout.NumberedRow(layout.RowWait, l.name, place), layout.AppendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))

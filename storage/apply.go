@@ -35,6 +35,9 @@ type Outcome struct {
 	LimitsChanged bool
 	// RowsWritten is how many rows the batch wrote or deleted, BytesWritten what they take in Pebble's batch.
 	RowsWritten, BytesWritten int
+	// RowsRead is how many rows the batch read from the disk, or from what Pebble keeps of it, BytesRead what they take. What the
+	// store remembers itself does not count, so they differ from member to member.
+	RowsRead, BytesRead int
 }
 
 // EntryOutcome is what one entry did.
@@ -102,6 +105,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	out.Applied = w.state
 	out.MembersChanged, out.LimitsChanged = w.membersChanged, w.limitsChanged
 	out.RowsWritten, out.BytesWritten = w.rows.rowsWritten, w.rows.bytesWritten
+	out.RowsRead, out.BytesRead = w.rows.reads.rows, w.rows.reads.bytes
 	return out, nil
 }
 
@@ -222,9 +226,11 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 		return nil, err
 	}
 	if invariants.Enabled {
+		reads := w.rows.reads
 		if err := c.verify(before); err != nil {
 			return nil, err
 		}
+		w.rows.reads = reads
 	}
 	result.Revision = w.state.Revision
 	result.Changed = len(c.events) > 0

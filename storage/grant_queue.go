@@ -16,7 +16,7 @@ const (
 	grantsMax  = 256
 	grantsMax1 = 4096
 	// grantBytesMax is how many bytes of waiters, with the values that they write, and of the keys that are granted, one command reads
-	// before it leaves the rest.
+	// before it leaves the rest. A first waiter that must wait on counts, too.
 	// Version 1 had no bound.
 	grantBytesMax = 4 << 20
 )
@@ -69,7 +69,11 @@ func (c queueVerbs) grantQueue(n layout.Name) error {
 		return err
 	}
 	var stop queueStop
-	if l.head.GetWaiters() > 0 {
+	switch {
+	case l.head.GetWaiters() == 0:
+	case c.state.ClusterVersion >= layout.Version2 && c.grantsOver(0):
+		stop = stopLeft // Whoever is first there is not even read.
+	default:
 		var next []*place
 		if next, stop, err = c.nextGrants(l); err != nil {
 			return err
@@ -108,25 +112,26 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 	after := proto.CloneOf(l.head)
 	from := layout.NameRows(layout.RowPlace, l.name)
 	err = c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
-		p := &place{waiter: &storev1.WaiterRecord{}}
-		var ok bool
-		if _, p.number, ok = layout.CutNumberedRow(row); !ok {
+		_, number, ok := layout.CutNumberedRow(row)
+		if !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.Key)
 		}
-		if err = layout.Decode(value, p.waiter); err != nil {
-			return false, err
+		p, placeErr := decodePlace(number, row, value)
+		if placeErr != nil {
+			return false, placeErr
 		}
+		over := c.grantsOver(len(next))
+		c.readBytes += uint64(len(row) + len(value))
 		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
 			if fits(after, math.MaxUint32, p.waiter.GetMode(), p.waiter.GetPermits()) {
 				stop = stopLimit
 			}
 			return false, nil
 		}
-		if frozen || c.grantsOver(len(next)) {
+		if frozen || over {
 			stop = stopLeft
 			return false, nil
 		}
-		c.readBytes += uint64(len(row) + len(value))
 		after.Mode = p.waiter.GetMode()
 		after.Holders++
 		after.PermitsHeld += p.waiter.GetPermits()

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
@@ -22,6 +24,9 @@ func (c *command) verify(before Applied) error {
 			"an event has revision %d, the one before was %d", e.GetRevision(), before.Revision)
 	}
 	invariants.That(len(c.touched) == 0, "%d locks have waiters that were not looked at", len(c.touched))
+	if err := c.verifyBriefs(); err != nil {
+		return err
+	}
 	seen := map[layout.Name]bool{}
 	for _, e := range c.events {
 		if g := e.GetLockGranted(); g != nil {
@@ -94,6 +99,55 @@ func verifyLock(rows rowReader, n layout.Name) error {
 		invariants.That(head.GetPermitsHeld()+head.GetPermitsDelayed() <= head.GetLimit(),
 			"%d and %d permits of %q are taken, the limit is %d", head.GetPermitsHeld(), head.GetPermitsDelayed(), n.Key, head.GetLimit())
 	}
+	return nil
+}
+
+// verifyBriefs checks the briefs of keys that a command wrote or deleted, and of places that it made, against their rows.
+func (c *command) verifyBriefs() error {
+	for _, e := range c.events[:min(len(c.events), verifiedMax)] {
+		n := layout.Name{NS: e.GetNamespaceId()}
+		var err error
+		switch kind := e.GetKind().(type) {
+		case *storev1.Event_KeyPut:
+			n.Key = kind.KeyPut.GetKey()
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), keyValueField)
+		case *storev1.Event_KeyDeleted:
+			n.Key = kind.KeyDeleted.GetKey()
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), keyValueField)
+		case *storev1.Event_LockQueued:
+			n.Key = kind.LockQueued.GetKey()
+			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockQueued.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockQueued.GetPlace())
+			err = c.verifyBrief(at, row, waiterValueField)
+		case *storev1.Event_LockLeft:
+			n.Key = kind.LockLeft.GetKey()
+			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockLeft.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockLeft.GetPlace())
+			err = c.verifyBrief(at, row, waiterValueField)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyBrief checks that a row with a large value that this command may have written has its brief, and that no other has one.
+func (c *command) verifyBrief(at, row []byte, field protowire.Number) error {
+	got, found, err := c.readBrief(at)
+	if err != nil {
+		return err
+	}
+	value, _, err := c.rows.get(row)
+	if err != nil {
+		return err
+	}
+	want, err := layout.BriefOf(row, value, field)
+	if err != nil {
+		return err
+	}
+	large := c.state.ClusterVersion >= layout.Version2 && want.ValueBytes >= layout.BriefValueMin
+	invariants.That(found == large, "the row %q with a value of %d bytes has a brief: %v", row, want.ValueBytes, found)
+	invariants.That(!found || got.RowBytes == want.RowBytes && got.ValueBytes == want.ValueBytes && string(got.Record) == string(want.Record),
+		"the brief of the row %q says %v, the row %v", row, got, want)
 	return nil
 }
 

@@ -42,13 +42,17 @@ type keyFacts struct {
 
 // decodeKeyFacts reads a key's row without copying the value.
 func decodeKeyFacts(n layout.Name, row, value []byte) (keyFacts, error) {
-	k := keyFacts{record: &storev1.KeyRecord{}, rowBytes: len(row) + len(value)}
-	short, content, err := layout.WithoutField(value, keyValueField)
-	if err == nil {
-		k.valueBytes = len(content)
-		err = layout.Decode(short, k.record)
-	}
+	b, err := layout.BriefOf(row, value, keyValueField)
 	if err != nil {
+		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
+	}
+	return factsOf(n, b)
+}
+
+// factsOf returns what is known of a key by its brief.
+func factsOf(n layout.Name, b layout.Brief) (keyFacts, error) {
+	k := keyFacts{record: &storev1.KeyRecord{}, valueBytes: b.ValueBytes, rowBytes: int(b.RowBytes)}
+	if err := layout.Decode(b.Record, k.record); err != nil {
 		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
 	}
 	return k, nil
@@ -62,6 +66,18 @@ func (w *work) keyFacts(n layout.Name) (k keyFacts, err error) {
 		return err
 	})
 	return k, err
+}
+
+// briefFacts is keyFacts for commands that do something to thousands of keys: it reads no large value, but one row more.
+func (w *work) briefFacts(n layout.Name) (keyFacts, error) {
+	b, ok, err := w.readBrief(layout.NameRow(layout.RowKeyBrief, n))
+	if err != nil {
+		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
+	}
+	if ok {
+		return factsOf(n, b)
+	}
+	return w.keyFacts(n)
 }
 
 // previousValue refers to the value of a record; nil if there is none.
@@ -87,6 +103,9 @@ func (c keyVerbs) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) err
 		return err
 	}
 	row := layout.NameRow(layout.RowKey, n)
+	if err = c.saveBrief(layout.NameRow(layout.RowKeyBrief, n), row, value, keyValueField, len(k.GetValue()), old.valueBytes); err != nil {
+		return err
+	}
 	c.state.LiveBytes += uint64(len(n.Key)+len(k.GetValue())) - old.liveBytes(n)
 	if old.record == nil {
 		c.state.Keys++
@@ -166,7 +185,7 @@ func (c keyVerbs) rebind(n layout.Name, from, to []byte) error {
 
 // deleteKey takes a key's value away, if there is one; its lock stays.
 func (c keyVerbs) deleteKey(n layout.Name, endedSession []byte) error {
-	k, err := c.keyFacts(n)
+	k, err := c.briefFacts(n)
 	if err != nil || k.record == nil {
 		return err
 	}
@@ -179,6 +198,7 @@ func (c keyVerbs) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDelete
 		return err
 	}
 	c.rows.removeSized(layout.NameRow(layout.RowKey, n), uint64(k.rowBytes))
+	c.dropBrief(layout.NameRow(layout.RowKeyBrief, n), k.valueBytes)
 	c.state.Keys--
 	c.state.LiveBytes -= k.liveBytes(n)
 	if err := c.settleMove(n); err != nil {

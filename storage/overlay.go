@@ -46,6 +46,20 @@ type overlay struct {
 	err     error  // of the first write whose row could not be read; final
 	// rowsWritten and bytesWritten are what the commit gave to Pebble.
 	rowsWritten, bytesWritten int
+	reads                     reads
+}
+
+// reads counts the rows that were found on disk, also those of which only the size was wanted. A nil one counts nothing.
+type reads struct {
+	rows, bytes int
+}
+
+func (r *reads) count(row, value []byte) {
+	if r == nil {
+		return
+	}
+	r.rows++
+	r.bytes += len(row) + len(value)
 }
 
 // newOverlay returns an empty overlay above disk, whose rows are so many bytes.
@@ -91,6 +105,9 @@ func (o *overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 	if err == nil {
 		o.hot.keep(row, value)
 	}
+	if found {
+		o.reads.count(row, value)
+	}
 	return value, found, err
 }
 
@@ -118,6 +135,7 @@ func (o *overlay) lookUpView(row []byte, look func(value []byte) error) (bool, e
 		return lookAt(value, look)
 	}
 	found, err := viewRow(o.disk, row, func(value []byte) error {
+		o.reads.count(row, value)
 		if o.hot.takes(row, value) {
 			o.hot.keep(row, append([]byte{}, value...))
 		}
@@ -213,6 +231,7 @@ func (o *overlay) sizeOnDisk(row []byte) uint64 {
 	}
 	size := uint64(0)
 	_, err := viewRow(o.disk, row, func(value []byte) error {
+		o.reads.count(row, value)
 		size = uint64(len(row) + len(value))
 		return nil
 	})

@@ -10,8 +10,10 @@ import (
 
 // place is one place in a queue.
 type place struct {
-	number uint64
-	waiter *storev1.WaiterRecord
+	number     uint64
+	waiter     *storev1.WaiterRecord
+	rowBytes   uint64 // of its row
+	valueBytes int    // that its grant writes
 }
 
 // ownPlace returns the place of a session's owner without its value, or nil.
@@ -28,38 +30,67 @@ func (w *work) ownPlace(l *lock, id SessionID, owner string) (*place, error) {
 
 // place returns the place of a number without the value that its grant writes, which may be large; nil if there is none.
 func (w *work) place(n layout.Name, number uint64) (*place, error) {
-	return w.readPlace(n, number, decodeWaiter)
-}
-
-// wholePlace is place with the value: for those who grant the place, or write it again.
-func (w *work) wholePlace(n layout.Name, number uint64) (*place, error) {
-	return w.readPlace(n, number, func(value []byte) (*storev1.WaiterRecord, error) {
-		r := &storev1.WaiterRecord{}
-		return r, layout.Decode(value, r)
-	})
-}
-
-func (w *work) readPlace(
-	n layout.Name, number uint64, decodePlace func(value []byte) (*storev1.WaiterRecord, error),
-) (*place, error) {
-	p := &place{number: number}
-	found, err := w.rows.view(layout.NumberedRow(layout.RowPlace, n, number), func(value []byte) (err error) {
-		p.waiter, err = decodePlace(value)
-		return err
-	})
+	b, found, err := w.readBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number))
+	if err == nil && !found {
+		row := layout.NumberedRow(layout.RowPlace, n, number)
+		found, err = w.rows.view(row, func(value []byte) (err error) {
+			b, err = layout.BriefOf(row, value, waiterValueField)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("place %d of %q: %w", number, n.Key, err)
 	}
 	if !found {
 		return nil, nil
 	}
+	p := &place{number: number, waiter: &storev1.WaiterRecord{}, rowBytes: b.RowBytes, valueBytes: b.ValueBytes}
+	if err = layout.Decode(b.Record, p.waiter); err != nil {
+		return nil, fmt.Errorf("place %d of %q: %w", number, n.Key, err)
+	}
 	return p, nil
+}
+
+// wholePlace is place with the value: for those who grant the place, or write it again.
+func (w *work) wholePlace(n layout.Name, number uint64) (*place, error) {
+	row := layout.NumberedRow(layout.RowPlace, n, number)
+	var p *place
+	_, err := w.rows.view(row, func(value []byte) (err error) {
+		p, err = decodePlace(number, row, value)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("place %d of %q: %w", number, n.Key, err)
+	}
+	return p, nil
+}
+
+// decodePlace reads a place's row with the value that its grant writes.
+func decodePlace(number uint64, row, value []byte) (*place, error) {
+	r := &storev1.WaiterRecord{}
+	err := layout.Decode(value, r)
+	return &place{number: number, waiter: r, rowBytes: uint64(len(row) + len(value)), valueBytes: len(r.GetValue())}, err
+}
+
+// savePlace writes a place's row.
+func (c queueVerbs) savePlace(n layout.Name, number uint64, r *storev1.WaiterRecord) error {
+	value, err := layout.Encode(r)
+	if err != nil {
+		return err
+	}
+	row, valueBytes := layout.NumberedRow(layout.RowPlace, n, number), len(r.GetValue())
+	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, waiterValueField, valueBytes, valueBytes); err != nil {
+		return err
+	}
+	c.rows.set(row, value)
+	return nil
 }
 
 // removePlace takes the rows of a place away. What the place was to its session is the caller's.
 func (c queueVerbs) removePlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
-	c.rows.remove(layout.NumberedRow(layout.RowPlace, l.name, p.number))
+	c.rows.removeSized(layout.NumberedRow(layout.RowPlace, l.name, p.number), p.rowBytes)
+	c.dropBrief(layout.NumberedRow(layout.RowPlaceBrief, l.name, p.number), p.valueBytes)
 	owned := layout.OwnerRow(id, layout.ObjectPlace, l.name, p.waiter.GetOwner())
 	c.rows.removeSized(owned, uint64(len(owned)+8))
 	if p.waiter.GetWaitMs() > 0 {

@@ -12,7 +12,7 @@ import (
 // scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
 // is the end, and a range that ends before it begins is empty. visit must not keep row and value, nor write to the overlay.
 func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: o.index}
+	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: o.index, reads: &o.reads}
 	return s.run(o.disk, from)
 }
 
@@ -37,6 +37,7 @@ type scan struct {
 	tree  *btree.BTreeG[*pending] // over the rows on disk; nil is none
 	voids *voids
 	index uint64 // as of which voids are used; zero uses none
+	reads *reads // where the rows on disk are counted
 
 	at      []byte // what comes before it was visited, or is dead
 	entered bool   // a void ends at at
@@ -82,7 +83,7 @@ func (s *scan) walk() bool {
 		}
 	}
 	for whole && s.it.Valid() {
-		if whole = s.live(s.it.Key(), s.it.Value()); whole {
+		if whole = s.liveOnDisk(); whole {
 			s.next()
 		}
 	}
@@ -96,7 +97,7 @@ func (s *scan) walk() bool {
 func (s *scan) pending(whole *bool) func(*pending) bool {
 	return func(p *pending) bool {
 		for s.it.Valid() && bytes.Compare(s.it.Key(), p.row) < 0 {
-			if *whole = s.live(s.it.Key(), s.it.Value()); !*whole {
+			if *whole = s.liveOnDisk(); !*whole {
 				return false
 			}
 			s.next()
@@ -131,6 +132,13 @@ func (s *scan) step(dead int) {
 		s.dead += dead
 		s.voids.dead.Add(uint64(dead))
 	}
+}
+
+// liveOnDisk visits the row at which the iterator stands.
+func (s *scan) liveOnDisk() bool {
+	row, value := s.it.Key(), s.it.Value()
+	s.reads.count(row, value)
+	return s.live(row, value)
 }
 
 // live visits a row. It returns false at the end, and where a void begins behind the row.

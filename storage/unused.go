@@ -34,7 +34,7 @@ func (c keyVerbs) dropUnused() error {
 		if c.unmoved[n] {
 			continue // Whoever moves the key looks then.
 		}
-		k, err := c.keyFacts(n)
+		k, err := c.briefFacts(n)
 		if err != nil {
 			return err
 		}

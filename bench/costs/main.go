@@ -131,15 +131,15 @@ func profiled(path string, number int, do func() error) (err error) {
 func printTable(w io.Writer, rows []row) error {
 	sortRows(rows)
 	var b strings.Builder
-	b.WriteString("| command | what makes it dear | rows written | MiB | events | CPU ms | ms, median | ms, most | bound |\n")
-	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---|\n")
+	b.WriteString("| command | what makes it dear | rows written | MiB | MiB read | events | CPU ms | ms, median | ms, most | bound |\n")
+	b.WriteString("|---|---|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	for _, r := range rows {
 		verdict := "met"
 		if r.over() {
 			verdict = "missed"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %d | %.1f | %.1f | %.1f | %.0f ms: %s |\n", r.kind, r.name, r.rows, float64(r.bytes)/(1<<20),
-			r.events, ms(r.usual()), ms(r.wall[len(r.wall)/2]), ms(r.wall[len(r.wall)-1]), ms(r.bound), verdict)
+		fmt.Fprintf(&b, "| %s | %s | %d | %.1f | %.1f | %d | %.1f | %.1f | %.1f | %.0f ms: %s |\n", r.kind, r.name, r.rows, float64(r.bytes)/(1<<20),
+			float64(r.read)/(1<<20), r.events, ms(r.usual()), ms(r.wall[len(r.wall)/2]), ms(r.wall[len(r.wall)-1]), ms(r.bound), verdict)
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(&b, "\nThe slowest command is %s: %s.\n", rows[0].kind, rows[0].name)

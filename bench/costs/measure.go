@@ -39,8 +39,8 @@ type cost struct {
 type row struct {
 	cost
 
-	rows, bytes, events int
-	wall, cpu           []time.Duration // of each run, sorted
+	rows, bytes, read, events int
+	wall, cpu                 []time.Duration // of each run, sorted
 }
 
 // usual is the time that the thread ran, in the median. It is what counts: the wall's depends on what else the machine does.
@@ -116,7 +116,7 @@ func (r *row) apply(store *storage.Store, data []byte) error {
 	if f.GetReason() != r.refused {
 		return fmt.Errorf("got %v %s, want %v", f.GetReason(), storage.FailureText(f), r.refused)
 	}
-	r.rows, r.bytes, r.events = out.RowsWritten, out.BytesWritten, len(out.Events)
+	r.rows, r.bytes, r.read, r.events = out.RowsWritten, out.BytesWritten, out.BytesRead, len(out.Events)
 	return nil
 }
 

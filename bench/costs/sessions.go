@@ -10,6 +10,9 @@ import (
 // to build.
 const largeKeys = 256
 
+// largePlaces is how many waiters have a value of 512 KiB where the number makes a difference.
+const largePlaces = 1024
+
 // sessionCases are commands about sessions.
 func sessionCases() []cost {
 	expire := func(refs ...*storev1.SessionRef) *storev1.Command {
@@ -34,6 +37,7 @@ func sessionCases() []cost {
 			end("4 095 places with values of 1 KiB", (*builder).waiter),
 			end("4 095 ephemeral keys, longest names", (*builder).binder),
 			end("4 095 ephemeral keys with 512 KiB", (*builder).largeBinder),
+			end("1 024 places with values of 512 KiB", (*builder).largeWaiter),
 		}
 	}
 	cases := append(ends("destroy_session", destroy), ends("expire_sessions", func(s *storev1.SessionRef) *storev1.Command { return expire(s) })...)
@@ -157,6 +161,16 @@ func (b *builder) waiter() *storev1.SessionRef {
 	b.many(b.n(sessionObjects-1), func(i int) *storev1.Command {
 		return acquire(&storev1.AcquireLock{Key: longHolds.key(i), Session: s, Owner: longOwner(i), Value: make([]byte, 1024), WaitMs: 3_600_000})
 	})
+	return s
+}
+
+// largeWaiter waits with large values.
+func (b *builder) largeWaiter() *storev1.SessionRef {
+	b.holder(longHolds)
+	s := b.session()
+	for i := range b.n(largePlaces) {
+		b.apply(acquire(&storev1.AcquireLock{Key: longHolds.key(i), Session: s, Owner: longOwner(i), Value: make([]byte, valueBytes)}))
+	}
 	return s
 }
 

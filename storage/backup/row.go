@@ -18,8 +18,13 @@ func CheckRow(row, value []byte) error {
 		return fmt.Errorf("%w: its name", errRow)
 	}
 	r, record := layout.RecordOf(row[0]), value
-	if row[0] == layout.RowDelay && len(value) > layout.DelayHeadBytes {
+	switch {
+	case row[0] == layout.RowDelay && len(value) > layout.DelayHeadBytes:
 		r, record = &storev1.HoldRecord{}, value[layout.DelayHeadBytes:]
+	case row[0] == layout.RowKeyBrief && len(value) > layout.BriefHeadBytes:
+		r, record = &storev1.KeyRecord{}, value[layout.BriefHeadBytes:]
+	case row[0] == layout.RowPlaceBrief && len(value) > layout.BriefHeadBytes:
+		r, record = &storev1.WaiterRecord{}, value[layout.BriefHeadBytes:]
 	}
 	switch {
 	case r != nil:
@@ -41,11 +46,11 @@ func rowNamed(row []byte) bool {
 	behind := len(row) - 1
 	ok := false
 	switch row[0] {
-	case layout.RowKey, layout.RowLock, layout.RowUngranted, layout.RowBlocked, layout.RowUnmoved:
+	case layout.RowKey, layout.RowLock, layout.RowUngranted, layout.RowBlocked, layout.RowUnmoved, layout.RowKeyBrief:
 		var n layout.Name
 		n, ok = layout.CutNameRow(row)
 		ok = ok && n.Key != ""
-	case layout.RowHold, layout.RowPlace, layout.RowQueuePart, layout.RowDelay, layout.RowWait:
+	case layout.RowHold, layout.RowPlace, layout.RowQueuePart, layout.RowDelay, layout.RowWait, layout.RowPlaceBrief:
 		_, _, ok = layout.CutNumberedRow(row)
 	case layout.RowSession, layout.RowObjects, layout.RowEndedIndex:
 		ok = behind == id
@@ -108,6 +113,8 @@ func valueSized(row, value []byte) bool {
 		return len(value) == 0
 	case layout.RowUnmoved:
 		return len(value) == 1
+	case layout.RowKeyBrief, layout.RowPlaceBrief:
+		return false // Its record was looked for before.
 	default:
 		return true
 	}

@@ -36,6 +36,8 @@ const (
 	RowWindow      byte = 'z' // session, epoch → head of a request window
 	RowJoinToken   byte = 'W' // name of a member → join token
 	RowUnmoved     byte = 'X' // namespace, key → change of a key that is to be moved by GrantWaiters
+	RowKeyBrief    byte = 'Y' // namespace, key → sizes of a key with a large value, and its record without the value
+	RowPlaceBrief  byte = 'Z' // namespace, key, place → the same of a waiter with a large value
 )
 
 // Kinds of objects that a session owns.

@@ -27,6 +27,8 @@ func TestRowsNeverChange(t *testing.T) {
 		"freeze":                        {[]byte{RowFreeze}, "66"},
 		"lock left ungranted":           {NameRow(RowUngranted, n), "67" + "00" + "610062"},
 		"key left to be moved":          {NameRow(RowUnmoved, n), "58" + "00" + "610062"},
+		"brief of a key":                {NameRow(RowKeyBrief, n), "59" + "00" + "610062"},
+		"brief of a place":              {NumberedRow(RowPlaceBrief, n, 7), "5a" + "00" + "6100ff620001" + "0000000000000007"},
 		"hold":                          {NumberedRow(RowHold, n, 7), "68" + "00" + "6100ff620001" + "0000000000000007"},
 		"key":                           {NameRow(RowKey, n), "6b" + "00" + "610062"},
 		"key of another namespace":      {NameRow(RowKey, far), "6b" + "021234" + "6b"},

@@ -23,6 +23,12 @@ func RowText(row, value []byte) (string, error) {
 	case RowDelay:
 		text, err := dumpDelayed(value)
 		return RowName(row) + " " + text, err
+	case RowKeyBrief:
+		text, err := dumpBrief(value, &storev1.KeyRecord{})
+		return RowName(row) + " " + text, err
+	case RowPlaceBrief:
+		text, err := dumpBrief(value, &storev1.WaiterRecord{})
+		return RowName(row) + " " + text, err
 	case RowBlocked, RowSweep, RowQueuePart, RowEndedIndex, RowUngranted, RowObject, RowWait, RowKeyed, RowTombstone,
 		RowUnmoved:
 		return fmt.Sprintf("%s %x", RowName(row), value), nil
@@ -46,6 +52,18 @@ func dumpDelayed(value []byte) (string, error) {
 		return "", err
 	}
 	return text + " " + FormatMessage(h), nil
+}
+
+// dumpBrief returns the value of a brief's row as text.
+func dumpBrief(value []byte, r Record) (string, error) {
+	b, err := CutBrief(value)
+	if err != nil {
+		return "", err
+	}
+	if err = Decode(b.Record, r); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d %d %s", b.RowBytes, b.ValueBytes, FormatMessage(r)), nil
 }
 
 // RecordOf returns an empty record of the kind that a row holds; nil for rows that hold something simpler.
@@ -90,11 +108,11 @@ func RecordOf(kind byte) Record {
 func RowName(row []byte) string {
 	kind := string(row[:1])
 	switch row[0] {
-	case RowKey, RowLock, RowUngranted, RowBlocked, RowUnmoved:
+	case RowKey, RowLock, RowUngranted, RowBlocked, RowUnmoved, RowKeyBrief:
 		if n, ok := CutNameRow(row); ok {
 			return fmt.Sprintf("%s %d %q", kind, n.NS, n.Key)
 		}
-	case RowHold, RowPlace, RowQueuePart, RowDelay, RowWait:
+	case RowHold, RowPlace, RowQueuePart, RowDelay, RowWait, RowPlaceBrief:
 		if n, number, ok := CutNumberedRow(row); ok {
 			return fmt.Sprintf("%s %d %q %d", kind, n.NS, n.Key, number)
 		}
