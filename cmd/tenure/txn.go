@@ -28,7 +28,8 @@ func newTxnCommand(env *environment) *cobra.Command {
 		Use:   "txn FILE|-",
 		Short: "Run a transaction: compare, then apply operations",
 		Long: `Run a transaction from a JSON file, or from standard input with "-". The format is that of POST /v1/txn,
-with "compares", "then" and "otherwise". If all compares hold, "then" runs, otherwise "otherwise" does:
+with "compares", "then" and "otherwise"; operators and modes may also be words: equal, not-equal, less,
+greater; exclusive, shared, semaphore. If all compares hold, "then" runs, otherwise "otherwise" does:
 completely or not at all. The response is printed as JSON. If it is lost, the transaction is sent again,
 and applied once.
 
@@ -36,6 +37,7 @@ Exit codes: 0 the compares held, and "then" ran; 1 they did not, and "otherwise"
 was refused, and nothing was written. The error names each refused operation; the first is number 0.`,
 		Example: `  tenure txn move.json
   echo '{"compares": [{"key": "a", "text": "1"}], "then": [{"put": {"key": "a", "text": "2"}}]}' | tenure txn -
+  echo '{"compares": [{"key": "a", "operator": "greater", "version": "3"}], "then": [{"delete": {"key": "a"}}]}' | tenure txn -
   echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +80,12 @@ func (e *environment) readTxn(name string) (*tenurev1.TxnRequest, error) {
 }
 
 // parseJSON reads a message from JSON as REST takes it: every field must be known, by its lowerCamel name.
+// Values of enums may also be the words that this program prints for them.
 func parseJSON(data []byte, m *tenurev1.TxnRequest) error {
+	data, err := enumNames(data, m.ProtoReflect().Descriptor())
+	if err != nil {
+		return err
+	}
 	if err := protojson.Unmarshal(data, m); err != nil {
 		// The library varies its white space on purpose.
 		return errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "proto:")), " "))
