@@ -47,9 +47,9 @@ func (r *wordReader) value(inside func(name string) protoreflect.FieldDescriptor
 	switch token {
 	case json.Delim('{'):
 		for r.decoder.More() {
-			name, err := r.decoder.Token()
+			name, broken := r.decoder.Token()
 			text, ok := name.(string)
-			if err != nil || !ok || !r.field(inside, text) {
+			if broken != nil || !ok || !r.field(inside, text) {
 				return false
 			}
 		}
