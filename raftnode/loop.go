@@ -21,7 +21,7 @@ func runLoop(ctx context.Context, n *Node) {
 	}()
 	ticker := time.NewTicker(n.o.Tick)
 	defer ticker.Stop()
-	t := turn{n: n, ticks: ticker.C}
+	t := loop{n: n, ticks: ticker.C}
 	if n.core.SoleVoter() {
 		// Nobody else can lead, so there is nothing to wait for.
 		t.events = append(t.events, core.Campaign{})
@@ -32,8 +32,8 @@ func runLoop(ctx context.Context, n *Node) {
 	t.handOver()
 }
 
-// turn is one round of the loop, with memory that is used again.
-type turn struct {
+// loop is one round of the loop, with memory that is used again.
+type loop struct {
 	n         *Node
 	ticks     <-chan time.Time
 	ticked    int // ticks so far
@@ -42,11 +42,11 @@ type turn struct {
 	proposals []core.Proposal
 }
 
-func (t *turn) run() {
+func (t *loop) run() {
 	n := t.n
 	t.fx.Reset()
 	t.events = n.mail.drain(t.events)
-	t.events = n.self.Filter(n.readers.take(t.events), n.core.Leadership().Term)
+	t.events = n.self.Filter(n.readers.Take(t.events), n.core.Leadership().Term)
 	if n.failure.Load() != nil {
 		// What shows that this member must stop must not be answered: raft would acknowledge entries that its leader lost.
 		clear(t.events)
@@ -69,7 +69,7 @@ func (t *turn) run() {
 }
 
 // watchHang tells everybody when the disk begins to hang, and when it works again.
-func (t *turn) watchHang() {
+func (t *loop) watchHang() {
 	n := t.n
 	hangs := n.core.Hangs()
 	if n.health.SetHangs(hangs) {
@@ -90,7 +90,7 @@ func (t *turn) watchHang() {
 }
 
 // wait returns when there is something to do, or false when ended is closed.
-func (t *turn) wait(ended <-chan struct{}) bool {
+func (t *loop) wait(ended <-chan struct{}) bool {
 	select {
 	case <-ended:
 		return false
@@ -109,7 +109,7 @@ func (t *turn) wait(ended <-chan struct{}) bool {
 
 // handOver gives the leadership to another member before this one ends, so that nobody waits for an election time-out.
 // It takes no longer than one.
-func (t *turn) handOver() {
+func (t *loop) handOver() {
 	to := t.n.core.Successor()
 	if to == 0 || t.n.failure.Load() != nil {
 		return
@@ -126,7 +126,7 @@ func (t *turn) handOver() {
 }
 
 // perform carries out the effects of a turn.
-func (t *turn) perform(fx *core.Effects) {
+func (t *loop) perform(fx *core.Effects) {
 	n := t.n
 	// The view comes first: it is what errors explain themselves by.
 	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
@@ -145,7 +145,7 @@ func (t *turn) perform(fx *core.Effects) {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
 	for _, d := range fx.Reads {
-		n.readers.finish(d, n.view.explain(d.Err))
+		n.readers.Finish(d, n.view.explain(d.Err))
 	}
 	for _, d := range fx.Dropped {
 		if d.Handle != 0 {
@@ -160,7 +160,7 @@ func (t *turn) perform(fx *core.Effects) {
 	}
 }
 
-func (t *turn) leadershipChanged(l core.Leadership) {
+func (t *loop) leadershipChanged(l core.Leadership) {
 	n := t.n
 	n.metrics.leaderships.Inc()
 	// Tasks of an earlier term end here; those of this one begin when its first entry is applied.

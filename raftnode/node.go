@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/raftnode/transfer"
+	"github.com/tenure-io/tenure/raftnode/turn"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -43,7 +44,7 @@ type Node struct {
 	applyQ    *workQueue
 	applying  *applyWorker
 	proposals *envelope.Queue
-	readers   *readers
+	readers   *turn.Readers
 	view      views
 	peers     membership.Peers
 	tasks     *leaderTasks
@@ -176,7 +177,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 		o: o, log: o.Logger, disk: d, inbox: inbox, dir: d.dir, identity: d.identity, rlog: d.rlog, snaps: d.snaps,
 		mail: newMailbox(), appendQ: newWorkQueue(), applyQ: newWorkQueue(),
 		proposals:   envelope.New(d.identity.MemberID, randomUint64(), o.PendingBytesMax),
-		readers:     newReaders(),
+		readers:     turn.NewReaders(),
 		confApplies: make(chan confChange),
 		done:        make(chan struct{}),
 		metrics:     newMetrics(),
@@ -368,7 +369,7 @@ func (n *Node) Run(ctx context.Context) error {
 	runLoop(runCtx, n)
 
 	close(n.done)
-	n.readers.close(ErrStopped)
+	n.readers.Close(ErrStopped)
 	n.appendQ.close()
 	n.applyQ.close()
 	// Work that is being done is finished, so that those who wait for it get their results.
@@ -406,7 +407,7 @@ func (n *Node) Close() error {
 		return ErrUsed
 	}
 	n.proposals.Close(ErrStopped)
-	n.readers.close(ErrStopped)
+	n.readers.Close(ErrStopped)
 	wireErr := n.wire.Close()
 	n.hide()
 	return errors.Join(wireErr, n.disk.close())
