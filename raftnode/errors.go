@@ -2,7 +2,6 @@ package raftnode
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -11,6 +10,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
+	"github.com/tenure-io/tenure/raftnode/turn"
 )
 
 // Errors of Propose say what is known about the command. All but ErrOutcomeUnknown mean that it was not applied and
@@ -59,23 +59,7 @@ var (
 )
 
 // NotLeaderError is ErrNotLeader with a hint.
-type NotLeaderError struct {
-	// Leader is the leader's member id as far as is known; 0 when unknown.
-	Leader uint64
-	// Term is the term in which that was known.
-	Term uint64
-}
-
-// Error names the leader.
-func (e *NotLeaderError) Error() string {
-	if e.Leader == 0 {
-		return fmt.Sprintf("%v in term %d", ErrNotLeader, e.Term)
-	}
-	return fmt.Sprintf("%v in term %d: member %x is", ErrNotLeader, e.Term, e.Leader)
-}
-
-// Unwrap returns ErrNotLeader.
-func (e *NotLeaderError) Unwrap() error { return ErrNotLeader }
+type NotLeaderError = turn.NotLeaderError
 
 // Errors of changes of members. With all of them nothing was changed.
 var (

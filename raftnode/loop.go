@@ -129,11 +129,11 @@ func (t *loop) handOver() {
 func (t *loop) perform(fx *core.Effects) {
 	n := t.n
 	// The view comes first: it is what errors explain themselves by.
-	if v := n.view.Load(); fx.Leadership != nil || v.commit != n.core.Commit() {
-		if v.lead.Role == core.RoleLeader && v.lead != n.core.Leadership() {
-			n.self.Retire(v.lead.Term, v.commit)
+	if lead, commit := n.view.Both(); fx.Leadership != nil || commit != n.core.Commit() {
+		if lead.Role == core.RoleLeader && lead != n.core.Leadership() {
+			n.self.Retire(lead.Term, commit)
 		}
-		n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
+		n.view.Show(n.core.Leadership(), n.core.Commit())
 	}
 	if fx.Leadership != nil {
 		t.leadershipChanged(*fx.Leadership)
@@ -145,15 +145,15 @@ func (t *loop) perform(fx *core.Effects) {
 		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
 	}
 	for _, d := range fx.Reads {
-		n.readers.Finish(d, n.view.explain(d.Err))
+		n.readers.Finish(d, n.view.Explain(d.Err))
 	}
 	for _, d := range fx.Dropped {
 		if d.Handle != 0 {
-			n.confs.Finish(d.Handle, n.view.explain(d.Err))
+			n.confs.Finish(d.Handle, n.view.Explain(d.Err))
 			continue
 		}
 		n.metrics.dropped.Inc()
-		n.proposals.Drop(d.Sequence, n.view.explain(d.Err))
+		n.proposals.Drop(d.Sequence, n.view.Explain(d.Err))
 	}
 	if fx.Started != 0 {
 		n.tasks.lead(fx.Started)

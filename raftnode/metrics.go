@@ -86,21 +86,21 @@ func (m *metrics) gauges(n *Node) {
 	}
 	storeGauges(gauge, n)
 	m.stalls(n)
-	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.lead().Term) })
+	gauge("tenure_raft_term", "Raft's term.", func() float64 { return float64(n.view.Lead().Term) })
 	gauge("tenure_raft_is_leader", "1 while this member leads.", func() float64 {
-		if l := n.view.lead(); l.Leader != 0 && l.Leader == n.identity.MemberID {
+		if l := n.view.Lead(); l.Leader != 0 && l.Leader == n.identity.MemberID {
 			return 1
 		}
 		return 0
 	})
 	gauge("tenure_raft_has_leader", "1 while a leader is known.", func() float64 {
-		if n.view.lead().Leader != 0 {
+		if n.view.Lead().Leader != 0 {
 			return 1
 		}
 		return 0
 	})
 	gauge("tenure_raft_commit_index", "Highest index known to be committed.",
-		func() float64 { return float64(n.view.Load().commit) })
+		func() float64 { return float64(n.view.Commit()) })
 	gauge("tenure_raft_applied_index", "Last applied index.",
 		func() float64 { return float64(n.Store().Applied().Index) })
 	gauge("tenure_raft_proposals_pending", "Commands under way.",
@@ -141,7 +141,7 @@ func (m *metrics) gauges(n *Node) {
 		})
 	gauge("tenure_raft_members_lag_entries", "On the leader, entries that the member furthest behind lacks.",
 		func() float64 {
-			lag, commit := uint64(0), n.view.Load().commit
+			lag, commit := uint64(0), n.view.Commit()
 			for _, p := range n.peers.List() {
 				lag = max(lag, commit-min(p.Match, commit))
 			}

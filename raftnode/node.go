@@ -45,7 +45,7 @@ type Node struct {
 	applying  *applyWorker
 	proposals *envelope.Queue
 	readers   *turn.Readers
-	view      views
+	view      turn.View
 	peers     membership.Peers
 	tasks     *leaderTasks
 	janitor   *snapshots.Janitor
@@ -214,13 +214,13 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 func changeMembers(n *Node) {
 	n.confs = membership.NewConfChanges(membership.ConfOptions{
 		Member: n.identity.MemberID, First: randomUint64(), Patience: 2 * n.o.electionTimeout(),
-		MayPropose: n.view.mayPropose, Post: n.mail.put,
+		MayPropose: n.view.MayPropose, Post: n.mail.put,
 	})
 	n.changes = membership.NewChanges(membership.Options{
 		Consensus: n, Member: n.identity.MemberID, Logger: n.log, Tick: n.o.Tick, ElectionTicks: n.o.ElectionTicks,
 		ManualPromotion: n.o.Membership.ManualPromotion, VersionMax: n.o.versionMax,
 		Confs: n.confs, Peers: &n.peers,
-		View: n.view.both, MayPropose: n.view.mayPropose, Explain: n.view.explain, Post: n.mail.put, Done: n.done,
+		View: n.view.Both, MayPropose: n.view.MayPropose, Explain: n.view.Explain, Post: n.mail.put, Done: n.done,
 	})
 }
 
@@ -261,7 +261,7 @@ func meetOthers(n *Node) (err error) {
 	n.self, err = identity.New(n.o.self(), identity.Member{
 		Identity: n.identity, Dir: n.dir, Log: n.rlog, Wire: n.wire, Consensus: n, Changes: n.changes,
 		Receiver: n.receiver, Reseed: n.couriers.Reseed, Health: n.health,
-		Lead:    n.view.lead,
+		Lead:    n.view.Lead,
 		Receive: n.Receive, Unreachable: n.ReportUnreachable, Fail: n.fail, Background: &n.background,
 		TermJumps: n.metrics.termJumps, StartsRefused: n.metrics.startsRefused,
 	})
@@ -292,7 +292,7 @@ func (n *Node) start() error {
 	if err != nil {
 		return err
 	}
-	n.view.Store(&view{lead: n.core.Leadership(), commit: n.core.Commit()})
+	n.view.Show(n.core.Leadership(), n.core.Commit())
 	n.appending = &appendWorker{
 		member: n.identity.MemberID, queue: n.appendQ,
 		appender: core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installer.install}),

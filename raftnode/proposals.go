@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -18,7 +17,7 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotProposed, err)
 	}
-	if err := n.view.mayPropose(); err != nil {
+	if err := n.view.MayPropose(); err != nil {
 		return nil, err
 	}
 	if err := n.health.Refuses(cmd); err != nil {
@@ -47,26 +46,4 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	default:
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
 	}
-}
-
-// mayPropose refuses at once what the loop would drop.
-func (v *views) mayPropose() error {
-	l := v.lead()
-	switch {
-	case l.Role == core.RoleLeader:
-		return nil
-	case l.Leader == 0:
-		return ErrNoLeader
-	default:
-		return &NotLeaderError{Leader: l.Leader, Term: l.Term}
-	}
-}
-
-// explain adds the hint to what core says about a proposal or read.
-func (v *views) explain(err error) error {
-	if err == ErrNotLeader { //nolint:errorlint // The bare sentinel is what core returns; a wrapped one has its hint.
-		l := v.lead()
-		return &NotLeaderError{Leader: l.Leader, Term: l.Term}
-	}
-	return err
 }

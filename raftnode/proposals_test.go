@@ -14,7 +14,7 @@ import (
 // A caller who gives up learns whether the command was proposed.
 func TestCallersWhoGiveUp(t *testing.T) {
 	n := &Node{health: &health.Watch{}, proposals: envelope.New(7, 1, 1<<20), mail: newMailbox()}
-	n.view.Store(&view{lead: core.Leadership{Term: 1, Leader: 7, Role: core.RoleLeader}})
+	n.view.Show(core.Leadership{Term: 1, Leader: 7, Role: core.RoleLeader}, 0)
 	cmd := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}}
 
 	ctx, cancel := context.WithCancel(context.Background())

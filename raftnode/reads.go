@@ -29,7 +29,7 @@ func (n *Node) read(ctx context.Context, leader bool) (uint64, error) {
 	case <-b.Done():
 		return b.Proof()
 	case <-ctx.Done():
-		if n.view.lead().Leader == 0 {
+		if n.view.Lead().Leader == 0 {
 			return 0, fmt.Errorf("%w: %w", ErrNoLeader, ctx.Err())
 		}
 		return 0, ctx.Err()

@@ -1,8 +1,6 @@
 package raftnode
 
 import (
-	"sync/atomic"
-
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/health"
 )
@@ -35,37 +33,19 @@ type Status struct {
 	CheckpointIndex uint64
 }
 
-// view is what the loop shows to others after each turn.
-type view struct {
-	lead   core.Leadership
-	commit uint64
-}
-
-// views holds the newest one.
-type views struct{ atomic.Pointer[view] }
-
-// lead returns who leads.
-func (v *views) lead() core.Leadership { return v.Load().lead }
-
-// both returns who leads, and the highest index known to be committed.
-func (v *views) both() (core.Leadership, uint64) {
-	now := v.Load()
-	return now.lead, now.commit
-}
-
 // Status returns what the member knows.
 func (n *Node) Status() Status {
-	v := n.view.Load()
+	lead, commit := n.view.Both()
 	applied := n.Store().Applied()
 	s := Status{
 		ClusterID:       n.identity.ClusterID,
 		MemberID:        n.identity.MemberID,
 		Incarnation:     n.identity.Incarnation,
 		Name:            n.o.Name,
-		Term:            v.lead.Term,
-		Role:            v.lead.Role.String(),
-		Leader:          v.lead.Leader,
-		Commit:          max(v.commit, applied.Index),
+		Term:            lead.Term,
+		Role:            lead.Role.String(),
+		Leader:          lead.Leader,
+		Commit:          max(commit, applied.Index),
 		Applied:         applied.Index,
 		LogBytes:        n.rlog.SizeBytes(),
 		EntriesAppended: n.rlog.Appended(),
@@ -91,7 +71,7 @@ func (n *Node) Status() Status {
 // Progress returns the last index applied here, and the highest one known to be committed. It costs nothing.
 func (n *Node) Progress() (applied, commit uint64) {
 	applied = n.Store().Applied().Index
-	return applied, max(n.view.Load().commit, applied)
+	return applied, max(n.view.Commit(), applied)
 }
 
 // Alarm is a danger that an operator has to look at.

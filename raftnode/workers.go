@@ -125,8 +125,8 @@ func (w *applyWorker) publish(done core.Applied, termBefore uint64) {
 		w.n.self.MembersChanged()
 	}
 	if done.Term > termBefore {
-		w.n.proposals.Outrun(done.Term, w.n.view.explain(ErrNotLeader))
-		w.n.confs.Unknown(w.n.view.explain(ErrNotLeader))
+		w.n.proposals.Outrun(done.Term, w.n.view.Explain(ErrNotLeader))
+		w.n.confs.Unknown(w.n.view.Explain(ErrNotLeader))
 	}
 	done.Outcome.Entries, done.Outcome.Events = nil, nil
 	w.n.mail.put(core.ApplyDone{Done: done})
