@@ -160,8 +160,7 @@ func (i *installer) replace(in raftlog.Install, oldEpoch uint64) error {
 	old := i.n.disk.store
 	i.n.disk.store = next
 	i.n.store.Store(next)
-	i.n.proposals.Skipped()
-	i.n.confs.Unknown(errors.New("a snapshot was installed"))
+	i.n.applying.applies.Skipped()
 	if err := i.n.disk.endInstall(in); err != nil {
 		return err
 	}

@@ -9,173 +9,139 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/turn"
 )
 
-// runLoop owns the core. It does no I/O, calls nobody who may block, and ends with ctx.
-func runLoop(ctx context.Context, n *Node) {
+// loop owns the core. It does no I/O, and calls nobody who may block.
+type loop struct {
+	n      *Node
+	turn   *turn.Turn
+	ticks  <-chan time.Time
+	ticked int // ticks so far
+	events []core.Event
+}
+
+// newLoop returns the loop of a member that starts, and shows the first view.
+func newLoop(n *Node) *loop {
+	l := &loop{n: n}
+	l.turn = turn.New(turn.Options{
+		Core: n.core, View: &n.view, Readers: n.readers, Proposals: n.proposals, Confs: n.confs, Peers: &n.peers,
+		ElectionTicks: n.o.ElectionTicks, Self: n.self, Surroundings: around{n},
+	})
+	return l
+}
+
+// run takes turns until ctx ends.
+func (l *loop) run(ctx context.Context) {
 	defer func() {
 		// raft panics when it cannot read its log or finds its state impossible. Either way this member is over.
 		if r := recover(); r != nil {
-			n.fail(fmt.Errorf("consensus failed: %v", r))
+			l.n.fail(fmt.Errorf("consensus failed: %v", r))
 		}
 	}()
-	ticker := time.NewTicker(n.o.Tick)
+	ticker := time.NewTicker(l.n.o.Tick)
 	defer ticker.Stop()
-	t := loop{n: n, ticks: ticker.C}
-	if n.core.SoleVoter() {
+	l.ticks = ticker.C
+	if l.n.core.SoleVoter() {
 		// Nobody else can lead, so there is nothing to wait for.
-		t.events = append(t.events, core.Campaign{})
+		l.events = append(l.events, core.Campaign{})
 	}
-	for t.run(); t.wait(ctx.Done()); {
-		t.run()
+	for l.step(); l.wait(ctx.Done()); {
+		l.step()
 	}
-	t.handOver()
+	l.handOver()
 }
 
-// loop is one round of the loop, with memory that is used again.
-type loop struct {
-	n         *Node
-	ticks     <-chan time.Time
-	ticked    int // ticks so far
-	fx        core.Effects
-	events    []core.Event
-	proposals []core.Proposal
-}
-
-func (t *loop) run() {
-	n := t.n
-	t.fx.Reset()
-	t.events = n.mail.drain(t.events)
-	t.events = n.self.Filter(n.readers.Take(t.events), n.core.Leadership().Term)
-	if n.failure.Load() != nil {
-		// What shows that this member must stop must not be answered: raft would acknowledge entries that its leader lost.
-		clear(t.events)
-		t.events = t.events[:0]
-		return
-	}
-	n.core.Step(&t.fx, t.events...)
-	clear(t.events)
-	t.events = t.events[:0]
-	t.watchHang()
-	// While an append is under way proposals wait, and share the next one.
-	if n.core.CanPropose() {
-		t.proposals = n.proposals.Take(n.core.Leadership().Term, t.proposals[:0])
-		if len(t.proposals) > 0 {
-			n.core.Step(&t.fx, core.Propose{Proposals: t.proposals})
-			clear(t.proposals)
-		}
-	}
-	t.perform(&t.fx)
-}
-
-// watchHang tells everybody when the disk begins to hang, and when it works again.
-func (t *loop) watchHang() {
-	n := t.n
-	hangs := n.core.Hangs()
-	if n.health.SetHangs(hangs) {
-		if hangs {
-			n.log.Warn("a write of the log or of the state does not come to an end", zap.Duration("for", n.o.hangAfter()),
-				zap.Bool("state", n.core.AppliesHang()), zap.Stringer("role", n.core.Leadership().Role))
-		} else {
-			n.log.Info("the disk works again")
-		}
-	}
-	if hangs && n.core.Leadership().Role != core.RoleLeader {
-		// What another member commits now is not applied here before the disk works again, so nobody here hears of it.
-		leadership := n.core.Leadership() // The view that errors explain themselves by is stored later in this turn.
-		why := &NotLeaderError{Leader: leadership.Leader, Term: leadership.Term}
-		n.proposals.Abandon(why)
-		n.confs.Unknown(why)
-	}
-}
+// step is one turn.
+func (l *loop) step() { l.events = l.turn.Step(l.n.mail.drain(l.events)) }
 
 // wait returns when there is something to do, or false when ended is closed.
-func (t *loop) wait(ended <-chan struct{}) bool {
+func (l *loop) wait(ended <-chan struct{}) bool {
 	select {
 	case <-ended:
 		return false
-	case <-t.ticks:
-		t.ticked++
-		t.events = append(t.events, core.Tick{})
-		if t.n.peers.Tick(t.n.core, t.n.o.ElectionTicks) {
-			t.n.janitor.Ring()
-		}
-	case c := <-t.n.confApplies:
-		c.answer <- t.n.core.ApplyConfChange(c.change)
-	case <-t.n.mail.wake:
+	case <-l.ticks:
+		l.ticked++
+		l.events = append(l.events, core.Tick{})
+	case c := <-l.n.confApplies:
+		c.answer <- l.n.core.ApplyConfChange(c.change)
+	case <-l.n.mail.wake:
 	}
 	return true
 }
 
 // handOver gives the leadership to another member before this one ends, so that nobody waits for an election time-out.
 // It takes no longer than one.
-func (t *loop) handOver() {
-	to := t.n.core.Successor()
-	if to == 0 || t.n.failure.Load() != nil {
+func (l *loop) handOver() {
+	to := l.n.core.Successor()
+	if to == 0 || l.n.failure.Load() != nil {
 		return
 	}
-	t.n.log.Info("hands over the leadership", zap.Uint64("to", to))
-	t.events = append(t.events, core.Transfer{To: to})
-	for until := t.ticked + t.n.o.ElectionTicks; t.ticked < until; t.wait(nil) {
-		t.run()
+	l.n.log.Info("hands over the leadership", zap.Uint64("to", to))
+	l.events = append(l.events, core.Transfer{To: to})
+	for until := l.ticked + l.n.o.ElectionTicks; l.ticked < until; l.wait(nil) {
+		l.step()
 		// The successor may need this member's vote, so this one stays until it leads.
-		if l := t.n.core.Leadership(); l.Role != core.RoleLeader && l.Leader != 0 {
+		if lead := l.n.core.Leadership(); lead.Role != core.RoleLeader && lead.Leader != 0 {
 			return
 		}
 	}
 }
 
-// perform carries out the effects of a turn.
-func (t *loop) perform(fx *core.Effects) {
-	n := t.n
-	// The view comes first: it is what errors explain themselves by.
-	if lead, commit := n.view.Both(); fx.Leadership != nil || commit != n.core.Commit() {
-		if lead.Role == core.RoleLeader && lead != n.core.Leadership() {
-			n.self.Retire(lead.Term, commit)
-		}
-		n.view.Show(n.core.Leadership(), n.core.Commit())
-	}
-	if fx.Leadership != nil {
-		t.leadershipChanged(*fx.Leadership)
-	}
-	n.appendQ.push(fx.Append)
-	n.applyQ.push(fx.Apply)
-	n.peers.Sends(fx.Send)
-	if msgs := n.couriers.Take(fx.Send); len(msgs) > 0 {
-		n.o.Transport.Send(append([]*raftpb.Message(nil), msgs...))
-	}
-	for _, d := range fx.Reads {
-		n.readers.Finish(d, n.view.Explain(d.Err))
-	}
-	for _, d := range fx.Dropped {
-		if d.Handle != 0 {
-			n.confs.Finish(d.Handle, n.view.Explain(d.Err))
-			continue
-		}
-		n.metrics.dropped.Inc()
-		n.proposals.Drop(d.Sequence, n.view.Explain(d.Err))
-	}
-	if fx.Started != 0 {
-		n.tasks.lead(fx.Started)
+// around carries out what the loop's turns decide.
+type around struct{ n *Node }
+
+// Stops reports whether the member has failed.
+func (a around) Stops() bool { return a.n.failure.Load() != nil }
+
+// Hangs tells the alarms and the log.
+func (a around) Hangs(hangs bool) {
+	a.n.health.SetHangs(hangs)
+	if hangs {
+		a.n.log.Warn("a write of the log or of the state does not come to an end", zap.Duration("for", a.n.o.hangAfter()),
+			zap.Bool("state", a.n.core.AppliesHang()), zap.Stringer("role", a.n.core.Leadership().Role))
+	} else {
+		a.n.log.Info("the disk works again")
 	}
 }
 
-func (t *loop) leadershipChanged(l core.Leadership) {
-	n := t.n
-	n.metrics.leaderships.Inc()
-	// Tasks of an earlier term end here; those of this one begin when its first entry is applied.
-	n.tasks.lead(0)
+// Changed ends the tasks of an earlier term. Those of this one begin when its first entry is applied.
+func (a around) Changed(l core.Leadership) {
+	a.n.metrics.leaderships.Inc()
+	a.n.tasks.lead(0)
 	if l.Role != core.RoleLeader {
 		// Raft does not take a snapshot of an earlier term.
-		n.couriers.Recall(ErrNotLeader)
+		a.n.couriers.Recall(ErrNotLeader)
 	}
 	fields := []zap.Field{zap.Uint64("term", l.Term), zap.Uint64("leader", l.Leader)}
 	switch {
 	case l.Role == core.RoleLeader:
-		n.log.Info("became leader", fields...)
+		a.n.log.Info("became leader", fields...)
 	case l.Leader != 0:
-		n.log.Info("follows a leader", fields...)
+		a.n.log.Info("follows a leader", fields...)
 	default:
-		n.log.Debug("no leader", fields...)
+		a.n.log.Debug("no leader", fields...)
 	}
 }
+
+// Started begins the tasks of a term.
+func (a around) Started(term uint64) { a.n.tasks.lead(term) }
+
+// Append hands work to the append goroutine.
+func (a around) Append(work []*raftpb.Message) { a.n.appendQ.push(work) }
+
+// Apply hands work to the apply goroutine.
+func (a around) Apply(work []*raftpb.Message) { a.n.applyQ.push(work) }
+
+// Send gives snapshots to couriers, and the rest to the transport.
+func (a around) Send(msgs []*raftpb.Message) {
+	if rest := a.n.couriers.Take(msgs); len(rest) > 0 {
+		a.n.o.Transport.Send(append([]*raftpb.Message(nil), rest...))
+	}
+}
+
+// Dropped counts.
+func (a around) Dropped() { a.n.metrics.dropped.Inc() }
+
+// Released has the log cut.
+func (a around) Released() { a.n.janitor.Ring() }

@@ -38,6 +38,7 @@ type Node struct {
 	installer *installer
 
 	core      *core.Core // owned by the loop goroutine
+	loop      *loop
 	mail      *mailbox
 	appendQ   *workQueue
 	appending *appendWorker
@@ -292,13 +293,16 @@ func (n *Node) start() error {
 	if err != nil {
 		return err
 	}
-	n.view.Show(n.core.Leadership(), n.core.Commit())
+	n.loop = newLoop(n)
 	n.appending = &appendWorker{
 		member: n.identity.MemberID, queue: n.appendQ,
 		appender: core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installer.install}),
 		send:     n.o.Transport.Send, post: n.mail.put, appended: n.janitor.Appended, fail: n.fail, metrics: n.metrics,
 	}
-	n.applying = &applyWorker{n: n, queue: n.applyQ}
+	n.applying = &applyWorker{n: n, queue: n.applyQ, applies: turn.Applies{
+		Proposals: n.proposals, Confs: n.confs, View: &n.view, Term: applied.Term, Watch: n.o.OnApplied,
+		MembersChanged: n.self.MembersChanged, Removed: func() { n.fail(ErrRemoved) }, Post: n.mail.put,
+	}}
 	n.applying.applier = core.NewApplier(core.ApplierOptions{
 		State:      func() core.StateMachine { return n.Store() },
 		ConfChange: n.applying.confChange,
@@ -366,7 +370,7 @@ func (n *Node) Run(ctx context.Context) error {
 	others.Go(func() { n.health.Compare(runCtx) })
 	others.Go(func() { n.self.Run(runCtx) })
 
-	runLoop(runCtx, n)
+	n.loop.run(runCtx)
 
 	close(n.done)
 	n.readers.Close(ErrStopped)

@@ -6,6 +6,7 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/turn"
 )
 
 // mailbox collects events for the loop. It is unbounded on purpose: raft bounds the storage work and the proposals that
@@ -48,8 +49,7 @@ type workQueue struct {
 	mu     sync.Mutex // guards what follows
 	ready  *sync.Cond // signalled when take may go on
 	idle   *sync.Cond // signalled when nothing is queued or being done
-	work   []*raftpb.Message
-	urgent bool // somebody waits for a part of work
+	work   turn.Work
 	busy   bool // taken work is being done
 	closed bool
 }
@@ -68,11 +68,8 @@ func (q *workQueue) push(work []*raftpb.Message) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.work = append(q.work, work...)
-	for _, m := range work {
-		q.urgent = q.urgent || len(m.GetResponses()) > 0
-	}
-	if q.urgent {
+	q.work.Add(work)
+	if q.work.Urgent() {
 		q.ready.Signal()
 	}
 }
@@ -82,29 +79,25 @@ func (q *workQueue) take(dst []*raftpb.Message) ([]*raftpb.Message, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.busy = false
-	if len(q.work) == 0 || !q.urgent {
+	if !q.work.Urgent() {
 		q.idle.Broadcast()
 	}
-	for !q.urgent && !q.closed {
+	for !q.work.Urgent() && !q.closed {
 		q.ready.Wait()
 	}
 	if q.closed {
 		q.idle.Broadcast()
 		return nil, false
 	}
-	dst = append(dst[:0], q.work...)
-	clear(q.work)
-	q.work = q.work[:0]
-	q.urgent = false
 	q.busy = true
-	return dst, true
+	return q.work.Take(dst), true
 }
 
 // waitIdle returns when everything pushed so far is done, or the queue is closed.
 func (q *workQueue) waitIdle() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for (q.busy || q.urgent) && !q.closed {
+	for (q.busy || q.work.Urgent()) && !q.closed {
 		q.idle.Wait()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
+	"github.com/tenure-io/tenure/raftnode/turn"
 )
 
 // appendWorker writes to the log, on a goroutine of its own.
@@ -42,26 +43,9 @@ func (w *appendWorker) run() {
 			return
 		}
 		w.observe(done, time.Since(begin))
-		w.answer(done)
+		turn.Written(w.member, done, w.send, w.post)
 		w.appended()
 	}
-}
-
-// answer sends what had to wait for the disk.
-func (w *appendWorker) answer(done core.Appended) {
-	var own, peers []*raftpb.Message
-	for _, m := range done.Responses {
-		if m.GetTo() == w.member {
-			own = append(own, m)
-		} else {
-			peers = append(peers, m)
-		}
-	}
-	if len(peers) > 0 {
-		w.send(peers)
-	}
-	done.Responses = own
-	w.post(core.AppendDone{Done: done})
 }
 
 func (w *appendWorker) observe(done core.Appended, took time.Duration) {
@@ -80,12 +64,12 @@ type applyWorker struct {
 	n       *Node
 	queue   *workQueue
 	applier *core.Applier
+	applies turn.Applies
 }
 
 // run does apply work: many entries, one write.
 func (w *applyWorker) run() {
 	var work []*raftpb.Message
-	term := w.n.Store().Applied().Term
 	for {
 		var ok bool
 		if work, ok = w.queue.take(work); !ok {
@@ -103,33 +87,11 @@ func (w *applyWorker) run() {
 			}
 			w.n.metrics.applies.Observe(time.Since(begin).Seconds())
 			w.n.metrics.applyEntries.Observe(float64(done.Entries))
-			w.publish(done, term)
-			term = max(term, done.Term)
+			w.applies.Publish(done)
 			rest = rest[done.Messages:]
 		}
 		clear(work)
 	}
-}
-
-// publish tells everybody what was applied: first those who watch, then those who proposed, then raft.
-func (w *applyWorker) publish(done core.Applied, termBefore uint64) {
-	if done.Entries > 0 && w.n.o.OnApplied != nil {
-		w.n.o.OnApplied(done.Outcome)
-	}
-	w.n.proposals.Applied(done.Outcome.Entries)
-	touched, removed := w.n.confs.Applied()
-	if removed {
-		w.n.fail(ErrRemoved)
-	}
-	if touched || done.Outcome.MembersChanged {
-		w.n.self.MembersChanged()
-	}
-	if done.Term > termBefore {
-		w.n.proposals.Outrun(done.Term, w.n.view.Explain(ErrNotLeader))
-		w.n.confs.Unknown(w.n.view.Explain(ErrNotLeader))
-	}
-	done.Outcome.Entries, done.Outcome.Events = nil, nil
-	w.n.mail.put(core.ApplyDone{Done: done})
 }
 
 // confChange has the loop make a change of members effective. It runs on the apply goroutine.

@@ -116,8 +116,8 @@ func (h *Watch) Low() bool { return h.low.Load() }
 // Hangs reports whether a write of the log, or of the state, does not come to an end.
 func (h *Watch) Hangs() bool { return h.hangs.Load() }
 
-// SetHangs says whether one does, and reports whether that is new.
-func (h *Watch) SetHangs(hangs bool) bool { return h.hangs.Swap(hangs) != hangs }
+// SetHangs says whether one does.
+func (h *Watch) SetHangs(hangs bool) { h.hangs.Store(hangs) }
 
 // GrowthRefused reports whether what makes the state grow is refused, for this member's disk or that of another.
 func (h *Watch) GrowthRefused() bool { return h.low.Load() || h.lowElsewhere() != 0 }

@@ -15,6 +15,11 @@ type Peer struct {
 	Reachable bool
 }
 
+// Progress tells the members' progress on a leader, as core.Core does.
+type Progress interface {
+	Progress(dst []core.Progress) []core.Progress
+}
+
 // Peers follows the members' progress. The loop owns it; what it publishes anybody may read.
 type Peers struct {
 	seen  map[uint64]int // tick at which a member was last heard of
@@ -37,7 +42,7 @@ type sent struct {
 
 // Tick looks at the members once a tick, and reports whether a member does not need the log any more that was kept for it
 // beyond what is kept for others.
-func (w *Peers) Tick(c *core.Core, electionTicks int) (released bool) {
+func (w *Peers) Tick(c Progress, electionTicks int) (released bool) {
 	w.ticks++
 	w.buf = c.Progress(w.buf[:0])
 	if len(w.buf) == 0 {
