@@ -280,17 +280,11 @@ func (n *Node) start() error {
 	if err != nil {
 		return err
 	}
-	n.core, err = core.New(core.Config{
-		ID:             n.identity.MemberID,
-		Storage:        &raftStorage{Log: n.rlog, hs: hs, members: members, snapshot: n.janitor.Snapshot},
-		Applied:        applied.Index,
-		Logger:         raftLogger{log: n.log},
-		ElectionTicks:  n.o.ElectionTicks,
-		ReadRetryTicks: int(max(1, readRetry/n.o.Tick)),
-		WriteTicksMax:  int(max(1, n.o.hangAfter()/n.o.Tick)),
-		ReadSeed:       randomUint64(),
-	})
-	if err != nil {
+	cfg := turn.Timed(n.o.Tick, n.o.ElectionTicks)
+	cfg.ID, cfg.Applied, cfg.ReadSeed = n.identity.MemberID, applied.Index, randomUint64()
+	cfg.Storage = &raftStorage{Log: n.rlog, hs: hs, members: members, snapshot: n.janitor.Snapshot}
+	cfg.Logger = raftLogger{log: n.log}
+	if n.core, err = core.New(cfg); err != nil {
 		return err
 	}
 	n.loop = newLoop(n)

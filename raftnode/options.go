@@ -16,6 +16,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
+	"github.com/tenure-io/tenure/raftnode/turn"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -121,12 +122,6 @@ const (
 	checkpointLogBytesDefault = 64 << 20
 	logBytesMaxDefault        = 512 << 20
 	pendingBytesMaxDefault    = 64 << 20
-	readRetry                 = 500 * time.Millisecond
-	// hangElections is for how many election time-outs, and hangMin for how long at least, a write of the log may take before
-	// the disk counts as hanging. A sync of half a second is no reason to change leaders; one of three seconds keeps every
-	// client waiting for longer than that takes.
-	hangElections = 3
-	hangMin       = 3 * time.Second
 )
 
 // electionTimeout is the shortest time without a leader after which a member asks for votes.
@@ -143,7 +138,7 @@ func (o *Options) self() identity.Options {
 }
 
 // hangAfter is how long a write of the log may take before the disk counts as hanging.
-func (o *Options) hangAfter() time.Duration { return max(hangMin, hangElections*o.electionTimeout()) }
+func (o *Options) hangAfter() time.Duration { return turn.HangAfter(o.Tick, o.ElectionTicks) }
 
 func (o *Options) setDefaults() {
 	if o.FS == nil {

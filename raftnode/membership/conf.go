@@ -153,17 +153,31 @@ func (c *ConfChanges) Change(ctx context.Context, change *raftpb.ConfChangeV2) e
 	}
 }
 
-func (c *ConfChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
-	if err := c.o.MayPropose(); err != nil {
-		return err
+// Propose gives a change to the loop, and does not wait for what becomes of it.
+func (c *ConfChanges) Propose(change *raftpb.ConfChangeV2) error {
+	_, _, err := c.begin(change)
+	return err
+}
+
+// begin gives a change to the loop.
+func (c *ConfChanges) begin(change *raftpb.ConfChangeV2) (handle uint64, w *confWait, err error) {
+	if err = c.o.MayPropose(); err != nil {
+		return 0, nil, err
 	}
-	handle, w, err := c.add()
-	if err != nil {
-		return err
+	if handle, w, err = c.add(); err != nil {
+		return 0, nil, err
 	}
 	c.o.Post(core.ChangeConf{Handle: handle, Change: &raftpb.ConfChangeV2{
 		Transition: change.GetTransition().Enum(), Changes: change.GetChanges(), Context: c.context(handle),
 	}})
+	return handle, w, nil
+}
+
+func (c *ConfChanges) propose(ctx context.Context, change *raftpb.ConfChangeV2) error {
+	handle, w, err := c.begin(change)
+	if err != nil {
+		return err
+	}
 	select {
 	case <-w.done:
 		return w.err
