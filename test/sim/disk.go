@@ -29,15 +29,15 @@ var clusterID, historyID = [16]byte{1}, [16]byte{2}
 
 // disk is what a life has open.
 type disk struct {
-	dir         *datadir.Dir
-	incarnation uint64
-	epoch       uint64
-	log         *raftlog.Log
-	store       *storage.Store
-	snaps       *checkpoint.Catalogue
-	inbox       *transfer.Inbox
-	fs          vfs.FS
-	failing     *failing
+	dir      *datadir.Dir
+	identity datadir.Identity
+	epoch    uint64
+	log      *raftlog.Log
+	store    *storage.Store
+	snaps    *checkpoint.Catalogue
+	inbox    *transfer.Inbox
+	fs       vfs.FS
+	failing  *failing
 }
 
 // apartFS keeps crash clones apart from three operations in which MemFS takes the lock that CrashClone waits for twice:
@@ -82,7 +82,7 @@ func (m *member) openDisk() (_ *disk, err error) {
 			return nil, err
 		}
 	}
-	d.incarnation = id.Incarnation
+	d.identity = id
 	epoch, started, err := d.dir.Current()
 	if err != nil {
 		return nil, err

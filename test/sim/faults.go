@@ -17,7 +17,7 @@ func (w *World) leader() *member {
 		if m.life == nil {
 			continue
 		}
-		if l := m.life.core.Leadership(); l.Role == core.RoleLeader && l.Term > term {
+		if l := m.life.view.Lead(); l.Role == core.RoleLeader && l.Term > term {
 			best, term = m, l.Term
 		}
 	}
@@ -157,8 +157,7 @@ func (w *World) transfer(m *member) {
 		return
 	}
 	if to := m.life.core.Successor(); to != 0 {
-		m.life.mail = append(m.life.mail, core.Transfer{To: to})
-		m.life.wake()
+		m.life.post(core.Transfer{To: to})
 		w.floors.Transfers++
 	}
 }
@@ -209,11 +208,7 @@ func (w *World) proposeConf(change *raftpb.ConfChangeV2) {
 	if l == nil || !l.up() {
 		return
 	}
-	r := l.life
-	r.handle++
-	r.changes[r.handle] = func(error) {}
-	r.mail = append(r.mail, core.ChangeConf{Handle: r.handle, Change: change})
-	r.wake()
+	_ = l.life.confs.Propose(change) // What became of it shows in what is applied.
 }
 
 func single(t raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {

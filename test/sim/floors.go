@@ -15,8 +15,8 @@ type Floors struct {
 	Faults, Crashes, LeadersPaused, Transfers, Wipes, Replaced, ClientsFrozen, ClientDeaths int
 	// Messages are raft's; Duplicates came twice.
 	Messages, Duplicates int
-	// Proposals are entries, Operations calls that were answered, Relayed those that went to the leader over another member.
-	Proposals, Operations, Relayed int
+	// Proposals are entries, Dropped those of them that did not enter the log, Operations calls that were answered, Relayed those that went to the leader over another member.
+	Proposals, Dropped, Operations, Relayed int
 	// ReadTransactions were answered without the log.
 	ReadTransactions int
 	// QueuedAtPaused are calls that waited at a leader that was stopped.

@@ -11,7 +11,7 @@ import (
 
 // lead begins the timers of a term, if it is still this member's.
 func (r *life) lead(term uint64) {
-	if l := r.core.Leadership(); l.Role != core.RoleLeader || l.Term != term || r.stepsTerm == term {
+	if l := r.view.Lead(); l.Role != core.RoleLeader || l.Term != term || r.stepsTerm == term {
 		return
 	}
 	steps, err := r.timers.Begin(term)
@@ -120,13 +120,13 @@ func (r *life) renew(id storage.SessionID, epoch uint64, answer func(verdict exp
 		r.renewals = append(r.renewals, &renewal{one: one, term: term, answer: func(v expiry.Verdict) { answer(v, nil) }})
 		r.retryRenewals()
 	}
-	r.read(true, func(d core.ReadDone) {
-		if d.Err != nil {
+	r.read(true, func(term uint64, err error) {
+		if err != nil {
 			r.timers.Release(one)
-			answer(0, d.Err)
+			answer(0, err)
 			return
 		}
-		settle(d.Term)
+		settle(term)
 	})
 }
 
@@ -135,7 +135,7 @@ func (r *life) retryRenewals() {
 	waiting := r.renewals
 	r.renewals = nil
 	for _, n := range waiting {
-		if r.timers.Term() < n.term && r.leads() && r.core.Leadership().Term == n.term {
+		if r.timers.Term() < n.term && r.leads() && r.view.Lead().Term == n.term {
 			r.renewals = append(r.renewals, n) // The timers of that term begin in a moment.
 			continue
 		}

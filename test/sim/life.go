@@ -11,6 +11,9 @@ import (
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/identity"
+	"github.com/tenure-io/tenure/raftnode/membership"
+	"github.com/tenure-io/tenure/raftnode/turn"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
@@ -24,16 +27,20 @@ type life struct {
 	dice *rand.Rand
 
 	core     *core.Core
-	fx       core.Effects
+	turn     *turn.Turn
+	view     turn.View
+	self     *identity.Self
+	peers    membership.Peers
 	mail     []core.Event
-	turning  bool
+	turning  bool // a turn is due
 	appender *core.Appender
 	applier  *core.Applier
-	appendQ  []*raftpb.Message
-	applyQ   []*raftpb.Message
+	applies  turn.Applies
+	// appendWork and applyWork wait for the worker; applyRest it has taken.
+	appendWork, applyWork turn.Work
+	applyRest             []*raftpb.Message
 	// appending and applying say that the worker is busy; apply work may be finished by an installation meanwhile.
 	appending, applying bool
-	term                uint64 // of the newest applied entry
 	sinceCheckpoint     int
 	unflushed           int // bytes applied since the last flush
 	// led says that it led before the last change.
@@ -45,9 +52,9 @@ type life struct {
 
 	queue    *envelope.Queue
 	waiting  []*waiter // for proposals, in the order they came
-	reads    map[uint64]func(core.ReadDone)
-	changes  map[uint64]func(error)
-	handle   uint64
+	readers  *turn.Readers
+	readings []*reading // that wait for a proof, in the order they came
+	confs    *membership.ConfChanges
 	arrivals []arrival // who waits until an index or a revision is applied
 
 	timers    *expiry.Timers
@@ -68,7 +75,7 @@ func (m *member) open() (*life, error) {
 	}
 	r := &life{
 		disk: d, w: m.w, m: m, dice: m.w.dice(fmt.Sprintf("life %d of member %d", m.w.floors.Lives, m.id)),
-		reads: map[uint64]func(core.ReadDone){}, changes: map[uint64]func(error){}, heard: map[uint64]int{},
+		heard: map[uint64]int{},
 	}
 	m.w.floors.Lives++
 	if err = r.build(); err != nil {
@@ -79,6 +86,9 @@ func (m *member) open() (*life, error) {
 }
 
 func (r *life) build() error {
+	if err := r.know(); err != nil {
+		return err
+	}
 	hs, err := r.hardState()
 	if err != nil {
 		return err
@@ -88,14 +98,10 @@ func (r *life) build() error {
 	if err != nil {
 		return err
 	}
-	r.term = applied.Term
-	r.w.draw(func() {
-		r.core, err = core.New(core.Config{
-			ID: r.m.id, Storage: &raftStorage{Log: r.log, r: r, hs: hs, members: members}, Applied: applied.Index,
-			Logger: quietLogger{}, ElectionTicks: r.w.plan.ElectionTicks, ReadSeed: r.dice.Uint64(),
-		})
-	})
-	if err != nil {
+	cfg := turn.Timed(r.w.plan.tick(), r.w.plan.ElectionTicks)
+	cfg.ID, cfg.Applied, cfg.ReadSeed, cfg.Logger = r.m.id, applied.Index, r.dice.Uint64(), quietLogger{}
+	cfg.Storage = &raftStorage{Log: r.log, r: r, hs: hs, members: members}
+	if r.w.draw(func() { r.core, err = core.New(cfg) }); err != nil {
 		return err
 	}
 	r.appender = core.NewAppender(core.AppenderOptions{Log: r.log, Install: r.install})
@@ -106,11 +112,14 @@ func (r *life) build() error {
 			r.ledSince = r.ticks // Another quorum counts from now on.
 			var members *raftpb.ConfState
 			r.w.draw(func() { members = r.core.ApplyConfChange(cc) })
+			r.confs.Note(cc, members)
+			r.wake()
 			return members, nil
 		},
 		BatchBytesMax: []int{1, 300, 2000, 1 << 20}[r.dice.IntN(4)],
 	})
 	r.queue = envelope.New(r.m.id, r.dice.Uint64(), 4<<20)
+	r.connect(applied)
 	if r.timers, err = expiry.New(expiry.Options{
 		Snapshot: func() expiry.Snapshot { return r.store.NewReader() },
 		Now:      r.m.clock,
@@ -125,11 +134,18 @@ func (r *life) build() error {
 	return err
 }
 
+const (
+	// turnDelay is after how long, at most, the loop turns that was woken; taskDelay is after how long, on average, a task
+	// of the leader begins.
+	turnDelay = 60 * time.Microsecond
+	taskDelay = 300 * time.Microsecond
+)
+
 // begin starts what runs for ever.
 func (r *life) begin() {
 	r.w.truth.sum(r.m.id, r.store.Applied())
 	if r.core.SoleVoter() {
-		r.mail = append(r.mail, core.Campaign{})
+		r.post(core.Campaign{})
 	}
 	r.wake()
 	r.tickLater()
@@ -153,39 +169,11 @@ func (r *life) soon(do func(*life)) {
 
 func (r *life) tickLater() {
 	r.after(r.w.plan.tick(), func() {
-		r.mail = append(r.mail, core.Tick{})
 		r.ticks++
-		r.wake()
+		r.post(core.Tick{})
 		r.tickLater()
 		r.watchLeadership()
 	})
-}
-
-// wake lets the loop turn.
-func (r *life) wake() {
-	if r.turning {
-		return
-	}
-	r.turning = true
-	r.after(between(r.dice, 0, 60*time.Microsecond), r.turn)
-}
-
-// turn is one round of the loop.
-func (r *life) turn() {
-	defer r.failed()
-	r.turning = false
-	r.fx.Reset()
-	mail := r.mail
-	r.mail = nil
-	r.w.step(r.core, &r.fx, mail...)
-	r.watchHang()
-	if r.core.CanPropose() {
-		if ps := r.queue.Take(r.core.Leadership().Term, nil); len(ps) > 0 {
-			r.w.floors.Proposals += len(ps)
-			r.w.step(r.core, &r.fx, core.Propose{Proposals: ps})
-		}
-	}
-	r.perform()
 }
 
 // failed ends a member whose raft panicked: it found its state impossible.
@@ -199,42 +187,7 @@ func (r *life) failed() {
 	}
 }
 
-// perform carries out the effects of a turn.
-func (r *life) perform() {
-	fx := &r.fx
-	if l := fx.Leadership; l != nil {
-		r.leadershipChanged(*l)
-	}
-	r.appendQ = append(r.appendQ, fx.Append...)
-	r.applyQ = append(r.applyQ, fx.Apply...)
-	r.w.net.send(r, append([]*raftpb.Message(nil), fx.Send...))
-	r.kickAppend()
-	r.kickApply()
-	for _, d := range fx.Reads {
-		do := r.reads[d.Handle]
-		delete(r.reads, d.Handle)
-		if do != nil {
-			do(d)
-		}
-	}
-	for _, d := range fx.Dropped {
-		if do := r.changes[d.Handle]; d.Handle != 0 && do != nil {
-			delete(r.changes, d.Handle)
-			do(d.Err)
-			continue
-		}
-		r.queue.Drop(d.Sequence, d.Err)
-	}
-	if len(fx.Dropped) > 0 {
-		r.sweep()
-	}
-	if term := fx.Started; term != 0 {
-		// Tasks are goroutines: they begin a little later.
-		r.after(expo(r.dice, 300*time.Microsecond), func() { r.lead(term) })
-	}
-}
-
-func (r *life) leads() bool { return r.core.Leadership().Role == core.RoleLeader }
+func (r *life) leads() bool { return r.view.Lead().Role == core.RoleLeader }
 
 func (r *life) leadershipChanged(l core.Leadership) {
 	r.w.note("leadership", r.m.id, l.Term, l.Leader, uint64(l.Role))
@@ -253,12 +206,11 @@ func (r *life) leadershipChanged(l core.Leadership) {
 // kickAppend starts append work, if there is some and the worker is idle. What is written reaches the disk at the
 // beginning or at the end of the time that it takes, so a crash meanwhile finds it there, or not.
 func (r *life) kickAppend() {
-	if r.appending || len(r.appendQ) == 0 {
+	if r.appending || !r.appendWork.Urgent() {
 		return
 	}
 	r.appending = true
-	work := r.appendQ
-	r.appendQ = nil
+	work := r.appendWork.Take(nil)
 	var done core.Appended
 	write := func() bool {
 		var err error
@@ -287,7 +239,7 @@ func (r *life) kickAppend() {
 			return
 		}
 		r.appending = false
-		r.answerAppend(done)
+		turn.Written(r.m.id, done, func(msgs []*raftpb.Message) { r.w.net.send(r, msgs) }, r.post)
 		r.kickAppend()
 	})
 }
@@ -301,15 +253,6 @@ func (r *life) whenWritten(do func()) {
 		}
 		do()
 	})
-}
-
-// watchHang ends what waits at a member that does not lead and whose disk hangs, as production does.
-func (r *life) watchHang() {
-	if !r.core.Hangs() || r.leads() {
-		return
-	}
-	r.queue.Abandon(core.ErrNotLeader)
-	r.sweep()
 }
 
 // crashNow crashes a member in the middle of something.
@@ -326,24 +269,12 @@ func (r *life) diskDelay() time.Duration {
 	return 100*time.Microsecond + expo(r.dice, 300*time.Microsecond) + expo(r.dice, r.m.lag)
 }
 
-func (r *life) answerAppend(done core.Appended) {
-	var own, peers []*raftpb.Message
-	for _, m := range done.Responses {
-		if m.GetTo() == r.m.id {
-			own = append(own, m)
-		} else {
-			peers = append(peers, m)
-		}
-	}
-	r.w.net.send(r, peers)
-	done.Responses = own
-	r.mail = append(r.mail, core.AppendDone{Done: done})
-	r.wake()
-}
+// mayApply reports whether there is apply work.
+func (r *life) mayApply() bool { return len(r.applyRest) > 0 || r.applyWork.Urgent() }
 
 // kickApply starts apply work.
 func (r *life) kickApply() {
-	if r.applying || len(r.applyQ) == 0 {
+	if r.applying || !r.mayApply() {
 		return
 	}
 	r.applying = true
@@ -357,32 +288,27 @@ func (r *life) kickApply() {
 
 // applySome applies one batch.
 func (r *life) applySome() {
-	if len(r.applyQ) == 0 {
+	if len(r.applyRest) == 0 {
+		r.applyRest = r.applyWork.Take(nil)
+	}
+	if len(r.applyRest) == 0 {
 		return
 	}
-	done, err := r.applier.Apply(r.applyQ)
+	done, err := r.applier.Apply(r.applyRest)
 	if err != nil {
 		r.w.violated("apply", "member %d: %v", r.m.id, err)
 		return
 	}
-	r.w.truth.committed(r.m.id, r.applyQ[:done.Messages])
-	r.applyQ = append([]*raftpb.Message(nil), r.applyQ[done.Messages:]...)
+	r.w.truth.committed(r.m.id, r.applyRest[:done.Messages])
+	r.applyRest = r.applyRest[done.Messages:]
 	for i := done.Index + 1 - uint64(done.Entries); i <= done.Index && done.Entries > 0; i++ {
 		if sum, ok := r.store.ChecksumAt(i); ok {
 			r.w.truth.sumAt(r.m.id, i, sum)
 		}
 	}
 	r.w.note("applied", r.m.id, done.Index, done.Outcome.Applied.Checksum)
-	r.published(done.Outcome)
-	r.queue.Applied(done.Outcome.Entries)
-	if done.Term > r.term {
-		r.queue.Outrun(done.Term, core.ErrNotLeader)
-		r.term = done.Term
-	}
+	r.applies.Publish(done)
 	r.sweep()
-	done.Outcome.Entries, done.Outcome.Events = nil, nil
-	r.mail = append(r.mail, core.ApplyDone{Done: done})
-	r.wake()
 	r.keepSmall(done)
 }
 
@@ -410,7 +336,7 @@ func (r *life) keepSmall(done core.Applied) {
 
 // applyAll finishes apply work before an installation.
 func (r *life) applyAll() {
-	for len(r.applyQ) > 0 && len(r.w.broken) == 0 {
+	for r.mayApply() && len(r.w.broken) == 0 {
 		r.applySome()
 	}
 }

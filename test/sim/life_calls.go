@@ -4,8 +4,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/raftnode/turn"
 )
 
 // waiter waits for a proposal.
@@ -46,13 +46,8 @@ func (r *life) when(ready func() bool, do func()) {
 
 // propose puts a command into the log and tells its outcome.
 func (r *life) propose(cmd *storev1.Command, done func(*storev1.Result, error)) {
-	switch l := r.core.Leadership(); {
-	case l.Role == core.RoleLeader:
-	case l.Leader == 0:
-		done(nil, core.ErrNoLeader)
-		return
-	default:
-		done(nil, core.ErrNotLeader)
+	if err := r.view.MayPropose(); err != nil {
+		done(nil, err)
 		return
 	}
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(cmd)
@@ -71,25 +66,46 @@ func (r *life) propose(cmd *storev1.Command, done func(*storev1.Result, error)) 
 
 // sweep tells the outcomes that are known.
 func (r *life) sweep() {
-	var known, rest []*waiter
-	for _, w := range r.waiting {
-		select {
-		case <-w.p.Done():
-			known = append(known, w)
-		default:
-			rest = append(rest, w)
-		}
+	var proofs []*reading
+	proofs, r.readings = known(r.readings, func(d *reading) <-chan struct{} { return d.of.Done() })
+	var results []*waiter
+	results, r.waiting = known(r.waiting, func(w *waiter) <-chan struct{} { return w.p.Done() })
+	for _, d := range proofs {
+		d.done(d.of.Proof())
 	}
-	r.waiting = rest
-	for _, w := range known {
+	for _, w := range results {
 		w.done(w.p.Result())
 	}
 }
 
+// known parts those that have come to their end from the rest.
+func known[T any](all []T, end func(T) <-chan struct{}) (ended, rest []T) {
+	for _, one := range all {
+		select {
+		case <-end(one):
+			ended = append(ended, one)
+		default:
+			rest = append(rest, one)
+		}
+	}
+	return ended, rest
+}
+
+// reading waits for a proof.
+type reading struct {
+	of   *turn.Reading
+	done func(term uint64, err error)
+}
+
 // read asks for a proof.
-func (r *life) read(leader bool, done func(core.ReadDone)) {
-	r.handle++
-	r.reads[r.handle] = done
-	r.mail = append(r.mail, core.Read{Handle: r.handle, Leader: leader})
-	r.wake()
+func (r *life) read(leader bool, done func(term uint64, err error)) {
+	of, first, err := r.readers.Join(leader)
+	if err != nil {
+		done(0, err)
+		return
+	}
+	r.readings = append(r.readings, &reading{of: of, done: done})
+	if first {
+		r.wake()
+	}
 }

@@ -120,8 +120,9 @@ func (m *member) receive(from, incarnation uint64, msg *raftpb.Message) {
 	}
 	m.life.soon(func(r *life) {
 		r.heard[from] = r.ticks
-		r.mail = append(r.mail, core.Receive{Message: msg})
-		r.wake()
+		if r.self.Hear(msg) {
+			r.post(core.Receive{Message: msg})
+		}
 	})
 }
 

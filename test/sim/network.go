@@ -99,7 +99,7 @@ func (n *network) send(r *life, msgs []*raftpb.Message) {
 			continue
 		}
 		c := cloneMessage(m)
-		from, incarnation := r.m.id, r.incarnation
+		from, incarnation := r.m.id, r.identity.Incarnation
 		n.carry(from, to.id, func() { to.receive(from, incarnation, cloneMessage(c)) })
 	}
 }

@@ -82,8 +82,9 @@ type Fault struct {
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func (p *Plan) tick() time.Duration  { return ms(p.TickMs) }
-func (p *Plan) think() time.Duration { return ms(p.ThinkMs) }
+func (p *Plan) tick() time.Duration            { return ms(p.TickMs) }
+func (p *Plan) electionTimeout() time.Duration { return time.Duration(p.ElectionTicks) * p.tick() }
+func (p *Plan) think() time.Duration           { return ms(p.ThinkMs) }
 
 // ttlMin is the shortest TTL that a server grants.
 func (p *Plan) ttlMin() time.Duration {

@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"io"
 	"sync"
-
-	"github.com/tenure-io/tenure/raftnode/core"
 )
 
 // raftDice stands in for crypto/rand.Reader, from which raft draws its election time-outs: there is no other way to
@@ -42,8 +40,4 @@ func (w *World) draw(do func()) {
 	raftDice.source = w.raftDice
 	defer func() { raftDice.source = nil }()
 	do()
-}
-
-func (w *World) step(c *core.Core, fx *core.Effects, events ...core.Event) {
-	w.draw(func() { c.Step(fx, events...) })
 }

@@ -22,7 +22,7 @@ var errDown = errors.New("member is down")
 
 // write brings a command to the leader, and its outcome back: when this member has applied it too.
 func (r *life) write(cmd *storev1.Command, answer func(reply)) {
-	switch leader := r.core.Leadership().Leader; leader {
+	switch leader := r.view.Lead().Leader; leader {
 	case r.m.id:
 		r.propose(cmd, func(result *storev1.Result, err error) { answer(reply{result: result, err: err}) })
 	case 0:
@@ -86,9 +86,9 @@ func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), ans
 		look()
 		return
 	}
-	r.read(false, func(d core.ReadDone) {
-		if d.Err != nil {
-			answer(reply{err: d.Err})
+	r.read(false, func(_ uint64, err error) {
+		if err != nil {
+			answer(reply{err: err})
 			return
 		}
 		look()
@@ -97,7 +97,7 @@ func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), ans
 
 // renewSession renews here, or at the leader.
 func (r *life) renewSession(id storage.SessionID, epoch uint64, answer func(reply)) {
-	switch leader := r.core.Leadership().Leader; leader {
+	switch leader := r.view.Lead().Leader; leader {
 	case r.m.id:
 		r.renew(id, epoch, func(v expiry.Verdict, err error) { answer(reply{verdict: v, err: err}) })
 	case 0:

@@ -89,10 +89,7 @@ func (r *life) cutLog(made uint64) {
 func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 	peer := m.GetTo()
 	report := func(ok bool) {
-		r.soon(func(r *life) {
-			r.mail = append(r.mail, core.SnapshotSent{ID: peer, OK: ok})
-			r.wake()
-		})
+		r.soon(func(r *life) { r.post(core.SnapshotSent{ID: peer, OK: ok}) })
 	}
 	held := r.snaps.Hold()
 	if held == nil || to == nil || string(m.GetSnapshot().GetData()) != held.Name {
@@ -114,7 +111,7 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 	}
 	w.note("send snapshot", r.m.id, peer, held.Manifest.Index)
 	c, manifest := cloneMessage(m), held.Manifest
-	from, incarnation := r.m.id, r.incarnation
+	from, incarnation := r.m.id, r.identity.Incarnation
 	w.after(w.net.delay()+between(w.net.dice, 5*time.Millisecond, 300*time.Millisecond), func() {
 		if w.net.lost(from, peer) || !to.up() {
 			report(false)
@@ -253,8 +250,9 @@ func (r *life) replaceStore(in raftlog.Install) error {
 	if err := r.openStore(r.m); err != nil {
 		return err
 	}
-	r.queue.Skipped()
+	r.applies.Skipped()
 	r.sweep()
+	r.self.MembersChanged()
 	if err := r.endInstall(in); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type expiryInFlight struct {
 // expiring notes that an Expire is on its way.
 func (t *truth) expiring(r *life, sessions int) {
 	t.w.floors.SessionsExpiring += sessions
-	t.expiries = append(t.expiries, expiryInFlight{r.m.id, r.core.Leadership().Term, t.w.now})
+	t.expiries = append(t.expiries, expiryInFlight{r.m.id, r.view.Lead().Term, t.w.now})
 }
 
 // leads notes who leads in a term: one, for ever.
