@@ -8,6 +8,8 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 )
 
 // doubts checks heartbeats that promise this member more than its log holds. Either its disk lost what it has acknowledged,
@@ -26,13 +28,17 @@ func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {
 	if err != nil || m.GetCommit() <= last {
 		return m
 	}
-	if d.n.wire == nil { // There is nobody to ask.
+	switch {
+	case d.n.wire != nil:
+		select {
+		case d.told <- m.GetCommit():
+		default: // One question answers for all.
+		}
+	case d.n.m.Doubted != nil:
+		d.n.m.Doubted(m.GetCommit())
+	default: // There is nobody to ask.
 		d.stop(mend{Index: m.GetCommit(), Term: m.GetTerm()}, last)
 		return m
-	}
-	select {
-	case d.told <- m.GetCommit():
-	default: // One question answers for all.
 	}
 	return clamp(m, last)
 }
@@ -56,12 +62,17 @@ func (d *doubts) run(ctx context.Context) {
 	}
 }
 
-// check stops this member if another one knows that it has acknowledged more than its log holds. Started again it mends.
+// check asks the others once.
 func (d *doubts) check(ctx context.Context, commit uint64) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	d.judge(commit, d.n.askWitnesses(ctx))
+}
+
+// judge stops this member if another one knows that it has acknowledged more than its log holds. Started again it mends.
+func (d *doubts) judge(commit uint64, all []*peerv1.Witness) {
 	found := mend{}
-	for _, w := range d.n.askWitnesses(ctx) {
+	for _, w := range all {
 		if !farAhead(d.n.m.Log.HardState().GetTerm(), w.GetTerm()) {
 			found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
 		}

@@ -281,15 +281,23 @@ func (g *mending) run(ctx context.Context) {
 	}
 }
 
-// step asks once, and reports whether all is mended.
-func (g *mending) step(ctx context.Context) (bool, error) {
-	n := g.n
+// mended reports whether nothing is left to mend.
+func (g *mending) mended() (bool, error) {
 	m := g.state.Load()
 	if m == nil {
 		return true, nil
 	}
 	if !g.behind(m) {
 		return g.caughtUp(m)
+	}
+	return false, nil
+}
+
+// step asks once, and reports whether all is mended.
+func (g *mending) step(ctx context.Context) (bool, error) {
+	n := g.n
+	if done, err := g.mended(); done || err != nil {
+		return done, err
 	}
 	if leader := n.roster.member(n.m.Lead().Leader); leader != nil && n.wire != nil {
 		call, cancel := context.WithTimeout(ctx, probeTimeout)

@@ -20,7 +20,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/transport"
 )
 
-// Member is the member whose identity it is, and what that needs of it. All of it is required but Wire.
+// Member is the member whose identity it is, and what that needs of it. All of it is required but Wire and Doubted.
 type Member struct {
 	Identity datadir.Identity
 	Dir      *datadir.Dir
@@ -43,6 +43,9 @@ type Member struct {
 	// Receive takes a message of a peer, Unreachable that messages to one were lost. They do not block.
 	Receive     func(m *raftpb.Message)
 	Unreachable func(id uint64)
+	// Doubted is told of a heartbeat that promises more than the log holds, by a member without Wire that asks others in a way
+	// of its own, and then calls Judge. Without both such a heartbeat stops the member. It does not block.
+	Doubted func(commit uint64)
 	// Fail stops the member. It does not block.
 	Fail func(error)
 	// Background are goroutines that are waited for before the member ends.
@@ -144,6 +147,13 @@ func (s *Self) Alarms() []health.Alarm {
 func (s *Self) Desired(id uint64, stored *storev1.Member) *storev1.Member {
 	return s.roster.desired(id, stored)
 }
+
+// Judge takes the answers of others, who were asked after a heartbeat promised this member more than its log holds. It stops
+// the member if one of them knows that it acknowledged so much.
+func (s *Self) Judge(commit uint64, all []*peerv1.Witness) { s.doubts.judge(commit, all) }
+
+// Mended reports whether the disk holds what the member has promised, so that it needs no snapshot of the leader.
+func (s *Self) Mended() (bool, error) { return s.mending.mended() }
 
 // Mend keeps the member from votes until its log reaches an index. It comes before raft reads the log.
 func (s *Self) Mend(index uint64) error { return s.mending.require(mend{Index: index}) }

@@ -121,6 +121,12 @@ func (s *Self) Promised(id uint64) (term, index, indexTerm uint64) {
 	return term, index, indexTerm
 }
 
+// Acknowledged returns how far a member has acknowledged this one's entries. A snapshot that re-seeds it has to reach that far.
+func (s *Self) Acknowledged(id uint64) uint64 {
+	_, index := s.witnesses.of(id, s.m.Lead())
+	return index
+}
+
 // greetMin is the least time that a starting member gives the others to tell what they know.
 const greetMin = 2 * time.Second
 
@@ -132,13 +138,34 @@ func (s *Self) Greet(ctx context.Context) error {
 	}
 	patience, cancel := context.WithTimeout(ctx, max(greetMin, 2*s.o.ElectionTimeout))
 	defer cancel()
-	found := mend{}
-	for _, w := range s.askWitnesses(patience) {
+	found, err := s.weigh(s.askWitnesses(patience))
+	if err != nil {
+		return err
+	}
+	if err = context.Cause(ctx); err != nil {
+		// Others may refuse this member for good before it has asked.
+		return err
+	}
+	return s.heed(found)
+}
+
+// Heed takes what others know of this member before it takes part, as Greet does.
+func (s *Self) Heed(all []*peerv1.Witness) error {
+	found, err := s.weigh(all)
+	if err != nil {
+		return err
+	}
+	return s.heed(found)
+}
+
+// weigh returns what there is to mend by what others know, or why this member cannot take part.
+func (s *Self) weigh(all []*peerv1.Witness) (found mend, err error) {
+	for _, w := range all {
 		switch {
 		case w.GetRemoved():
-			return explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, s.m.Identity.MemberID))
+			return found, explainRefusal(fmt.Errorf("%w: member %x", transport.ErrRemoved, s.m.Identity.MemberID))
 		case transport.Stale(s.m.Identity.Starts, w.GetStarts()):
-			return explainRefusal(fmt.Errorf("%w: start %d of member %x is known, or one on a copy; this is start %d",
+			return found, explainRefusal(fmt.Errorf("%w: start %d of member %x is known, or one on a copy; this is start %d",
 				transport.ErrStaleIncarnation, transport.StartOf(w.GetStarts()), s.m.Identity.MemberID,
 				transport.StartOf(s.m.Identity.Starts)))
 		}
@@ -149,10 +176,11 @@ func (s *Self) Greet(ctx context.Context) error {
 		}
 		found = found.and(mend{Index: w.GetIndex(), IndexTerm: w.GetIndexTerm(), Term: w.GetTerm()})
 	}
-	if err := context.Cause(ctx); err != nil {
-		// Others may refuse this member for good before it has asked.
-		return err
-	}
+	return found, nil
+}
+
+// heed mends what there is to mend.
+func (s *Self) heed(found mend) error {
 	if term := s.m.Log.HardState().GetTerm(); found.Term > term {
 		s.log.Info("others have seen this member in a newer term than it remembers; it gives no vote in that one",
 			zap.Uint64("term", term), zap.Uint64("seen_term", found.Term))
