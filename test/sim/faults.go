@@ -80,6 +80,8 @@ func (w *World) inject(f Fault) {
 		w.changeMembers()
 	case "wipe":
 		w.wipe(m)
+	case "old copy":
+		w.oldCopy(m, length)
 	default:
 		w.degrade(f, m)
 	}
@@ -176,11 +178,11 @@ func (w *World) wipe(m *member) {
 	w.after(time.Second, func() { w.replace(m) })
 }
 
-// wiped counts the disks that were lost and not replaced yet.
+// wiped counts the disks that were lost and not replaced yet, and those that do not hold yet what their members promised.
 func (w *World) wiped() int {
 	n := 0
 	for _, m := range w.members {
-		if m.barred && !m.removed {
+		if (m.barred || m.oldCopy || m.mends) && !m.removed {
 			n++
 		}
 	}

@@ -41,6 +41,9 @@ type Floors struct {
 	Streams, StreamsBroken, FilesReused int
 	// DiskErrors are members that stopped because a write or a sync failed, DisksFull because there was no room.
 	DiskErrors, DisksFull int
+	// OldCopies are disks that were put back to an older copy, Mended those members that hold again what they had promised.
+	// Doubts are heartbeats that promised more than the log holds.
+	OldCopies, Mended, Doubts int
 	// HungSteppedDown are leaders that did not lead any more while their disk hung.
 	HungSteppedDown int
 	// Restores are new clusters from a backup.
@@ -98,6 +101,8 @@ func (f Floors) Below() []string {
 		{"members stopped by an error of their disk", f.DiskErrors, n / 8},
 		{"members stopped by a full disk", f.DisksFull, n / 32},
 		{"leaders that stepped down because their disk hung", f.HungSteppedDown, n / 50},
+		{"disks put back to an older copy", f.OldCopies, n / 20},
+		{"members that mended", f.Mended, n / 25},
 		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},

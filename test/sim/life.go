@@ -86,7 +86,7 @@ func (m *member) open() (*life, error) {
 }
 
 func (r *life) build() error {
-	if err := r.know(); err != nil {
+	if err := errors.Join(r.know(), r.greet()); err != nil {
 		return err
 	}
 	hs, err := r.hardState()
@@ -149,6 +149,7 @@ func (r *life) begin() {
 	}
 	r.wake()
 	r.tickLater()
+	r.mend()
 }
 
 // after lets something happen later in this life, on the member's clock. While the member is paused it waits.

@@ -123,8 +123,9 @@ func (r *life) know() (err error) {
 	}, identity.Member{
 		Identity: r.identity, Dir: r.dir, Log: r.log, Consensus: consensus{r}, Lead: r.view.Lead,
 		Fail: func(err error) { r.w.violated("disk", "member %d stops: %v", r.m.id, err) }, Background: &sync.WaitGroup{},
-		TermJumps:     prometheus.NewCounter(prometheus.CounterOpts{Name: "term_jumps"}),
-		StartsRefused: prometheus.NewCounter(prometheus.CounterOpts{Name: "starts_refused"}),
+		Doubted:       r.doubted,
+		TermJumps:     prometheus.NewCounter(prometheus.CounterOpts{Name: "sim_term_jumps_total", Help: "Nobody reads it."}),
+		StartsRefused: prometheus.NewCounter(prometheus.CounterOpts{Name: "sim_starts_refused_total", Help: "Nobody reads it."}),
 	})
 	return err
 }

@@ -29,6 +29,9 @@ type member struct {
 	everIn  bool          // it was in the configuration once
 	removed bool          // by a change of members; it does not come back
 	barred  bool          // its disk was lost; it must not come back under its id
+	oldCopy bool          // its disk was put back to an older copy, and does not hold yet what the member has promised
+	mends   bool          // since others know of more than is there
+	copies  int           // how often that happened
 	lag     time.Duration // what the disk is slowed down by
 	// fullUntil is when there is room on the disk again: until then a member that starts waits.
 	fullUntil time.Duration
@@ -109,17 +112,29 @@ func (m *member) nextIncarnation() uint64 { return m.incarnation + m.blanks }
 // up reports whether the member can do anything now.
 func (m *member) up() bool { return m.life != nil && !m.paused }
 
+// sender is who sent a message: a member, the disk that it had, and how often that had been put back to an older copy.
+type sender struct {
+	id, incarnation uint64
+	copies          int
+}
+
+func (r *life) sender() sender { return sender{r.m.id, r.identity.Incarnation, r.m.copies} }
+
 // receive takes a raft message.
-func (m *member) receive(from, incarnation uint64, msg *raftpb.Message) {
+func (m *member) receive(from sender, msg *raftpb.Message) {
 	if m.life == nil {
 		return
 	}
 	// A member knows its peers by the incarnation of their disks: a blank or copied disk cannot speak for them.
-	if peer := m.w.memberByID(from); peer != nil && peer.incarnation != incarnation {
+	if peer := m.w.memberByID(from.id); peer != nil && peer.incarnation != from.incarnation {
+		return
+	}
+	// Connections of a start before the last one are closed when that one has greeted.
+	if peer := m.w.memberByID(from.id); peer != nil && peer.copies != from.copies {
 		return
 	}
 	m.life.soon(func(r *life) {
-		r.heard[from] = r.ticks
+		r.heard[from.id] = r.ticks
 		if r.self.Hear(msg) {
 			r.post(core.Receive{Message: msg})
 		}

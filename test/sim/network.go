@@ -48,6 +48,11 @@ func (n *network) lost(from, to uint64) bool {
 	return n.cut[[2]uint64{from, to}] > 0 || n.loss > 0 && n.dice.Float64() < n.loss
 }
 
+// isCut says whether the link between two members loses everything, in one direction at least.
+func (n *network) isCut(a, b uint64) bool {
+	return n.cut[[2]uint64{a, b}] > 0 || n.cut[[2]uint64{b, a}] > 0
+}
+
 // carry brings something from one end to another, perhaps twice, perhaps not at all.
 func (n *network) carry(from, to uint64, arrive func()) {
 	if n.lost(from, to) {
@@ -99,8 +104,8 @@ func (n *network) send(r *life, msgs []*raftpb.Message) {
 			continue
 		}
 		c := cloneMessage(m)
-		from, incarnation := r.m.id, r.identity.Incarnation
-		n.carry(from, to.id, func() { to.receive(from, incarnation, cloneMessage(c)) })
+		from := r.sender()
+		n.carry(from.id, to.id, func() { to.receive(from, cloneMessage(c)) })
 	}
 }
 

@@ -190,7 +190,8 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	if broken := rand.New(rand.NewPCG(p.Seed, 0x736e6170)); broken.IntN(2) == 0 { //nolint:gosec // As above.
 		p.BrokenStreams = choose(broken, 0.05, 0.2)
 	}
-	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67))) //nolint:gosec // As above.
+	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))     //nolint:gosec // As above.
+	p.drawOldCopies(rand.New(rand.NewPCG(p.Seed, 0x636f7079))) //nolint:gosec // As above.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
 }
 
@@ -216,8 +217,21 @@ func (p *Plan) drawHangs(d *rand.Rand) {
 	}
 	for range 1 + d.IntN(3) {
 		p.Faults = append(p.Faults, Fault{
-			Kind: "disk hangs", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(1000), 5000, 9000),
+			Kind: "disk hangs", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(1000), 7000, 12_000),
 			Member: max(0, d.IntN(2*p.Members)-p.Members+1),
+		})
+	}
+}
+
+// drawOldCopies puts disks back to older copies in every third seed. Draws of its own leave the rest of the plan as it is.
+func (p *Plan) drawOldCopies(d *rand.Rand) {
+	if d.IntN(3) > 0 {
+		return
+	}
+	for range 4 + d.IntN(5) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: "old copy", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(20), 300, 1500),
+			Member: 1 + d.IntN(p.Members),
 		})
 	}
 }

@@ -111,14 +111,14 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 	}
 	w.note("send snapshot", r.m.id, peer, held.Manifest.Index)
 	c, manifest := cloneMessage(m), held.Manifest
-	from, incarnation := r.m.id, r.identity.Incarnation
+	from := r.sender()
 	w.after(w.net.delay()+between(w.net.dice, 5*time.Millisecond, 300*time.Millisecond), func() {
-		if w.net.lost(from, peer) || !to.up() {
+		if w.net.lost(from.id, peer) || !to.up() {
 			report(false)
 			return
 		}
 		if manifest.Index <= to.life.store.Applied().Index {
-			to.receive(from, incarnation, c) // Raft answers how far the member is.
+			to.receive(from, c) // Raft answers how far the member is.
 			report(false)
 			return
 		}
@@ -131,7 +131,7 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 			return
 		}
 		c.Snapshot.Data = []byte(name)
-		to.receive(from, incarnation, c)
+		to.receive(from, c)
 		report(true)
 	})
 }
