@@ -102,8 +102,8 @@ func (r *life) reseed(to uint64) {
 }
 
 // oldCopy puts a copy of a member's disk in its place some time after it was made: writes that were synced are lost. A member
-// that nobody can tell so cannot know. So it happens only if all others are there the whole time and reach it, under one
-// leader: then each promise that is lost is known to somebody. And there must be a quorum without the member, since it gives no
+// that nobody can tell so cannot know. So it happens only if all others are there the whole time, under one leader, and reach
+// it when it is back: then each promise that is lost is known to somebody. And there must be a quorum without the member, since it gives no
 // vote before it has mended.
 func (w *World) oldCopy(m *member, length time.Duration) {
 	if m == nil || !m.up() || m.life.fails() || m.oldCopy || w.voters() < 3 {
@@ -117,6 +117,14 @@ func (w *World) oldCopy(m *member, length time.Duration) {
 	m.apart.Lock()
 	disk := m.fs.CrashClone(vfs.CrashCloneCfg{})
 	m.apart.Unlock()
+	dice := w.dice("old copy " + w.now.String())
+	if behind := lives[dice.IntN(len(lives))]; behind != leader && dice.IntN(2) == 0 {
+		// What is committed meanwhile is with the leader and the member, perhaps with nobody else.
+		w.forAWhile(length+5*time.Second, func(on float64) {
+			w.net.setCut(leader.m.id, behind.m.id, on > 0)
+			w.net.setCut(behind.m.id, leader.m.id, on > 0)
+		})
+	}
 	w.after(length, func() {
 		now, same := w.lives(m)
 		if w.quiet || len(w.broken) > 0 || m.life != r || r.fails() || len(now) != len(lives) || same != leader ||
@@ -134,7 +142,7 @@ func (w *World) oldCopy(m *member, length time.Duration) {
 		m.fs, m.oldCopy = disk, true
 		m.copies++
 		m.start()
-		if dice := w.dice("leader after an old copy " + w.now.String()); dice.IntN(2) == 0 {
+		if dice.IntN(2) == 0 {
 			// Those who are left must not come to another end without what the member has forgotten.
 			w.after(between(dice, 0, 2*w.plan.electionTimeout()), func() {
 				if leader.m.life == leader && !w.quiet {
@@ -146,18 +154,16 @@ func (w *World) oldCopy(m *member, length time.Duration) {
 	})
 }
 
-// lives returns the lives of all others, and which of them leads; no leader unless all are up and every link is whole.
-func (w *World) lives(but *member) (all []*life, leader *life) {
+// lives returns the lives of all others, and which of them leads; nothing unless all are up and their links to the member are
+// whole.
+func (w *World) lives(of *member) (all []*life, leader *life) {
 	whole := true
 	for _, a := range w.members {
-		if a.removed {
+		if a.removed || a == of {
 			continue
 		}
-		whole = whole && a.up() && !a.oldCopy
-		for _, b := range w.members {
-			whole = whole && (a == b || b.removed || !w.net.isCut(a.id, b.id))
-		}
-		if a == but || a.life == nil {
+		whole = whole && a.up() && !a.oldCopy && !w.net.isCut(a.id, of.id)
+		if a.life == nil {
 			continue
 		}
 		all = append(all, a.life)
