@@ -11,16 +11,6 @@ import (
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
-// Entry is one committed raft entry.
-type Entry struct {
-	// Index and Term are the entry's own; indexes follow each other without a gap.
-	Index, Term uint64
-	// Data is a marshalled Envelope; empty for raft's own entries.
-	Data []byte
-	// ConfState is the configuration after a conf change entry, as raftnode marshals it; nil otherwise.
-	ConfState []byte
-}
-
 // Outcome is what a batch of entries did.
 type Outcome struct {
 	// Entries has one element for each entry with commands, in order.
@@ -140,13 +130,7 @@ func (s *Store) commitRows(rows *overlay, more ...pending) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	rows.tree.Ascend(func(p *pending) bool {
-		s.hot.wrote(p.row, p.value)
-		return true
-	})
-	for _, p := range more {
-		s.hot.wrote(p.row, p.value)
-	}
+	rows.noteCommit(s.hot, more)
 	return nil
 }
 

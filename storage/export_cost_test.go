@@ -23,27 +23,25 @@ func (s *Store) BytesWritten(entries []Entry) (int, error) {
 }
 
 // DeadRows returns how many deleted rows the scans of the store have stepped over.
-func (s *Store) DeadRows() uint64 { return s.voids.dead.Load() }
+func (s *Store) DeadRows() uint64 { return s.voids.stepped() }
 
 // CheckVoids fails if a row lives where the store believes that none does. It returns how many voids there are.
 func (s *Store) CheckVoids() (int, error) {
-	s.voids.mu.Lock()
-	defer s.voids.mu.Unlock()
 	var err error
-	s.voids.tree.Ascend(func(in *void) bool {
-		err = s.checkVoid(in)
+	n := s.voids.all(func(from, to []byte) bool {
+		err = s.checkVoid(from, to)
 		return err == nil
 	})
-	return s.voids.tree.Len(), err
+	return n, err
 }
 
-func (s *Store) checkVoid(in *void) error {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: in.from, UpperBound: in.to})
+func (s *Store) checkVoid(from, to []byte) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return err
 	}
 	if it.First() {
-		err = fmt.Errorf("row %x lives in the void from %x to %x", it.Key(), in.from, in.to)
+		err = fmt.Errorf("row %x lives in the void from %x to %x", it.Key(), from, to)
 	}
 	return errors.Join(err, it.Close())
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/tenure-io/tenure/storage/backup"
@@ -40,28 +41,19 @@ const HotBytesMax = hotBytesMax
 
 // HotRows compares the hot rows with the disk. It returns how many there are, and their bytes.
 func (s *Store) HotRows() (rows, size int, err error) {
-	for _, generation := range []map[string]hotRow{s.hot.young, s.hot.old} {
-		for row, value := range generation {
-			onDisk, found, err := getRow(s.db, []byte(row))
-			if err != nil {
-				return 0, 0, err
-			}
-			if found != (value != nil) || !bytes.Equal(onDisk, value) {
-				return 0, 0, fmt.Errorf("row %x: kept %x, on disk %x", row, value, onDisk)
-			}
-			rows++
+	s.hot.all(func(row string, value hotRow) {
+		onDisk, found, readErr := getRow(s.db, []byte(row))
+		if err = errors.Join(err, readErr); readErr == nil && (found != (value != nil) || !bytes.Equal(onDisk, value)) {
+			err = errors.Join(err, fmt.Errorf("row %x: kept %x, on disk %x", row, value, onDisk))
 		}
-	}
-	return rows, s.HotBytes(), nil
+		rows++
+	})
+	return rows, s.HotBytes(), err
 }
 
 // HotBytes returns how many bytes the hot rows have.
 func (s *Store) HotBytes() int {
 	size := 0
-	for _, generation := range []map[string]hotRow{s.hot.young, s.hot.old} {
-		for row, value := range generation {
-			size += len(row) + len(value)
-		}
-	}
+	s.hot.all(func(row string, value hotRow) { size += len(row) + len(value) })
 	return size
 }

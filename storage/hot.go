@@ -80,3 +80,12 @@ func (h *hotRows) age() {
 }
 
 func hotSize(row int, value hotRow) int { return row + len(value) + hotRowOverhead }
+
+// all visits the rows that are kept, in no order.
+func (h *hotRows) all(visit func(row string, value hotRow)) {
+	for _, generation := range []map[string]hotRow{h.young, h.old} {
+		for row, value := range generation {
+			visit(row, value)
+		}
+	}
+}

@@ -20,12 +20,6 @@ func (w *work) effectiveLimits() (*storev1.Limits, error) {
 	return w.limits, nil
 }
 
-// rowReader reads rows: the overlay of a batch, or a snapshot.
-type rowReader interface {
-	get(row []byte) ([]byte, bool, error)
-	scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
-}
-
 // readLimits returns the limits in force: those that were set, and the defaults for the others.
 func readLimits(rows rowReader) (*storev1.Limits, error) {
 	set, err := readLimitsSet(rows)

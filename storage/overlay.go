@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc64"
 	"math"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/google/btree"
 
 	"github.com/tenure-io/tenure/internal/invariants"
-	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // overlayDegree is the width of the overlay's tree.
@@ -307,6 +305,17 @@ func (o *overlay) writeTo(batch *pebble.Batch) error {
 	return err
 }
 
+// noteCommit tells the hot rows what a commit of the overlay, and of more rows, has left on disk.
+func (o *overlay) noteCommit(hot *hotRows, more []pending) {
+	o.tree.Ascend(func(p *pending) bool {
+		hot.wrote(p.row, p.value)
+		return true
+	})
+	for _, p := range more {
+		hot.wrote(p.row, p.value)
+	}
+}
+
 // getRow reads a row from disk into memory of its own.
 func getRow(disk pebble.Reader, row []byte) (out []byte, found bool, err error) {
 	found, err = viewRow(disk, row, func(value []byte) error {
@@ -331,37 +340,4 @@ func viewRow(disk pebble.Reader, row []byte, look func(value []byte) error) (boo
 		err = fmt.Errorf("read row: %w", closeErr)
 	}
 	return err == nil, err
-}
-
-// checksum is the rolling checksum of everything applied. It covers the entries and the logical writes they made, in
-// the order they were made, so it does not depend on where batches begin and end.
-type checksum struct {
-	sum   uint64
-	table *crc64.Table
-	head  []byte
-}
-
-// newChecksum goes on from sum.
-func newChecksum(sum uint64) *checksum {
-	return &checksum{sum: sum, table: crc64.MakeTable(crc64.ECMA)}
-}
-
-// addEntry adds an entry before the writes that it makes.
-func (c *checksum) addEntry(e Entry) {
-	c.head = layout.AppendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
-	c.sum = crc64.Update(c.sum, c.table, c.head)
-	c.sum = crc64.Update(c.sum, c.table, e.Data)
-	c.sum = crc64.Update(c.sum, c.table, e.ConfState)
-}
-
-// addRow adds one write.
-func (c *checksum) addRow(p *pending) {
-	deleted := uint64(0)
-	if p.value == nil {
-		deleted = 1
-	}
-	c.head = layout.AppendUint64s(c.head[:0], deleted, uint64(len(p.row)), uint64(len(p.value)))
-	c.head = append(c.head, p.row...)
-	c.sum = crc64.Update(c.sum, c.table, c.head)
-	c.sum = crc64.Update(c.sum, c.table, p.value)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 )
@@ -38,37 +36,6 @@ type MemberReader struct{ rows snapshotRows }
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows snapshotRows) *Reader {
 	return &Reader{LockReader: LockReader{rows}, SessionReader: SessionReader{rows}, MemberReader: MemberReader{rows}, store: s, rows: rows}
-}
-
-// snapshotRows reads the rows of a snapshot.
-type snapshotRows struct {
-	disk  *pebble.Snapshot
-	voids *voids
-	index uint64 // of the snapshot; zero if it is not known
-	dead  error
-}
-
-func (r snapshotRows) get(row []byte) ([]byte, bool, error) {
-	if r.dead != nil {
-		return nil, false, r.dead
-	}
-	return getRow(r.disk, row)
-}
-
-// view shows the value of a row, and reports whether there is one. The value must not be kept.
-func (r snapshotRows) view(row []byte, look func(value []byte) error) (bool, error) {
-	if r.dead != nil {
-		return false, r.dead
-	}
-	return viewRow(r.disk, row, look)
-}
-
-func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	if r.dead != nil {
-		return r.dead
-	}
-	s := scan{to: to, visit: visit, voids: r.voids, index: r.index}
-	return s.run(r.disk, from)
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

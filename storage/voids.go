@@ -209,3 +209,14 @@ func (v *voids) cut(row []byte) {
 		v.insert(append(bytes.Clone(row), 0), in.to, in.since)
 	}
 }
+
+// all visits the voids in order, until visit returns false, and returns how many there are.
+func (v *voids) all(visit func(from, to []byte) bool) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.tree.Ascend(func(in *void) bool { return visit(in.from, in.to) })
+	return v.tree.Len()
+}
+
+// stepped returns how many dead rows scans have stepped over.
+func (v *voids) stepped() uint64 { return v.dead.Load() }
