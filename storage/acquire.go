@@ -149,7 +149,7 @@ func (c lockVerbs) findAgain(cmd *storev1.Command, result *storev1.Result) error
 	if err := c.find(n, p); err != nil {
 		return err
 	}
-	c.rows.seal(c.sum)
+	c.rows.Seal(c.sum)
 	return nil
 }
 
@@ -215,9 +215,9 @@ func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*stor
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.OwnerRow(ask.session.id, layout.ObjectPlace, l.name, ask.owner), layout.AppendUint64s(nil, place))
+	c.rows.Set(layout.OwnerRow(ask.session.id, layout.ObjectPlace, l.name, ask.owner), layout.AppendUint64s(nil, place))
 	if a.GetWaitMs() > 0 {
-		c.rows.set(layout.NumberedRow(layout.RowWait, l.name, place), layout.AppendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
+		c.rows.Set(layout.NumberedRow(layout.RowWait, l.name, place), layout.AppendUint64s(ask.session.id[:], uint64(a.GetWaitMs())))
 	}
 	position := l.head.GetWaiters()
 	if position == 0 {

@@ -20,7 +20,7 @@ func (c queueVerbs) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 	if err != nil || !frozen {
 		return &storev1.Result{}, err
 	}
-	c.rows.remove([]byte{layout.RowFreeze})
+	c.rows.Remove([]byte{layout.RowFreeze})
 	return &storev1.Result{}, c.grantLeft()
 }
 
@@ -70,7 +70,7 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	quota.DropZeros(set.ProtoReflect())
 	after := quota.InForce(set)
 	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
-		for _, u := range quota.Uses(&c.state, c.rows.bytes) {
+		for _, u := range quota.Uses(&c.state, c.rows.Bytes) {
 			if err = u.Check(before, after); err != nil {
 				return nil, err
 			}
@@ -80,7 +80,7 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set([]byte{layout.RowLimits}, value)
+	c.rows.Set([]byte{layout.RowLimits}, value)
 	c.limits = nil
 	c.limitsChanged = true
 	if after.GetHoldersMax() <= before.GetHoldersMax() {

@@ -42,9 +42,9 @@ type EntryOutcome struct {
 
 // work is one Apply under way.
 type work struct {
-	rows   *overlay
+	rows   *Overlay
 	state  Applied
-	sum    *checksum
+	sum    *Checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
 	// membersChanged says that a record of a member was written.
@@ -55,7 +55,7 @@ type work struct {
 
 // newWork begins with what is on disk, of which state is the account.
 func newWork(disk pebble.Reader, state Applied) *work {
-	return &work{rows: newOverlay(disk, state.StoreBytes), state: state, sum: newChecksum(state.Checksum)}
+	return &work{rows: NewOverlay(disk, state.StoreBytes), state: state, sum: NewChecksum(state.Checksum)}
 }
 
 // Apply applies a batch of entries and commits it as one write, which is not synced: the log is what is durable. A
@@ -66,7 +66,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		return Outcome{}, err
 	}
 	w := newWork(s.db, s.Applied())
-	w.rows.hot, w.rows.voids = s.hot, s.voids
+	w.rows.Hot, w.rows.Voids = s.hot, s.voids
 	out := Outcome{}
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
@@ -77,14 +77,14 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		if len(done.Results) > 0 {
 			out.Entries = append(out.Entries, done)
 		}
-		sums = append(sums, w.sum.sum)
+		sums = append(sums, w.sum.Sum)
 	}
 	if invariants.Enabled {
-		if err := w.rows.verifyBytes(w.state.StoreBytes); err != nil {
+		if err := w.rows.VerifyBytes(w.state.StoreBytes); err != nil {
 			return Outcome{}, s.fail(err)
 		}
 	}
-	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
+	w.state.Checksum, w.state.StoreBytes = w.sum.Sum, w.rows.Bytes
 	s.writes.Add(1)
 	if err := s.commit(w); err != nil {
 		return Outcome{}, s.fail(err) // writes stays odd: readers ask their snapshots from now on.
@@ -94,8 +94,8 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	out.Events = w.events
 	out.Applied = w.state
 	out.MembersChanged, out.LimitsChanged = w.membersChanged, w.limitsChanged
-	out.RowsWritten, out.BytesWritten = w.rows.rowsWritten, w.rows.bytesWritten
-	out.RowsRead, out.BytesRead = w.rows.reads.rows, w.rows.reads.bytes
+	out.RowsWritten, out.BytesWritten = w.rows.RowsWritten, w.rows.BytesWritten
+	out.RowsRead, out.BytesRead = w.rows.Reads.Rows, w.rows.Reads.Bytes
 	return out, nil
 }
 
@@ -105,19 +105,19 @@ func (s *Store) commit(w *work) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	return s.commitRows(w.rows, pending{row: []byte{layout.RowApplied}, value: value})
+	return s.commitRows(w.rows, Pending{Row: []byte{layout.RowApplied}, Value: value})
 }
 
 // commitRows writes what an overlay holds, and more, at once.
-func (s *Store) commitRows(rows *overlay, more ...pending) error {
-	batch := s.db.NewBatchWithSize(rows.batchBytes())
-	err := rows.writeTo(batch)
+func (s *Store) commitRows(rows *Overlay, more ...Pending) error {
+	batch := s.db.NewBatchWithSize(rows.BatchBytes())
+	err := rows.WriteTo(batch)
 	for _, p := range more {
 		if err == nil {
-			err = batch.Set(p.row, p.value, nil)
+			err = batch.Set(p.Row, p.Value, nil)
 		}
 	}
-	rows.rowsWritten, rows.bytesWritten = int(batch.Count()), batch.Len()
+	rows.RowsWritten, rows.BytesWritten = int(batch.Count()), batch.Len()
 	if err == nil {
 		err = batch.Commit(pebble.NoSync)
 	}
@@ -130,7 +130,7 @@ func (s *Store) commitRows(rows *overlay, more ...pending) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	rows.noteCommit(s.hot, more)
+	rows.NoteCommit(s.hot, more)
 	return nil
 }
 
@@ -141,8 +141,8 @@ func (w *work) entry(e Entry) (EntryOutcome, error) {
 			ErrEntryOrder, e.Index, e.Term, w.state.Index, w.state.Term)
 	}
 	w.state.Index, w.state.Term = e.Index, e.Term
-	w.rows.voids.begin(e.Index)
-	w.sum.addEntry(e)
+	w.rows.Voids.Begin(e.Index)
+	w.sum.AddEntry(e)
 	if len(e.ConfState) > 0 {
 		w.state.ConfState = append([]byte(nil), e.ConfState...)
 	}
@@ -189,7 +189,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	if err := m.remember(c, result); err != nil {
 		return nil, fmt.Errorf("remember: %w", err)
 	}
-	w.rows.seal(w.sum)
+	w.rows.Seal(w.sum)
 	return result, nil
 }
 
@@ -198,9 +198,9 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 	before := w.state
 	result, err := c.run(cmd)
 	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
-		w.rows.rollback()
+		w.rows.Rollback()
 		w.state = before
-		invariants.That(w.rows.mark() == 0, "a refused command left %d writes", w.rows.mark())
+		invariants.That(w.rows.Mark() == 0, "a refused command left %d writes", w.rows.Mark())
 		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
 	}
 	if err != nil {
@@ -210,14 +210,14 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 		return nil, err
 	}
 	if invariants.Enabled {
-		reads := w.rows.reads
+		reads := w.rows.Reads
 		if err := c.verify(before); err != nil {
 			return nil, err
 		}
-		w.rows.reads = reads
+		w.rows.Reads = reads
 	}
 	result.Revision = w.state.Revision
 	result.Changed = len(c.events) > 0
-	w.rows.seal(w.sum)
+	w.rows.Seal(w.sum)
 	return result, nil
 }

@@ -20,7 +20,7 @@ func WriteBackup(w io.Writer, r *Reader, meta BackupMeta) error {
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	return backup.Write(w, a, r.rows.scan, meta)
+	return backup.Write(w, a, r.rows.Scan, meta)
 }
 
 // VerifyBackup reads a backup to its end and says what it holds. It returns ErrBackup, with where, for a file that was

@@ -17,14 +17,14 @@ const (
 // markBlocked notes whether the first waiter of a lock waits for nothing but a higher limit of holders.
 func (c queueVerbs) markBlocked(n layout.Name, blocked bool) error {
 	row := layout.NameRow(layout.RowBlocked, n)
-	_, marked, err := c.rows.get(row)
+	_, marked, err := c.rows.Get(row)
 	if err != nil || marked == blocked {
 		return err
 	}
 	if blocked {
-		c.rows.set(row, nil)
+		c.rows.Set(row, nil)
 	} else {
-		c.rows.remove(row)
+		c.rows.Remove(row)
 	}
 	return nil
 }
@@ -32,14 +32,14 @@ func (c queueVerbs) markBlocked(n layout.Name, blocked bool) error {
 // holdersRaised lets waiters in that a lower limit of holders kept out: as many as this command may grant, the others by
 // GrantWaiters.
 func (c queueVerbs) holdersRaised() error {
-	_, sweeping, err := c.rows.get([]byte{layout.RowSweep})
+	_, sweeping, err := c.rows.Get([]byte{layout.RowSweep})
 	if err != nil {
 		return err
 	}
 	if !sweeping {
 		c.state.GrantsLeft++
 	}
-	c.rows.set([]byte{layout.RowSweep}, nil) // A sweep under way begins anew.
+	c.rows.Set([]byte{layout.RowSweep}, nil) // A sweep under way begins anew.
 	frozen, err := isFrozen(c.rows)
 	if err != nil || frozen {
 		return err
@@ -50,7 +50,7 @@ func (c queueVerbs) holdersRaised() error {
 // sweepBlocked moves on, by key, through the locks that were blocked when the limit of holders was raised, and marks
 // them as left ungranted. Those that are blocked again stay behind, so it comes to an end.
 func (c queueVerbs) sweepBlocked() error {
-	last, sweeping, err := c.rows.get([]byte{layout.RowSweep})
+	last, sweeping, err := c.rows.Get([]byte{layout.RowSweep})
 	if err != nil || !sweeping {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c queueVerbs) sweepBlocked() error {
 	}
 	var names []layout.Name
 	more := false
-	err = c.rows.scan(from, []byte{layout.RowBlocked + 1}, func(row, _ []byte) (bool, error) {
+	err = c.rows.Scan(from, []byte{layout.RowBlocked + 1}, func(row, _ []byte) (bool, error) {
 		if more = len(names) == most; more {
 			return false, nil
 		}
@@ -87,10 +87,10 @@ func (c queueVerbs) sweepBlocked() error {
 		}
 	}
 	if more {
-		c.rows.set([]byte{layout.RowSweep}, layout.NameRow(layout.RowBlocked, names[len(names)-1]))
+		c.rows.Set([]byte{layout.RowSweep}, layout.NameRow(layout.RowBlocked, names[len(names)-1]))
 		return nil
 	}
-	c.rows.remove([]byte{layout.RowSweep})
+	c.rows.Remove([]byte{layout.RowSweep})
 	c.state.GrantsLeft--
 	return nil
 }

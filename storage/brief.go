@@ -11,7 +11,7 @@ func (w *work) readBrief(at []byte) (layout.Brief, bool, error) {
 	if w.state.ClusterVersion < layout.Version2 {
 		return layout.Brief{}, false, nil
 	}
-	value, ok, err := w.rows.get(at)
+	value, ok, err := w.rows.Get(at)
 	if err != nil || !ok {
 		return layout.Brief{}, false, err
 	}
@@ -30,13 +30,13 @@ func (w *work) saveBrief(at, row, value []byte, field protowire.Number, valueByt
 	if err != nil {
 		return err
 	}
-	w.rows.set(at, b.Row())
+	w.rows.Set(at, b.Row())
 	return nil
 }
 
 // dropBrief removes the brief of a row whose value had so many bytes.
 func (w *work) dropBrief(at []byte, valueBytes int) {
 	if w.state.ClusterVersion >= layout.Version2 && valueBytes >= layout.BriefValueMin {
-		w.rows.remove(at)
+		w.rows.Remove(at)
 	}
 }

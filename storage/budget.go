@@ -13,12 +13,12 @@ func (c *command) withinBudget(do func() error) error {
 		if err != nil {
 			return err
 		}
-		c.meter = &meter{rowsMax: uint64(limits.GetCommandRowsMax()), bytesMax: limits.GetCommandBytesMax()}
+		c.meter = &Meter{RowsMax: uint64(limits.GetCommandRowsMax()), BytesMax: limits.GetCommandBytesMax()}
 	}
-	c.rows.meter = c.meter
-	defer func() { c.rows.meter = nil }()
+	c.rows.Meter = c.meter
+	defer func() { c.rows.Meter = nil }()
 	err := do()
-	if over := c.meter.over(); over != nil && (err == nil || rule.Of(err) != nil) {
+	if over := c.meter.Over(); over != nil && (err == nil || rule.Of(err) != nil) {
 		return over
 	}
 	return err

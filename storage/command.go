@@ -47,7 +47,7 @@ type command struct {
 	// room is how many bytes the result of a transaction may grow by.
 	room int
 	// meter counts what the command reads and writes where it has a budget; nil until it does.
-	meter *meter
+	meter *Meter
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {

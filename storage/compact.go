@@ -62,7 +62,7 @@ func (c memoryVerbs) compact(m *storev1.Compact) (*storev1.Result, error) {
 		return nil, err
 	}
 	for _, t := range old {
-		c.rows.removeSized(t.row, t.size)
+		c.rows.RemoveSized(t.row, t.size)
 		c.state.HistoryBytes -= t.size
 		if err = c.forgetLock(t.event); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (c memoryVerbs) oldEvents(most int, bytesMax uint64) (old []trimmed, more b
 		return nil, false, nil
 	}
 	read := uint64(0)
-	err = c.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	err = c.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		if len(old) >= most || read >= bytesMax {
 			more = true
 			return false, nil
@@ -148,11 +148,11 @@ func (c memoryVerbs) forgetLock(e *storev1.Event) error {
 	if !isIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
-	exists, err := c.rows.view(layout.NameRow(layout.RowKey, n), func([]byte) error { return nil })
+	exists, err := c.rows.View(layout.NameRow(layout.RowKey, n), func([]byte) error { return nil })
 	if err != nil || exists {
 		return err
 	}
-	c.rows.remove(layout.NameRow(layout.RowLock, n))
+	c.rows.Remove(layout.NameRow(layout.RowLock, n))
 	return nil
 }
 

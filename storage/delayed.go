@@ -16,7 +16,7 @@ func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*s
 	if len(d.Record) > 0 {
 		return decodeHold(n, number, d.Record)
 	}
-	among, ok, err := rows.get(layout.NumberedRow(layout.RowHold, n, number))
+	among, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, number))
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.Key)
 	}
@@ -28,7 +28,7 @@ func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*s
 
 // scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
 func scanDelayed(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
-	return rows.scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
+	return rows.Scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
@@ -56,12 +56,12 @@ func (c lockVerbs) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error 
 	among := layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex())
 	value := layout.AppendUint64s(nil, h.GetFencingToken(), uint64(how.delayMs))
 	if c.state.ClusterVersion < layout.Version2 {
-		c.rows.set(among, record)
+		c.rows.Set(among, record)
 	} else {
-		c.rows.remove(among)
+		c.rows.Remove(among)
 		value = append(value, record...)
 	}
-	c.rows.set(layout.NumberedRow(layout.RowDelay, l.name, h.GetLockIndex()), value)
+	c.rows.Set(layout.NumberedRow(layout.RowDelay, l.name, h.GetLockIndex()), value)
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockDelayBegun{LockDelayBegun: &storev1.LockDelayBegun{
 		Key:          l.name.Key,
 		LockIndex:    h.GetLockIndex(),
@@ -104,14 +104,14 @@ func (c lockVerbs) endDelay(n layout.Name, h *storev1.HoldRecord) error {
 		return err
 	}
 	record := layout.NumberedRow(layout.RowHold, n, h.GetLockIndex())
-	_, among, err := c.rows.get(record)
+	_, among, err := c.rows.Get(record)
 	if err != nil {
 		return err
 	}
 	if among {
-		c.rows.remove(record)
+		c.rows.Remove(record)
 	}
-	c.rows.remove(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
+	c.rows.Remove(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
 	l.head.Delayed--
 	l.head.PermitsDelayed -= h.GetPermits()
 	c.emitLock(n, &storev1.Event{Kind: &storev1.Event_LockDelayEnded{LockDelayEnded: &storev1.LockDelayEnded{

@@ -22,7 +22,7 @@ func (s *Store) Dump(w io.Writer) error {
 // Dump is Store's, of the snapshot.
 func (r *Reader) Dump(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	err := r.rows.scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
 		line, err := layout.RowText(row, value)
 		if err != nil {
 			return false, err

@@ -95,6 +95,6 @@ func (c *command) writeHistory(e *storev1.Event) error {
 	}
 	row := layout.HistoryRow(e.GetRevision(), e.GetIndex())
 	c.state.HistoryBytes += uint64(len(row) + len(value))
-	c.rows.insert(row, value)
+	c.rows.Insert(row, value)
 	return nil
 }

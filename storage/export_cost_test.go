@@ -17,18 +17,18 @@ func (s *Store) BytesWritten(entries []Entry) (int, error) {
 		}
 	}
 	batch := s.db.NewBatch()
-	err := w.rows.writeTo(batch)
+	err := w.rows.WriteTo(batch)
 	n := batch.Len()
 	return n, errors.Join(err, batch.Close())
 }
 
 // DeadRows returns how many deleted rows the scans of the store have stepped over.
-func (s *Store) DeadRows() uint64 { return s.voids.stepped() }
+func (s *Store) DeadRows() uint64 { return s.voids.Stepped() }
 
 // CheckVoids fails if a row lives where the store believes that none does. It returns how many voids there are.
 func (s *Store) CheckVoids() (int, error) {
 	var err error
-	n := s.voids.all(func(from, to []byte) bool {
+	n := s.voids.All(func(from, to []byte) bool {
 		err = s.checkVoid(from, to)
 		return err == nil
 	})
@@ -49,11 +49,11 @@ func (s *Store) checkVoid(from, to []byte) error {
 // RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
 func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
 	w := newWork(s.db, s.Applied())
-	w.rows.meter = &meter{rowsMax: math.MaxUint64, bytesMax: math.MaxUint64}
+	w.rows.Meter = &Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
 	for _, e := range entries {
 		if _, err = w.entry(e); err != nil {
 			return 0, 0, err
 		}
 	}
-	return w.rows.meter.rows, w.rows.meter.bytes, nil
+	return w.rows.Meter.Rows, w.rows.Meter.Bytes, nil
 }

@@ -70,7 +70,7 @@ func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (mor
 		return false, nil
 	}
 	var rows [][]byte
-	err = c.rows.scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = c.rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if more = len(rows) >= left.rows; more {
 			return false, nil
 		}
@@ -113,7 +113,7 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err er
 	var results []result
 	gone = true
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
-	err = c.rows.scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
+	err = c.rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
 		if gone = !left.over(); !gone {
 			return false, nil
 		}
@@ -126,12 +126,12 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err er
 	}
 	forgotten := uint64(0)
 	for _, r := range results {
-		c.rows.removeSized(r.row, uint64(len(r.row))+r.size)
+		c.rows.RemoveSized(r.row, uint64(len(r.row))+r.size)
 		forgotten += r.size
 	}
 	if gone {
-		c.rows.remove(layout.WindowRow(id, epoch))
-		c.rows.remove(row)
+		c.rows.Remove(layout.WindowRow(id, epoch))
+		c.rows.Remove(row)
 		c.state.TombstoneBytes -= head.GetBytes()
 		left.spend(1, uint64(len(row)))
 		return true, nil

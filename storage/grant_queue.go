@@ -111,7 +111,7 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 	}
 	after := proto.CloneOf(l.head)
 	from := layout.NameRows(layout.RowPlace, l.name)
-	err = c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	err = c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.Key)
@@ -205,16 +205,16 @@ func (c queueVerbs) keepKey(n layout.Name, k keyFacts) (keyFacts, error) {
 // markUngranted notes whether a lock's waiters are left to GrantWaiters.
 func (c queueVerbs) markUngranted(n layout.Name, left bool) error {
 	row := layout.NameRow(layout.RowUngranted, n)
-	_, marked, err := c.rows.get(row)
+	_, marked, err := c.rows.Get(row)
 	if err != nil || marked == left {
 		return err
 	}
 	if left {
-		c.rows.set(row, nil)
+		c.rows.Set(row, nil)
 		c.state.GrantsLeft++
 		return nil
 	}
-	c.rows.remove(row)
+	c.rows.Remove(row)
 	c.state.GrantsLeft--
 	return nil
 }
@@ -243,7 +243,7 @@ func (c queueVerbs) grantLeft() error {
 		return err
 	}
 	var names []layout.Name
-	err := c.rows.scan([]byte{layout.RowUngranted}, []byte{layout.RowUngranted + 1}, func(row, _ []byte) (bool, error) {
+	err := c.rows.Scan([]byte{layout.RowUngranted}, []byte{layout.RowUngranted + 1}, func(row, _ []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)

@@ -1,34 +1,34 @@
 package storage
 
-// hotBytesMax bounds what the hot rows of a store take; a row larger than hotRowBytesMax is not kept.
+// HotBytesMax bounds what the hot rows of a store take; a row larger than hotRowBytesMax is not kept.
 const (
-	hotBytesMax    = 16 << 20
+	HotBytesMax    = 16 << 20
 	hotRowBytesMax = 16 << 10
 	// hotRowOverhead is what a row takes beside its own bytes.
 	hotRowOverhead = 96
 )
 
-// hotRows keeps what Apply read from disk, or found missing there, and what became of it since: the same few rows of a
+// Hot keeps what Apply read from disk, or found missing there, and what became of it since: the same few rows of a
 // lock, of a session, of a key are read again and again, and a read of Pebble costs more than all else that most
 // commands do. What it answers is what the disk would answer, so it has no part in what a command does. Every write of
 // the store passes through wrote. It belongs to the goroutine of Apply.
 //
 // Rows are forgotten by generation: when the young ones fill half of the room, the old ones go and the young ones take
 // their place. A row that is read moves to the young ones, so the bound is on both together. A nil one knows nothing.
-type hotRows struct {
-	young, old map[string]hotRow
+type Hot struct {
+	young, old map[string]HotRow
 	youngBytes int // of young, with overhead
 }
 
-// hotRow is the value of a row; nil means that there is none. Nobody changes the value.
-type hotRow []byte
+// HotRow is the value of a row; nil means that there is none. Nobody changes the value.
+type HotRow []byte
 
-func newHotRows() *hotRows {
-	return &hotRows{young: make(map[string]hotRow)}
+func NewHot() *Hot {
+	return &Hot{young: make(map[string]HotRow)}
 }
 
 // get returns what the disk holds for a row, and whether it is known.
-func (h *hotRows) get(row []byte) (value hotRow, known bool) {
+func (h *Hot) get(row []byte) (value HotRow, known bool) {
 	if h == nil {
 		return nil, false
 	}
@@ -43,12 +43,12 @@ func (h *hotRows) get(row []byte) (value hotRow, known bool) {
 }
 
 // takes reports whether a row is small enough to be kept.
-func (h *hotRows) takes(row, value []byte) bool {
+func (h *Hot) takes(row, value []byte) bool {
 	return h != nil && len(row)+len(value) <= hotRowBytesMax
 }
 
 // keep remembers what the disk holds for a row that is not known yet.
-func (h *hotRows) keep(row []byte, value hotRow) {
+func (h *Hot) keep(row []byte, value HotRow) {
 	if !h.takes(row, value) {
 		return
 	}
@@ -58,7 +58,7 @@ func (h *hotRows) keep(row []byte, value hotRow) {
 }
 
 // wrote notes what a commit has left on disk for a row. A row that nobody read is not kept: most are never read.
-func (h *hotRows) wrote(row []byte, value hotRow) {
+func (h *Hot) wrote(row []byte, value HotRow) {
 	if _, ok := h.old[string(row)]; ok {
 		delete(h.old, string(row))
 		h.keep(row, value)
@@ -73,17 +73,17 @@ func (h *hotRows) wrote(row []byte, value hotRow) {
 	h.keep(row, value)
 }
 
-func (h *hotRows) age() {
-	if h.youngBytes >= hotBytesMax/2 {
-		h.old, h.young, h.youngBytes = h.young, make(map[string]hotRow, len(h.young)), 0
+func (h *Hot) age() {
+	if h.youngBytes >= HotBytesMax/2 {
+		h.old, h.young, h.youngBytes = h.young, make(map[string]HotRow, len(h.young)), 0
 	}
 }
 
-func hotSize(row int, value hotRow) int { return row + len(value) + hotRowOverhead }
+func hotSize(row int, value HotRow) int { return row + len(value) + hotRowOverhead }
 
-// all visits the rows that are kept, in no order.
-func (h *hotRows) all(visit func(row string, value hotRow)) {
-	for _, generation := range []map[string]hotRow{h.young, h.old} {
+// All visits the rows that are kept, in no order.
+func (h *Hot) All(visit func(row string, value HotRow)) {
+	for _, generation := range []map[string]HotRow{h.young, h.old} {
 		for row, value := range generation {
 			visit(row, value)
 		}

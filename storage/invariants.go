@@ -136,7 +136,7 @@ func (c *command) verifyBrief(at, row []byte, field protowire.Number) error {
 	if err != nil {
 		return err
 	}
-	value, _, err := c.rows.get(row)
+	value, _, err := c.rows.Get(row)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *command) verifyBrief(at, row []byte, field protowire.Number) error {
 // verifyUnmarked checks that nothing says that a lock's waiters are to be looked at. Nobody waits for it.
 func verifyUnmarked(rows rowReader, n layout.Name) error {
 	for _, kind := range []byte{layout.RowUngranted, layout.RowBlocked} {
-		_, marked, err := rows.get(layout.NameRow(kind, n))
+		_, marked, err := rows.Get(layout.NameRow(kind, n))
 		if err != nil {
 			return err
 		}
@@ -201,9 +201,9 @@ func verifyValid(rows rowReader, n layout.Name, head *storev1.LockHead) (holders
 	order := holdOrder{name: n, head: head}
 	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		order.next(h)
-		_, hasDelay, getErr := rows.get(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
-		owner, owned, ownerErr := rows.get(layout.OwnerRow(SessionID(h.GetSessionId()), layout.ObjectHold, n, h.GetOwner()))
-		_, lives, sessionErr := rows.get(layout.SessionRow(layout.RowSession, SessionID(h.GetSessionId())))
+		_, hasDelay, getErr := rows.Get(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
+		owner, owned, ownerErr := rows.Get(layout.OwnerRow(SessionID(h.GetSessionId()), layout.ObjectHold, n, h.GetOwner()))
+		_, lives, sessionErr := rows.Get(layout.SessionRow(layout.RowSession, SessionID(h.GetSessionId())))
 		for _, e := range []error{getErr, ownerErr, sessionErr} {
 			if e != nil {
 				err = e
@@ -239,7 +239,7 @@ func verifyValid(rows rowReader, n layout.Name, head *storev1.LockHead) (holders
 func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
 	order := holdOrder{name: n, head: head}
 	from := layout.NameRows(layout.RowDelay, n)
-	scanErr = rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	scanErr = rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: delay row of %q", ErrCorrupt, n.Key)
@@ -252,7 +252,7 @@ func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delay
 		if err != nil {
 			return false, err
 		}
-		_, among, err := rows.get(layout.NumberedRow(layout.RowHold, n, number))
+		_, among, err := rows.Get(layout.NumberedRow(layout.RowHold, n, number))
 		if err != nil {
 			return false, err
 		}
@@ -272,7 +272,7 @@ func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delay
 func verifyPlaces(rows rowReader, n layout.Name, head *storev1.LockHead) error {
 	from := layout.NameRows(layout.RowPlace, n)
 	waiters, last := uint32(0), uint64(0)
-	err := rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	err := rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, n.Key)
@@ -284,13 +284,13 @@ func verifyPlaces(rows rowReader, n layout.Name, head *storev1.LockHead) error {
 		invariants.That(number > last, "place %d of %q follows %d", number, n.Key, last)
 		waiters, last = waiters+1, number
 		id := SessionID(p.GetSessionId())
-		owner, owned, err := rows.get(layout.OwnerRow(id, layout.ObjectPlace, n, p.GetOwner()))
+		owner, owned, err := rows.Get(layout.OwnerRow(id, layout.ObjectPlace, n, p.GetOwner()))
 		if err != nil {
 			return false, err
 		}
 		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == number,
 			"place %d of %q is not among the objects of its session", number, n.Key)
-		_, waits, err := rows.get(layout.NumberedRow(layout.RowWait, n, number))
+		_, waits, err := rows.Get(layout.NumberedRow(layout.RowWait, n, number))
 		if err != nil {
 			return false, err
 		}
@@ -310,7 +310,7 @@ func verifyWindow(rows rowReader, id SessionID, head *storev1.RequestWindowRecor
 		return nil
 	}
 	requests, size := uint32(0), uint64(0)
-	err := rows.scan(layout.RequestRow(id, head.GetEpoch(), 0), layout.RequestRow(id, head.GetEpoch()+1, 0), func(_, value []byte) (bool, error) {
+	err := rows.Scan(layout.RequestRow(id, head.GetEpoch(), 0), layout.RequestRow(id, head.GetEpoch()+1, 0), func(_, value []byte) (bool, error) {
 		requests++
 		size += uint64(len(value))
 		return true, nil

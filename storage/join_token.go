@@ -35,7 +35,7 @@ func joinTokenRow(name string) []byte { return append([]byte{layout.RowJoinToken
 // joinTokens returns all join tokens, by name.
 func joinTokens(rows rowReader) ([]JoinToken, error) {
 	var all []JoinToken
-	err := rows.scan([]byte{layout.RowJoinToken}, []byte{layout.RowJoinToken + 1}, func(row, value []byte) (bool, error) {
+	err := rows.Scan([]byte{layout.RowJoinToken}, []byte{layout.RowJoinToken + 1}, func(row, value []byte) (bool, error) {
 		r := &storev1.JoinTokenRecord{}
 		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("join token: %w", err)
@@ -54,7 +54,7 @@ func (c memberVerbs) setJoinToken(t JoinToken) error {
 	t.FormatVersion = layout.RecordFormat
 	value, err := layout.Encode(t.JoinTokenRecord)
 	if err == nil {
-		c.rows.set(joinTokenRow(t.Name), value)
+		c.rows.Set(joinTokenRow(t.Name), value)
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinT
 			return nil, memberExists(t.GetMemberId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_PLACE_TAKEN, t.Name)
 		case t.bound():
 		case samePlace || t.Name == m.GetName():
-			c.rows.remove(joinTokenRow(t.Name))
+			c.rows.Remove(joinTokenRow(t.Name))
 			replaced = replaced || !sameHash(t.GetTokenSha256(), m.GetTokenSha256())
 		default:
 			unused++
@@ -186,7 +186,7 @@ func (c memberVerbs) usableToken(j *storev1.JoinMember) (JoinToken, error) {
 // joinTokenFor returns the token for a name; if there is none, one that fits nobody.
 func joinTokenFor(rows rowReader, name string) (JoinToken, error) {
 	t := JoinToken{Name: name, JoinTokenRecord: &storev1.JoinTokenRecord{}}
-	value, ok, err := rows.get(joinTokenRow(name))
+	value, ok, err := rows.Get(joinTokenRow(name))
 	if err == nil && ok {
 		err = layout.Decode(value, t.JoinTokenRecord)
 	}
@@ -229,7 +229,7 @@ func (c memberVerbs) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, e
 	for _, t := range all {
 		for _, ref := range e.GetTokens() {
 			if !t.bound() && t.Name == ref.GetName() && sameHash(t.GetTokenSha256(), ref.GetTokenSha256()) {
-				c.rows.remove(joinTokenRow(t.Name))
+				c.rows.Remove(joinTokenRow(t.Name))
 			}
 		}
 	}
@@ -245,17 +245,17 @@ func (c memberVerbs) endTokensOf(id uint64) error {
 	}
 	for _, t := range all {
 		if t.GetMemberId() == id || !t.bound() && t.GetReplaces() == id {
-			c.rows.remove(joinTokenRow(t.Name))
+			c.rows.Remove(joinTokenRow(t.Name))
 		}
 	}
 	return nil
 }
 
 // dropJoinTokens ends all tokens: they were made for a cluster that is no more.
-func dropJoinTokens(rows *overlay) error {
+func dropJoinTokens(rows *Overlay) error {
 	all, err := joinTokens(rows)
 	for _, t := range all {
-		rows.remove(joinTokenRow(t.Name))
+		rows.Remove(joinTokenRow(t.Name))
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (c keyVerbs) moveKey(n layout.Name, head *storev1.LockHead, change storev1.
 	row := layout.NameRow(layout.RowKey, n)
 	var k keyFacts
 	later := false
-	_, err := c.rows.view(row, func(value []byte) error {
+	_, err := c.rows.View(row, func(value []byte) error {
 		k.rowBytes = len(row) + len(value)
 		if later = c.movesLater(n, k.rowBytes); later {
 			return nil
@@ -68,7 +68,7 @@ func (c keyVerbs) movesLater(n layout.Name, size int) bool {
 // leaveMove notes that a key is to be moved, and why.
 func (c keyVerbs) leaveMove(n layout.Name, change storev1.KeyChange) error {
 	row := layout.NameRow(layout.RowUnmoved, n)
-	_, marked, err := c.rows.get(row)
+	_, marked, err := c.rows.Get(row)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c keyVerbs) leaveMove(n layout.Name, change storev1.KeyChange) error {
 		c.unmoved = make(map[layout.Name]bool)
 	}
 	c.unmoved[n] = true
-	c.rows.set(row, []byte{byte(change)})
+	c.rows.Set(row, []byte{byte(change)})
 	return nil
 }
 
@@ -89,11 +89,11 @@ func (c keyVerbs) settleMove(n layout.Name) error {
 		return nil
 	}
 	row := layout.NameRow(layout.RowUnmoved, n)
-	_, marked, err := c.rows.get(row)
+	_, marked, err := c.rows.Get(row)
 	if err != nil || !marked {
 		return err
 	}
-	c.rows.remove(row)
+	c.rows.Remove(row)
 	c.state.GrantsLeft--
 	delete(c.unmoved, n)
 	return nil
@@ -106,7 +106,7 @@ func (c keyVerbs) moveLeft() error {
 		change storev1.KeyChange
 	}
 	var moves []move
-	err := c.rows.scan([]byte{layout.RowUnmoved}, []byte{layout.RowUnmoved + 1}, func(row, value []byte) (bool, error) {
+	err := c.rows.Scan([]byte{layout.RowUnmoved}, []byte{layout.RowUnmoved + 1}, func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok || len(value) != 1 {
 			return false, fmt.Errorf("%w: key left to be moved", ErrCorrupt)

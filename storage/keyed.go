@@ -35,8 +35,8 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 	if err != nil {
 		return err
 	}
-	c.rows.set(m.row, value)
-	c.rows.set(layout.NumberRow(layout.RowKeyed, c.state.KeyedRequests), m.row)
+	c.rows.Set(m.row, value)
+	c.rows.Set(layout.NumberRow(layout.RowKeyed, c.state.KeyedRequests), m.row)
 	c.state.KeyedRequests++
 	c.state.KeyedBytes += keyedBytes(m.row, value)
 	left := forgetStint()
@@ -69,17 +69,17 @@ func (c memoryVerbs) forgetOldestKeyed(left *stint) error {
 	number := layout.NumberRow(layout.RowKeyed, c.state.KeyedForgotten)
 	c.state.KeyedForgotten++
 	left.spend(1, uint64(len(number)))
-	row, ok, err := c.rows.get(number)
+	row, ok, err := c.rows.Get(number)
 	if err != nil || !ok {
 		return err
 	}
-	value, _, err := c.rows.get(row)
+	value, _, err := c.rows.Get(row)
 	if err != nil {
 		return err
 	}
 	left.spend(0, uint64(len(row)+len(value)))
 	c.state.KeyedBytes -= keyedBytes(row, value)
-	c.rows.remove(row)
-	c.rows.remove(number)
+	c.rows.Remove(row)
+	c.rows.Remove(number)
 	return nil
 }

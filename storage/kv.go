@@ -19,7 +19,7 @@ const (
 
 // keyRecord returns a key's record, or nil if the key is missing.
 func (w *work) keyRecord(n layout.Name) (*storev1.KeyRecord, error) {
-	value, ok, err := w.rows.get(layout.NameRow(layout.RowKey, n))
+	value, ok, err := w.rows.Get(layout.NameRow(layout.RowKey, n))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func factsOf(n layout.Name, b layout.Brief) (keyFacts, error) {
 // keyFacts returns what is known of a key without its value.
 func (w *work) keyFacts(n layout.Name) (k keyFacts, err error) {
 	row := layout.NameRow(layout.RowKey, n)
-	_, err = w.rows.view(row, func(value []byte) (err error) {
+	_, err = w.rows.View(row, func(value []byte) (err error) {
 		k, err = decodeKeyFacts(n, row, value)
 		return err
 	})
@@ -109,10 +109,10 @@ func (c keyVerbs) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) err
 	c.state.LiveBytes += uint64(len(n.Key)+len(k.GetValue())) - old.liveBytes(n)
 	if old.record == nil {
 		c.state.Keys++
-		c.rows.insert(row, value)
+		c.rows.Insert(row, value)
 		return nil
 	}
-	c.rows.replace(row, value, uint64(old.rowBytes))
+	c.rows.Replace(row, value, uint64(old.rowBytes))
 	return nil
 }
 
@@ -170,14 +170,14 @@ func (c keyVerbs) rebind(n layout.Name, from, to []byte) error {
 	if len(from) > 0 {
 		id := SessionID(from)
 		owned := layout.EphemeralRow(id, n)
-		c.rows.removeSized(owned, uint64(len(owned)))
+		c.rows.RemoveSized(owned, uint64(len(owned)))
 		if err := c.sessions.dropObject(id); err != nil {
 			return err
 		}
 	}
 	if len(to) > 0 {
 		id := SessionID(to)
-		c.rows.set(layout.EphemeralRow(id, n), nil)
+		c.rows.Set(layout.EphemeralRow(id, n), nil)
 		return c.sessions.addObject(id)
 	}
 	return nil
@@ -197,7 +197,7 @@ func (c keyVerbs) deleteRecord(n layout.Name, k keyFacts, why *storev1.KeyDelete
 	if err := c.rebind(n, k.record.GetBoundSessionId(), nil); err != nil {
 		return err
 	}
-	c.rows.removeSized(layout.NameRow(layout.RowKey, n), uint64(k.rowBytes))
+	c.rows.RemoveSized(layout.NameRow(layout.RowKey, n), uint64(k.rowBytes))
 	c.dropBrief(layout.NameRow(layout.RowKeyBrief, n), k.valueBytes)
 	c.state.Keys--
 	c.state.LiveBytes -= k.liveBytes(n)
@@ -416,7 +416,7 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: d.GetPrefix()})
 	var names []layout.Name
 	var facts []keyFacts
-	err := c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)

@@ -31,7 +31,7 @@ func readLimits(rows rowReader) (*storev1.Limits, error) {
 
 // readLimitsSet returns the limits that were set.
 func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
-	value, ok, err := rows.get([]byte{layout.RowLimits})
+	value, ok, err := rows.Get([]byte{layout.RowLimits})
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -44,6 +44,6 @@ func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
 
 // isFrozen says whether grants are frozen after a restore.
 func isFrozen(rows rowReader) (bool, error) {
-	_, frozen, err := rows.get([]byte{layout.RowFreeze})
+	_, frozen, err := rows.Get([]byte{layout.RowFreeze})
 	return frozen, err
 }

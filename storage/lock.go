@@ -47,7 +47,7 @@ func (c lockVerbs) saveLock(l *lock) error {
 	if err != nil {
 		return err
 	}
-	c.rows.set(layout.NameRow(layout.RowLock, l.name), value)
+	c.rows.Set(layout.NameRow(layout.RowLock, l.name), value)
 	c.refreshPut(l.name, h)
 	return nil
 }
@@ -142,7 +142,7 @@ func (c lockVerbs) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	if err := c.saveHold(l.name, h); err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.OwnerRow(ask.session.id, layout.ObjectHold, l.name, ask.owner), layout.AppendUint64s(nil, h.GetLockIndex()))
+	c.rows.Set(layout.OwnerRow(ask.session.id, layout.ObjectHold, l.name, ask.owner), layout.AppendUint64s(nil, h.GetLockIndex()))
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{
 		Key:         l.name.Key,
 		LockIndex:   h.GetLockIndex(),
@@ -162,7 +162,7 @@ func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
 	if err != nil {
 		return err
 	}
-	c.rows.set(layout.NumberedRow(layout.RowHold, n, h.GetLockIndex()), value)
+	c.rows.Set(layout.NumberedRow(layout.RowHold, n, h.GetLockIndex()), value)
 	return nil
 }
 
@@ -172,14 +172,14 @@ func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error
 }
 
 func readHold(rows rowReader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	value, ok, err := rows.get(layout.NumberedRow(layout.RowHold, n, lockIndex))
+	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
 	if err != nil {
 		return nil, err
 	}
 	if ok {
 		return decodeHold(n, lockIndex, value)
 	}
-	value, ok, err = rows.get(layout.NumberedRow(layout.RowDelay, n, lockIndex))
+	value, ok, err = rows.Get(layout.NumberedRow(layout.RowDelay, n, lockIndex))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func decodeHold(n layout.Name, lockIndex uint64, value []byte) (*storev1.HoldRec
 
 // ownHold returns the valid hold of a session's owner, or nil.
 func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord, error) {
-	value, ok, err := w.rows.get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
+	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (c lockVerbs) listedHold(id SessionID, o layout.Listed) (*lock, *storev1.Ho
 func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error) {
 	from := layout.OwnerRow(id, layout.ObjectHold, l.name, "")
 	var numbers []uint64
-	err := w.rows.scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {
+	err := w.rows.Scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {
 		n, err := layout.CutUint64s(value, 1)
 		if err == nil {
 			numbers = append(numbers, n[0])
@@ -263,7 +263,7 @@ type ending struct {
 func (c lockVerbs) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 	id := SessionID(h.GetSessionId())
 	owned := layout.OwnerRow(id, layout.ObjectHold, l.name, h.GetOwner())
-	c.rows.removeSized(owned, uint64(len(owned)+8))
+	c.rows.RemoveSized(owned, uint64(len(owned)+8))
 	if err := c.sessions.dropObject(id); err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (c lockVerbs) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
 			return err
 		}
 	} else {
-		c.rows.remove(layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex()))
+		c.rows.Remove(layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex()))
 	}
 	if !how.headFollows {
 		if err := c.saveLock(l); err != nil {

@@ -189,12 +189,12 @@ func (c breakVerbs) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
 	if err != nil {
 		return err
 	}
-	mark := c.rows.mark()
+	mark := c.rows.Mark()
 	err = c.locks.endHold(k.lock, h, ending{
 		cause: storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN, reason: k.reason, delayMs: r.GetLockDelayMs(),
 	})
 	k.result.Holds++
-	k.left.spend(1, c.rows.writtenSince(mark))
+	k.left.spend(1, c.rows.WrittenSince(mark))
 	return err
 }
 
@@ -206,12 +206,12 @@ func (c breakVerbs) breakPlaces(k *lockBreak, places []*place) error {
 		case k.left.over():
 			k.result.Remaining++
 		default:
-			mark := c.rows.mark()
+			mark := c.rows.Mark()
 			if err := c.queue.leave(k.lock, p, storev1.WaitEndCause_WAIT_END_CAUSE_BROKEN, k.reason); err != nil {
 				return err
 			}
 			k.result.Places++
-			k.left.spend(1, c.rows.writtenSince(mark))
+			k.left.spend(1, c.rows.WrittenSince(mark))
 		}
 	}
 	return nil
@@ -253,7 +253,7 @@ func (c breakVerbs) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.
 func (c breakVerbs) waitingOwners(l *lock, id SessionID) ([]string, error) {
 	var owners []string
 	from := layout.OwnerRow(id, layout.ObjectPlace, l.name, "")
-	err := c.rows.scan(from, layout.RowsEnd(from), func(row, _ []byte) (bool, error) {
+	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, _ []byte) (bool, error) {
 		owners = append(owners, string(row[len(from):]))
 		return true, nil
 	})

@@ -12,7 +12,7 @@ const holdsShown = 8
 
 // lockHead returns the head of a key's lock, or nil.
 func lockHead(rows rowReader, n layout.Name) (*storev1.LockHead, error) {
-	value, ok, err := rows.get(layout.NameRow(layout.RowLock, n))
+	value, ok, err := rows.Get(layout.NameRow(layout.RowLock, n))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func firstDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (holds 
 // scanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
 // version 1.
 func scanHolds(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
-	return rows.scan(layout.NumberedRow(layout.RowHold, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowHold, n)), func(_, value []byte) (bool, error) {
+	return rows.Scan(layout.NumberedRow(layout.RowHold, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowHold, n)), func(_, value []byte) (bool, error) {
 		h := &storev1.HoldRecord{}
 		if err := layout.Decode(value, h); err != nil {
 			return false, fmt.Errorf("hold of %q: %w", n.Key, err)

@@ -40,14 +40,14 @@ func (c memberVerbs) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.NumberRow(layout.RowMember, m.GetId()), value)
+	c.rows.Set(layout.NumberRow(layout.RowMember, m.GetId()), value)
 	c.membersChanged = true
 	return &storev1.Result{}, nil
 }
 
 // checkNotRemoved refuses the id of a member that was removed.
 func (c memberVerbs) checkNotRemoved(id uint64) error {
-	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
+	_, removed, err := c.rows.Get(layout.NumberRow(layout.RowRemoved, id))
 	if err == nil && removed {
 		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
 			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED, id)
@@ -109,12 +109,12 @@ func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, err
 	if id == 0 {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
 	}
-	_, removed, err := c.rows.get(layout.NumberRow(layout.RowRemoved, id))
+	_, removed, err := c.rows.Get(layout.NumberRow(layout.RowRemoved, id))
 	if err != nil || removed {
 		return &storev1.Result{}, err
 	}
 	last := &storev1.Member{Id: id}
-	value, ok, err := c.rows.get(layout.NumberRow(layout.RowMember, id))
+	value, ok, err := c.rows.Get(layout.NumberRow(layout.RowMember, id))
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +124,13 @@ func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, err
 			return nil, fmt.Errorf("member %x: %w", id, err)
 		}
 		last = r.GetMember()
-		c.rows.remove(layout.NumberRow(layout.RowMember, id))
+		c.rows.Remove(layout.NumberRow(layout.RowMember, id))
 	}
 	value, err = layout.Encode(&storev1.RemovedMemberRecord{FormatVersion: layout.RecordFormat, Member: last, RemoveTimeMs: c.wallMs})
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.NumberRow(layout.RowRemoved, id), value)
+	c.rows.Set(layout.NumberRow(layout.RowRemoved, id), value)
 	c.membersChanged = true
 	if c.state.ClusterVersion >= layout.Version2 {
 		err = c.endTokensOf(id)
@@ -141,7 +141,7 @@ func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, err
 // members returns all members, by id.
 func members(rows rowReader) ([]*storev1.Member, error) {
 	var all []*storev1.Member
-	err := rows.scan([]byte{layout.RowMember}, []byte{layout.RowMember + 1}, func(_, value []byte) (bool, error) {
+	err := rows.Scan([]byte{layout.RowMember}, []byte{layout.RowMember + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.MemberRecord{}
 		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("member: %w", err)
@@ -160,7 +160,7 @@ func (r *MemberReader) Members() ([]*storev1.Member, error) {
 // RemovedMembers returns the servers that were removed, by id. None of their ids is ever used again.
 func (r *MemberReader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) {
 	var all []*storev1.RemovedMemberRecord
-	err := r.rows.scan([]byte{layout.RowRemoved}, []byte{layout.RowRemoved + 1}, func(_, value []byte) (bool, error) {
+	err := r.rows.Scan([]byte{layout.RowRemoved}, []byte{layout.RowRemoved + 1}, func(_, value []byte) (bool, error) {
 		m := &storev1.RemovedMemberRecord{}
 		if err := layout.Decode(value, m); err != nil {
 			return false, fmt.Errorf("removed member: %w", err)
@@ -173,6 +173,6 @@ func (r *MemberReader) RemovedMembers() ([]*storev1.RemovedMemberRecord, error) 
 
 // IsRemoved says whether a member was removed.
 func (r *MemberReader) IsRemoved(id uint64) (bool, error) {
-	_, removed, err := r.rows.get(layout.NumberRow(layout.RowRemoved, id))
+	_, removed, err := r.rows.Get(layout.NumberRow(layout.RowRemoved, id))
 	return removed, err
 }

@@ -8,6 +8,9 @@ type SessionID = layout.SessionID
 // Applied is the state's own account of itself as of one raft entry.
 type Applied = layout.Applied
 
+// Entry is one committed raft entry.
+type Entry = layout.Entry
+
 // ParseSessionID reads exactly what SessionID.String writes, in either case of letters; anything else is ErrSessionID.
 func ParseSessionID(text string) (SessionID, error) { return layout.ParseSessionID(text) }
 

@@ -68,7 +68,7 @@ func remembers(cmd *storev1.Command, result *storev1.Result) bool {
 
 // recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
 func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
-	value, ok, err := rows.get(row)
+	value, ok, err := rows.Get(row)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 	from := layout.RequestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
 	to := layout.RequestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
 	var done [][]byte
-	err := c.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	err := c.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		done = append(done, bytes.Clone(row))
 		head.Bytes -= uint64(len(value))
 		return true, nil
@@ -161,14 +161,14 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 		return err
 	}
 	for _, row := range done {
-		c.rows.remove(row)
+		c.rows.Remove(row)
 	}
 	head.Requests -= uint32(len(done))
 	head.DoneBelow = m.request.GetDoneBelow()
 	if err := c.memory.saveWindow(m.session, head); err != nil {
 		return err
 	}
-	c.rows.seal(c.sum)
+	c.rows.Seal(c.sum)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 	}
 	head.Requests++
 	head.Bytes += uint64(len(value))
-	c.rows.set(m.row(), value)
+	c.rows.Set(m.row(), value)
 	if head.GetTombstone() {
 		c.state.TombstoneBytes += uint64(len(value))
 		return c.memory.saveWindow(m.session, head)
@@ -233,7 +233,7 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 
 // window returns the head of a request window, or nil.
 func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
-	value, ok, err := w.rows.get(layout.WindowRow(id, epoch))
+	value, ok, err := w.rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -249,6 +249,6 @@ func (c memoryVerbs) saveWindow(id SessionID, head *storev1.RequestWindowRecord)
 	if err != nil {
 		return err
 	}
-	c.rows.set(layout.WindowRow(id, head.GetEpoch()), value)
+	c.rows.Set(layout.WindowRow(id, head.GetEpoch()), value)
 	return nil
 }

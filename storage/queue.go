@@ -18,7 +18,7 @@ type place struct {
 
 // ownPlace returns the place of a session's owner without its value, or nil.
 func (w *work) ownPlace(l *lock, id SessionID, owner string) (*place, error) {
-	value, ok, err := w.rows.get(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner))
+	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (w *work) place(n layout.Name, number uint64) (*place, error) {
 	b, found, err := w.readBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number))
 	if err == nil && !found {
 		row := layout.NumberedRow(layout.RowPlace, n, number)
-		found, err = w.rows.view(row, func(value []byte) (err error) {
+		found, err = w.rows.View(row, func(value []byte) (err error) {
 			b, err = layout.BriefOf(row, value, waiterValueField)
 			return err
 		})
@@ -55,7 +55,7 @@ func (w *work) place(n layout.Name, number uint64) (*place, error) {
 func (w *work) wholePlace(n layout.Name, number uint64) (*place, error) {
 	row := layout.NumberedRow(layout.RowPlace, n, number)
 	var p *place
-	_, err := w.rows.view(row, func(value []byte) (err error) {
+	_, err := w.rows.View(row, func(value []byte) (err error) {
 		p, err = decodePlace(number, row, value)
 		return err
 	})
@@ -82,20 +82,20 @@ func (c queueVerbs) savePlace(n layout.Name, number uint64, r *storev1.WaiterRec
 	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, waiterValueField, valueBytes, valueBytes); err != nil {
 		return err
 	}
-	c.rows.set(row, value)
+	c.rows.Set(row, value)
 	return nil
 }
 
 // removePlace takes the rows of a place away. What the place was to its session is the caller's.
 func (c queueVerbs) removePlace(l *lock, p *place) error {
 	id := SessionID(p.waiter.GetSessionId())
-	c.rows.removeSized(layout.NumberedRow(layout.RowPlace, l.name, p.number), p.rowBytes)
+	c.rows.RemoveSized(layout.NumberedRow(layout.RowPlace, l.name, p.number), p.rowBytes)
 	c.dropBrief(layout.NumberedRow(layout.RowPlaceBrief, l.name, p.number), p.valueBytes)
 	owned := layout.OwnerRow(id, layout.ObjectPlace, l.name, p.waiter.GetOwner())
-	c.rows.removeSized(owned, uint64(len(owned)+8))
+	c.rows.RemoveSized(owned, uint64(len(owned)+8))
 	if p.waiter.GetWaitMs() > 0 {
 		wait := layout.NumberedRow(layout.RowWait, l.name, p.number)
-		c.rows.removeSized(wait, uint64(len(wait)+len(id)+8))
+		c.rows.RemoveSized(wait, uint64(len(wait)+len(id)+8))
 	}
 	return c.leaveQueue(l, p.waiter.GetOrdinal())
 }

@@ -30,7 +30,7 @@ func decodeQueuePart(value []byte) (queuePart, error) {
 
 // readQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
 func readQueuePart(rows rowReader, n layout.Name, ordinal uint64) (queuePart, error) {
-	value, ok, err := rows.get(queuePartRow(n, ordinal))
+	value, ok, err := rows.Get(queuePartRow(n, ordinal))
 	if err != nil || !ok {
 		return queuePart{}, err
 	}
@@ -47,7 +47,7 @@ func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 	if part.waiters == 0 {
 		part.firstPlace = place
 	}
-	c.rows.set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
+	c.rows.Set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
 	l.head.Waiters++
 	l.head.Queued++
 	return nil
@@ -63,9 +63,9 @@ func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
 	case 0:
 		return fmt.Errorf("%w: queue of %q has no part of waiter %d", ErrCorrupt, l.name.Key, ordinal)
 	case 1:
-		c.rows.remove(row)
+		c.rows.Remove(row)
 	default:
-		c.rows.set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
+		c.rows.Set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
 	}
 	l.head.Waiters--
 	if l.head.GetWaiters() == 0 {
@@ -89,7 +89,7 @@ func (r *LockReader) Position(key string, place uint64) (int, error) {
 	}
 	before := uint64(0)
 	from, own := queuePartRow(n, first[0].Record.GetOrdinal()), queuePartRow(n, w.GetOrdinal())
-	err = r.rows.scan(from, own, func(_, value []byte) (bool, error) {
+	err = r.rows.Scan(from, own, func(_, value []byte) (bool, error) {
 		earlier, partErr := decodeQueuePart(value)
 		before += earlier.waiters
 		return true, partErr
@@ -105,7 +105,7 @@ func (r *LockReader) Position(key string, place uint64) (int, error) {
 	if place <= part.firstPlace {
 		return int(before), nil
 	}
-	err = r.rows.scan(from, own, func(_, _ []byte) (bool, error) {
+	err = r.rows.Scan(from, own, func(_, _ []byte) (bool, error) {
 		before++
 		return true, nil
 	})

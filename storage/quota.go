@@ -16,14 +16,14 @@ func GrowthBytesMax(limits *storev1.Limits) uint64 { return quota.GrowthBytesMax
 // looks at the state as the command has left it so far, so a transaction may first delete and then put.
 func (c *command) needSpace() error {
 	limits, err := c.effectiveLimits()
-	if err != nil || c.rows.bytes < GrowthBytesMax(limits) {
+	if err != nil || c.rows.Bytes < GrowthBytesMax(limits) {
 		return err
 	}
 	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
-		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.bytes, GrowthBytesMax(limits))
+		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.Bytes, GrowthBytesMax(limits))
 	f.Failure.LimitName = "store_bytes_max"
 	f.Failure.Limit = limits.GetStoreBytesMax()
-	f.Failure.Actual = c.rows.bytes
+	f.Failure.Actual = c.rows.Bytes
 	return f
 }
 
@@ -67,7 +67,7 @@ func (r *Reader) Usage() (Usage, error) {
 // countBytes returns the bytes of all rows but the applied record.
 func countBytes(rows rowReader) (uint64, error) {
 	total := uint64(0)
-	err := rows.scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
+	err := rows.Scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
 		if row[0] != layout.RowApplied {
 			total += uint64(len(row) + len(value))
 		}

@@ -14,7 +14,7 @@ type Reader struct {
 	SessionReader
 	MemberReader
 	store *Store
-	rows  snapshotRows
+	rows  Snapshot
 	dead  error
 	close sync.Once
 
@@ -25,23 +25,23 @@ type Reader struct {
 }
 
 // LockReader reads the locks of a Reader's snapshot, with their holds and queues.
-type LockReader struct{ rows snapshotRows }
+type LockReader struct{ rows Snapshot }
 
 // SessionReader reads the sessions of a Reader's snapshot, and what they own.
-type SessionReader struct{ rows snapshotRows }
+type SessionReader struct{ rows Snapshot }
 
 // MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
-type MemberReader struct{ rows snapshotRows }
+type MemberReader struct{ rows Snapshot }
 
 // readerOf returns a reader of rows.
-func readerOf(s *Store, rows snapshotRows) *Reader {
+func readerOf(s *Store, rows Snapshot) *Reader {
 	return &Reader{LockReader: LockReader{rows}, SessionReader: SessionReader{rows}, MemberReader: MemberReader{rows}, store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
 func (s *Store) NewReader() *Reader {
 	if err := s.enter(); err != nil {
-		r := readerOf(s, snapshotRows{dead: err})
+		r := readerOf(s, Snapshot{Dead: err})
 		r.dead = err
 		return r
 	}
@@ -50,9 +50,9 @@ func (s *Store) NewReader() *Reader {
 	disk := s.db.NewSnapshot()
 	// What is published belongs to the snapshot if no Apply came between; else the snapshot has its own account.
 	known := before%2 == 0 && s.writes.Load() == before && applied.Index != 0
-	rows := snapshotRows{disk: disk, voids: s.voids}
+	rows := Snapshot{Disk: disk, Voids: s.voids}
 	if known {
-		rows.index = applied.Index
+		rows.Index = applied.Index
 	}
 	r := readerOf(s, rows)
 	r.applied, r.known = applied, known
@@ -63,10 +63,10 @@ func (s *Store) NewReader() *Reader {
 func (r *Reader) Close() error {
 	var err error
 	r.close.Do(func() {
-		if r.rows.disk == nil {
+		if r.rows.Disk == nil {
 			return
 		}
-		if err = r.rows.disk.Close(); err != nil {
+		if err = r.rows.Disk.Close(); err != nil {
 			err = fmt.Errorf("close reader: %w", err)
 		}
 		r.store.leave()
@@ -84,7 +84,7 @@ func (r *Reader) Applied() (Applied, error) {
 	if r.known {
 		return r.applied, nil
 	}
-	a, err := readApplied(r.rows.disk)
+	a, err := readApplied(r.rows.Disk)
 	if err != nil {
 		return Applied{}, err
 	}
@@ -95,7 +95,7 @@ func (r *Reader) Applied() (Applied, error) {
 // Get returns a key with its value, or false.
 func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
 	n := layout.Name{Key: key}
-	value, ok, err := r.rows.get(layout.NameRow(layout.RowKey, n))
+	value, ok, err := r.rows.Get(layout.NameRow(layout.RowKey, n))
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -130,7 +130,7 @@ func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
 	from, to := layout.PageRows(layout.RowKey, q.Prefix, q.After)
 	var page []*storev1.KeyState
 	size, more := 0, false
-	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		if (q.Limit > 0 && len(page) >= q.Limit) || (q.SizeBytesMax > 0 && size >= q.SizeBytesMax) {
 			more = true
 			return false, nil
@@ -164,7 +164,7 @@ func (r *Reader) addLocks(page []*storev1.KeyState) error {
 	from := layout.NameRow(layout.RowLock, layout.Name{Key: page[0].GetKey()})
 	to := append(layout.NameRow(layout.RowLock, layout.Name{Key: page[len(page)-1].GetKey()}), 0)
 	next := 0
-	return r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	return r.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
@@ -195,7 +195,7 @@ func (r *Reader) Limits() (*storev1.Limits, error) {
 
 // Freeze returns the freeze of grants after a restore, or false.
 func (r *Reader) Freeze() (*storev1.FreezeRecord, bool, error) {
-	value, ok, err := r.rows.get([]byte{layout.RowFreeze})
+	value, ok, err := r.rows.Get([]byte{layout.RowFreeze})
 	if err != nil || !ok {
 		return nil, false, err
 	}

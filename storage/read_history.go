@@ -30,7 +30,7 @@ func (r *Reader) History(revision uint64, index uint32) (*History, error) {
 	if revision > a.Revision+1 {
 		return nil, fmt.Errorf("history from revision %d: %w: it is at %d", revision, ErrFuture, a.Revision)
 	}
-	it, err := r.rows.disk.NewIter(&pebble.IterOptions{
+	it, err := r.rows.Disk.NewIter(&pebble.IterOptions{
 		LowerBound: layout.HistoryRow(revision, index),
 		UpperBound: []byte{layout.RowHistory + 1},
 	})
@@ -87,7 +87,7 @@ func (r *Reader) PreviousEvent(p *storev1.PreviousValue) (*storev1.Event, bool, 
 	if p.GetRevision() <= a.CompactedRevision {
 		return nil, false, nil
 	}
-	value, ok, err := r.rows.get(layout.HistoryRow(p.GetRevision(), p.GetIndex()))
+	value, ok, err := r.rows.Get(layout.HistoryRow(p.GetRevision(), p.GetIndex()))
 	if err != nil || !ok {
 		return nil, false, err
 	}

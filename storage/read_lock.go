@@ -100,7 +100,7 @@ type WaiterEntry struct {
 // Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
 func (r *LockReader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
 	var w *storev1.WaiterRecord
-	_, err := r.rows.view(layout.NumberedRow(layout.RowPlace, layout.Name{Key: key}, place), func(value []byte) (err error) {
+	_, err := r.rows.View(layout.NumberedRow(layout.RowPlace, layout.Name{Key: key}, place), func(value []byte) (err error) {
 		w, err = decodeWaiter(value)
 		return err
 	})
@@ -117,7 +117,7 @@ func (r *LockReader) Waiters(key string, after uint64, limit int) ([]WaiterEntry
 	var page []WaiterEntry
 	more := false
 	from, to := layout.NumberedRow(layout.RowPlace, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowPlace, n))
-	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		if limit > 0 && len(page) >= limit {
 			more = true
 			return false, nil
@@ -142,7 +142,7 @@ func (r *LockReader) Locks(prefix, after string, limit int) ([]LockInfo, bool, e
 	from, to := layout.PageRows(layout.RowLock, prefix, after)
 	var page []LockInfo
 	more := false
-	err := r.rows.scan(from, to, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		if limit > 0 && len(page) >= limit {
 			more = true
 			return false, nil
@@ -174,7 +174,7 @@ type Delay struct {
 // Delays returns all delayed holds, by key and lock_index: what a new leader starts timers for.
 func (r *LockReader) Delays() ([]Delay, error) {
 	var delays []Delay
-	err := r.rows.scan([]byte{layout.RowDelay}, []byte{layout.RowDelay + 1}, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan([]byte{layout.RowDelay}, []byte{layout.RowDelay + 1}, func(row, value []byte) (bool, error) {
 		n, lockIndex, ok := layout.CutNumberedRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
@@ -203,7 +203,7 @@ type Wait struct {
 // Waits returns all places with a time-out, by key and place: what a new leader starts timers for.
 func (r *LockReader) Waits() ([]Wait, error) {
 	var waits []Wait
-	err := r.rows.scan([]byte{layout.RowWait}, []byte{layout.RowWait + 1}, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan([]byte{layout.RowWait}, []byte{layout.RowWait + 1}, func(row, value []byte) (bool, error) {
 		n, place, ok := layout.CutNumberedRow(row)
 		if !ok || len(value) != len(SessionID{})+8 {
 			return false, fmt.Errorf("%w: wait row", ErrCorrupt)

@@ -11,7 +11,7 @@ import (
 // MaxSequence returns the highest number of a request that was applied under an epoch of a session; zero if there was
 // none, or if the epoch's window is forgotten.
 func (r *SessionReader) MaxSequence(id SessionID, epoch uint64) (uint64, error) {
-	value, ok, err := r.rows.get(layout.WindowRow(id, epoch))
+	value, ok, err := r.rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -26,7 +26,7 @@ func (r *SessionReader) MaxSequence(id SessionID, epoch uint64) (uint64, error) 
 	}
 	// A window is bounded, so all its rows may be walked over.
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow())
-	err = r.rows.scan(from, layout.RowsEnd(from[:len(from)-8]), func(row, _ []byte) (bool, error) {
+	err = r.rows.Scan(from, layout.RowsEnd(from[:len(from)-8]), func(row, _ []byte) (bool, error) {
 		highest = max(highest, binary.BigEndian.Uint64(row[len(row)-8:]))
 		return true, nil
 	})

@@ -12,7 +12,7 @@ import (
 
 // Session returns a live session, or false.
 func (r *SessionReader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
-	value, ok, err := r.rows.get(layout.SessionRow(layout.RowSession, id))
+	value, ok, err := r.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -28,7 +28,7 @@ func (r *SessionReader) Session(id SessionID) (*storev1.SessionRecord, bool, err
 
 // Objects returns how many objects a live session has, itself included; zero for one that does not live.
 func (r *SessionReader) Objects(id SessionID) (uint32, error) {
-	count, ok, err := r.rows.get(layout.SessionRow(layout.RowObjects, id))
+	count, ok, err := r.rows.Get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (r *SessionReader) Sessions(after SessionID, limit int) ([]SessionEntry, bo
 	}
 	var page []SessionEntry
 	more := false
-	err := r.rows.scan(from, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
+	err := r.rows.Scan(from, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
 		if limit > 0 && len(page) >= limit {
 			more = true
 			return false, nil
@@ -74,7 +74,7 @@ func (r *SessionReader) Sessions(after SessionID, limit int) ([]SessionEntry, bo
 
 // SessionAddresses calls visit with the network address that each live session was opened from, in the order of their ids.
 func (r *SessionReader) SessionAddresses(visit func(address string)) error {
-	return r.rows.scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
+	return r.rows.Scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(row, value []byte) (bool, error) {
 		address, err := layout.BytesField(value, sessionAddressField)
 		if err != nil {
 			return false, fmt.Errorf("session row %x: %w", row, err)
@@ -89,7 +89,7 @@ const sessionAddressField protowire.Number = 9
 
 // EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
 func (r *SessionReader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
-	value, ok, err := r.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
+	value, ok, err := r.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -97,7 +97,7 @@ func (r *SessionReader) EndedSession(id SessionID) (*storev1.EndedSessionRecord,
 	if err != nil {
 		return nil, false, err
 	}
-	value, ok, err = r.rows.get(layout.NumberRow(layout.RowEnded, number[0]))
+	value, ok, err = r.rows.Get(layout.NumberRow(layout.RowEnded, number[0]))
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -122,7 +122,7 @@ type SessionObjects struct {
 func (r *SessionReader) SessionObjects(id SessionID) (SessionObjects, error) {
 	var out SessionObjects
 	from := layout.ObjectRows(id)
-	err := r.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	err := r.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, id)
@@ -145,7 +145,7 @@ func (r *SessionReader) addObject(out *SessionObjects, o layout.Object, number u
 	if o.Kind == layout.ObjectPlace {
 		kind = layout.RowPlace
 	}
-	found, err := r.rows.view(layout.NumberedRow(kind, o.Name, number), func(value []byte) error {
+	found, err := r.rows.View(layout.NumberedRow(kind, o.Name, number), func(value []byte) error {
 		if o.Kind == layout.ObjectPlace {
 			w, err := decodeWaiter(value)
 			out.Places = append(out.Places, WaiterEntry{Key: o.Name.Key, Place: number, Record: w})

@@ -31,8 +31,8 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 		return nil, err
 	}
 	at.ClusterVersion = max(at.ClusterVersion, layout.Version2)
-	w := newWork(r.rows.disk, at)
-	w.rows.voids, w.rows.index = r.rows.voids, r.rows.index
+	w := newWork(r.rows.Disk, at)
+	w.rows.Voids, w.rows.Index = r.rows.Voids, r.rows.Index
 	result, err := w.readTxn(cmd)
 	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: at.Revision, Failure: failure}, nil

@@ -58,7 +58,7 @@ func Recover(o Options, r RecoverOptions) (err error) {
 	if clusterID == [16]byte{} {
 		clusterID = state.ClusterID
 	}
-	longest, err := longestTTLMs(newOverlay(s.db, 0))
+	longest, err := longestTTLMs(NewOverlay(s.db, 0))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func Recover(o Options, r RecoverOptions) (err error) {
 // longestTTLMs returns the longest TTL of a live session.
 func longestTTLMs(rows rowReader) (int64, error) {
 	longest := int64(0)
-	err := rows.scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(_, value []byte) (bool, error) {
+	err := rows.Scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.SessionRecord{}
 		if err := layout.Decode(value, r); err != nil {
 			return false, fmt.Errorf("session: %w", err)
@@ -108,7 +108,7 @@ func (m *memberChange) write(w *work) error {
 			return err
 		}
 	}
-	w.rows.remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
+	w.rows.Remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
 	_, err = c.members.putMember(&storev1.PutMember{Member: m.keep})
 	return err
 }

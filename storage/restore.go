@@ -65,7 +65,7 @@ func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
 			err = fmt.Errorf("restore: %w", err)
 		}
 	}()
-	bytes, err := countBytes(newOverlay(s.db, 0))
+	bytes, err := countBytes(NewOverlay(s.db, 0))
 	if err != nil {
 		return err
 	}
@@ -149,9 +149,9 @@ func (s *Store) begin(state Applied, h newHistory) error {
 		if err != nil {
 			return err
 		}
-		w.rows.set([]byte{layout.RowFreeze}, value)
+		w.rows.Set([]byte{layout.RowFreeze}, value)
 	} else {
-		w.rows.remove([]byte{layout.RowFreeze})
+		w.rows.Remove([]byte{layout.RowFreeze})
 	}
 	if err := dropJoinTokens(w.rows); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 			return err
 		}
 	}
-	w.rows.seal(w.sum)
+	w.rows.Seal(w.sum)
 	if h.endSessions {
 		var err error
 		if w, err = s.endAll(w, h); err != nil {
@@ -174,7 +174,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 			return err
 		}
 	}
-	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
+	w.state.Checksum, w.state.StoreBytes = w.sum.Sum, w.rows.Bytes
 	if err := s.commit(w); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 
 // next commits what w has done, but not its account, and goes on with an empty overlay, so that memory stays bounded.
 func (s *Store) next(w *work) (*work, error) {
-	w.state.Checksum, w.state.StoreBytes = w.sum.sum, w.rows.bytes
+	w.state.Checksum, w.state.StoreBytes = w.sum.Sum, w.rows.Bytes
 	if err := s.commitRows(w.rows); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 	from := []byte{layout.RowSession}
 	for {
 		var ids []SessionID
-		err := w.rows.scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
+		err := w.rows.Scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
 			id, ok := layout.CutSessionRow(row)
 			if !ok {
 				return false, fmt.Errorf("%w: session row", ErrCorrupt)
@@ -224,7 +224,7 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 		if err = c.finish(); err != nil {
 			return nil, err
 		}
-		w.rows.seal(w.sum)
+		w.rows.Seal(w.sum)
 		if w, err = s.next(w); err != nil {
 			return nil, err
 		}
@@ -238,7 +238,7 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 	for {
 		var idle [][]byte
 		seen := 0
-		err := w.rows.scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
+		err := w.rows.Scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
 			h := &storev1.LockHead{}
 			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
@@ -258,15 +258,15 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: lock row", ErrCorrupt)
 			}
-			_, exists, getErr := w.rows.get(layout.NameRow(layout.RowKey, n))
+			_, exists, getErr := w.rows.Get(layout.NameRow(layout.RowKey, n))
 			if getErr != nil {
 				return nil, getErr
 			}
 			if !exists {
-				w.rows.remove(row)
+				w.rows.Remove(row)
 			}
 		}
-		w.rows.seal(w.sum)
+		w.rows.Seal(w.sum)
 		if w, err = s.next(w); err != nil || seen < endObjectsMax1 {
 			return w, err
 		}

@@ -9,20 +9,20 @@ import (
 	"github.com/google/btree"
 )
 
-// scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
+// Scan calls visit for the rows in [from, to) in order, overlay and disk merged, until visit returns false. A nil to
 // is the end, and a range that ends before it begins is empty. visit must not keep row and value, nor write to the overlay.
-func (o *overlay) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.voids, index: o.index, reads: &o.reads}
+func (o *Overlay) Scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
+	s := scan{to: to, visit: o.metered(visit), tree: o.tree, voids: o.Voids, index: o.Index, reads: &o.Reads}
 	return s.run(o.disk, from)
 }
 
 // metered returns visit with every row counted.
-func (o *overlay) metered(visit func(row, value []byte) (bool, error)) func(row, value []byte) (bool, error) {
-	if o.meter == nil {
+func (o *Overlay) metered(visit func(row, value []byte) (bool, error)) func(row, value []byte) (bool, error) {
+	if o.Meter == nil {
 		return visit
 	}
 	return func(row, value []byte) (bool, error) {
-		if err := o.meter.spend(row, value); err != nil {
+		if err := o.Meter.spend(row, value); err != nil {
 			return false, err
 		}
 		return visit(row, value)
@@ -34,10 +34,10 @@ type scan struct {
 	to    []byte
 	visit func(row, value []byte) (bool, error)
 	it    *pebble.Iterator
-	tree  *btree.BTreeG[*pending] // over the rows on disk; nil is none
-	voids *voids
+	tree  *btree.BTreeG[*Pending] // over the rows on disk; nil is none
+	voids *Voids
 	index uint64 // as of which voids are used; zero uses none
-	reads *reads // where the rows on disk are counted
+	reads *Reads // where the rows on disk are counted
 
 	at      []byte // what comes before it was visited, or is dead
 	entered bool   // a void ends at at
@@ -77,9 +77,9 @@ func (s *scan) walk() bool {
 	whole := true
 	if s.tree != nil {
 		if s.to == nil {
-			s.tree.AscendGreaterOrEqual(&pending{row: s.at}, s.pending(&whole))
+			s.tree.AscendGreaterOrEqual(&Pending{Row: s.at}, s.pending(&whole))
 		} else {
-			s.tree.AscendRange(&pending{row: s.at}, &pending{row: s.to}, s.pending(&whole))
+			s.tree.AscendRange(&Pending{Row: s.at}, &Pending{Row: s.to}, s.pending(&whole))
 		}
 	}
 	for whole && s.it.Valid() {
@@ -94,21 +94,21 @@ func (s *scan) walk() bool {
 }
 
 // pending returns what visits a pending row, and before it the rows on disk that come first.
-func (s *scan) pending(whole *bool) func(*pending) bool {
-	return func(p *pending) bool {
-		for s.it.Valid() && bytes.Compare(s.it.Key(), p.row) < 0 {
+func (s *scan) pending(whole *bool) func(*Pending) bool {
+	return func(p *Pending) bool {
+		for s.it.Valid() && bytes.Compare(s.it.Key(), p.Row) < 0 {
 			if *whole = s.liveOnDisk(); !*whole {
 				return false
 			}
 			s.next()
 		}
-		if s.it.Valid() && bytes.Equal(s.it.Key(), p.row) {
+		if s.it.Valid() && bytes.Equal(s.it.Key(), p.Row) {
 			s.next()
 		}
-		if p.value == nil {
+		if p.Value == nil {
 			s.step(1)
 		} else {
-			*whole = s.live(p.row, p.value)
+			*whole = s.live(p.Row, p.Value)
 		}
 		return *whole
 	}

@@ -23,7 +23,7 @@ type session struct {
 
 // sessionRecord returns a live session's record, or nil.
 func (w *work) sessionRecord(id SessionID) (*storev1.SessionRecord, error) {
-	value, ok, err := w.rows.get(layout.SessionRow(layout.RowSession, id))
+	value, ok, err := w.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
 
 // noSession tells a session that ended from one that never was, or was forgotten.
 func (c sessionVerbs) noSession(id SessionID) error {
-	_, ended, err := c.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
+	_, ended, err := c.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.SessionRow(layout.RowSession, id), value)
+	c.rows.Set(layout.SessionRow(layout.RowSession, id), value)
 	c.setObjects(id, 1)
 	c.state.Sessions++
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionBegun{SessionBegun: &storev1.SessionBegun{
@@ -130,12 +130,12 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 
 // checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
 func (c sessionVerbs) checkSessionRoom(id SessionID) error {
-	_, taken, err := c.rows.get(layout.SessionRow(layout.RowSession, id))
+	_, taken, err := c.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil {
 		return err
 	}
 	if !taken {
-		_, taken, err = c.rows.get(layout.SessionRow(layout.RowEndedIndex, id))
+		_, taken, err = c.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func exceeded(limit string, value uint64) error {
 
 // objects returns the number of a session's objects, itself included; zero if it does not live.
 func (c sessionVerbs) objects(id SessionID) (uint64, error) {
-	value, ok, err := c.rows.get(layout.SessionRow(layout.RowObjects, id))
+	value, ok, err := c.rows.Get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -198,7 +198,7 @@ func (c sessionVerbs) objects(id SessionID) (uint64, error) {
 }
 
 func (c sessionVerbs) setObjects(id SessionID, n uint64) {
-	c.rows.set(layout.SessionRow(layout.RowObjects, id), binary.AppendUvarint(nil, n))
+	c.rows.Set(layout.SessionRow(layout.RowObjects, id), binary.AppendUvarint(nil, n))
 }
 
 // addObject counts one more object of a live session.

@@ -119,7 +119,7 @@ func (c sessionVerbs) gatherEnding(ids []SessionID, out *storev1.EndSessionsResu
 // gatherObjects finds what one session has, by its own rows alone.
 func (c sessionVerbs) gatherObjects(s *endingSession) error {
 	from := layout.ObjectRows(s.id)
-	return c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	return c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
 		if !ok || o.Kind != layout.ObjectEphemeral && len(value) != 8 {
 			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, s.id)
@@ -138,8 +138,8 @@ func (c sessionVerbs) gatherObjects(s *endingSession) error {
 
 // markEnded turns a live session into the record of an ended one.
 func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
-	c.rows.remove(layout.SessionRow(layout.RowSession, s.id))
-	c.rows.remove(layout.SessionRow(layout.RowObjects, s.id))
+	c.rows.Remove(layout.SessionRow(layout.RowSession, s.id))
+	c.rows.Remove(layout.SessionRow(layout.RowObjects, s.id))
 	c.state.Sessions--
 	shown := proto.CloneOf(s.record)
 	shown.SecretSha256 = nil
@@ -185,8 +185,8 @@ func (c sessionVerbs) recordEnded(id SessionID, r *storev1.EndedSessionRecord) e
 	}
 	number := c.state.EndedSessions
 	c.state.EndedSessions++
-	c.rows.set(layout.NumberRow(layout.RowEnded, number), value)
-	c.rows.set(layout.SessionRow(layout.RowEndedIndex, id), layout.AppendUint64s(nil, number))
+	c.rows.Set(layout.NumberRow(layout.RowEnded, number), value)
+	c.rows.Set(layout.SessionRow(layout.RowEndedIndex, id), layout.AppendUint64s(nil, number))
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
 		}
 		row := layout.NumberRow(layout.RowEnded, c.state.EndedForgotten)
 		c.state.EndedForgotten++
-		value, ok, err := c.rows.get(row)
+		value, ok, err := c.rows.Get(row)
 		if err != nil {
 			return false, err
 		}
@@ -222,8 +222,8 @@ func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
 		}
-		c.rows.remove(row)
-		c.rows.remove(layout.SessionRow(layout.RowEndedIndex, id))
+		c.rows.Remove(row)
+		c.rows.Remove(layout.SessionRow(layout.RowEndedIndex, id))
 	}
 	return false, nil
 }

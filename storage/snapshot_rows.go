@@ -4,37 +4,37 @@ import "github.com/cockroachdb/pebble/v2"
 
 // rowReader reads rows: the overlay of a batch, or a snapshot.
 type rowReader interface {
-	get(row []byte) ([]byte, bool, error)
-	scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
+	Get(row []byte) ([]byte, bool, error)
+	Scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
 }
 
-// snapshotRows reads the rows of a snapshot.
-type snapshotRows struct {
-	disk  *pebble.Snapshot
-	voids *voids
-	index uint64 // of the snapshot; zero if it is not known
-	dead  error
+// Snapshot reads the rows of a snapshot.
+type Snapshot struct {
+	Disk  *pebble.Snapshot
+	Voids *Voids
+	Index uint64 // of the snapshot; zero if it is not known
+	Dead  error
 }
 
-func (r snapshotRows) get(row []byte) ([]byte, bool, error) {
-	if r.dead != nil {
-		return nil, false, r.dead
+func (r Snapshot) Get(row []byte) ([]byte, bool, error) {
+	if r.Dead != nil {
+		return nil, false, r.Dead
 	}
-	return getRow(r.disk, row)
+	return GetRow(r.Disk, row)
 }
 
-// view shows the value of a row, and reports whether there is one. The value must not be kept.
-func (r snapshotRows) view(row []byte, look func(value []byte) error) (bool, error) {
-	if r.dead != nil {
-		return false, r.dead
+// View shows the value of a row, and reports whether there is one. The value must not be kept.
+func (r Snapshot) View(row []byte, look func(value []byte) error) (bool, error) {
+	if r.Dead != nil {
+		return false, r.Dead
 	}
-	return viewRow(r.disk, row, look)
+	return ViewRow(r.Disk, row, look)
 }
 
-func (r snapshotRows) scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
-	if r.dead != nil {
-		return r.dead
+func (r Snapshot) Scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
+	if r.Dead != nil {
+		return r.Dead
 	}
-	s := scan{to: to, visit: visit, voids: r.voids, index: r.index}
-	return s.run(r.disk, from)
+	s := scan{to: to, visit: visit, voids: r.Voids, index: r.Index}
+	return s.run(r.Disk, from)
 }

@@ -40,7 +40,7 @@ func (c sessionVerbs) takeOverSession(t *storev1.TakeOverSession) (*storev1.Take
 	if err != nil {
 		return nil, err
 	}
-	c.rows.set(layout.SessionRow(layout.RowSession, s.id), value)
+	c.rows.Set(layout.SessionRow(layout.RowSession, s.id), value)
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionTakenOver{SessionTakenOver: &storev1.SessionTakenOver{
 		SessionId:  s.id[:],
 		Epoch:      r.GetEpoch(),

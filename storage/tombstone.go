@@ -22,7 +22,7 @@ func (c memoryVerbs) buryWindow(id SessionID, epoch uint64) error {
 	if err = c.saveWindow(id, head); err != nil {
 		return err
 	}
-	c.rows.set(layout.TombstoneRow(c.revision, id, epoch), nil)
+	c.rows.Set(layout.TombstoneRow(c.revision, id, epoch), nil)
 	c.state.TombstoneBytes += head.GetBytes()
 	c.buried = true
 	if c.state.ClusterVersion >= layout.Version2 {
@@ -48,7 +48,7 @@ func (c memoryVerbs) dropTombstones(end []byte, most int) (dropped int, more boo
 		end = []byte{layout.RowTombstone + 1}
 	}
 	var rows [][]byte
-	err = c.rows.scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = c.rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if len(rows) == most {
 			more = true
 			return false, nil
@@ -78,7 +78,7 @@ func (c memoryVerbs) dropTombstone(row []byte) error {
 	}
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
 	var requests [][]byte
-	err = c.rows.scan(from, layout.RequestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
+	err = c.rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
 		requests = append(requests, bytes.Clone(row))
 		return true, nil
 	})
@@ -86,10 +86,10 @@ func (c memoryVerbs) dropTombstone(row []byte) error {
 		return err
 	}
 	for _, r := range requests {
-		c.rows.remove(r)
+		c.rows.Remove(r)
 	}
-	c.rows.remove(layout.WindowRow(id, epoch))
-	c.rows.remove(row)
+	c.rows.Remove(layout.WindowRow(id, epoch))
+	c.rows.Remove(row)
 	c.state.TombstoneBytes -= head.GetBytes()
 	return nil
 }

@@ -96,13 +96,13 @@ func (c txnVerbs) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 			break
 		}
 		c.room = most - size
-		mark, state, events := c.rows.mark(), c.state, len(c.events)
+		mark, state, events := c.rows.Mark(), c.state, len(c.events)
 		result, err := c.runOp(op, i)
-		if over := c.rows.meter.over(); over != nil {
+		if over := c.rows.Meter.Over(); over != nil {
 			return false, over
 		}
 		if failure := rule.At(c.state.ClusterVersion, err); failure != nil {
-			c.rows.rollbackTo(mark)
+			c.rows.RollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
 			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})
 			continue
@@ -226,7 +226,7 @@ func (c txnVerbs) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	if c.stopsAtLimit() {
 		most = c.room
 	}
-	err := c.rows.scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
+	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
 			return false, fmt.Errorf("%w: key row", ErrCorrupt)
@@ -295,7 +295,7 @@ func (c txnVerbs) compare(m *storev1.Compare) (bool, error) {
 // compareValue says whether the value of a key relates to another as it must. The value of a missing key differs from all.
 func (c txnVerbs) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
 	order := 0
-	found, err := c.rows.view(layout.NameRow(layout.RowKey, n), func(value []byte) error {
+	found, err := c.rows.View(layout.NameRow(layout.RowKey, n), func(value []byte) error {
 		content, err := layout.BytesField(value, keyValueField)
 		order = bytes.Compare(content, other)
 		return err

@@ -25,7 +25,7 @@ type void struct {
 	since    uint64 // index of the entry that made it what it is
 }
 
-// voids keeps the ranges where scans met nothing but dead rows, so that the next scan enters behind them: Pebble keeps
+// Voids keeps the ranges where scans met nothing but dead rows, so that the next scan enters behind them: Pebble keeps
 // a deleted row until it is compacted, and steps over each of them. What a scan visits is the same with voids and
 // without, so they have no part in what a command does, and a store that was just opened has none.
 //
@@ -33,7 +33,7 @@ type void struct {
 // that is deleted beside a void joins it. A snapshot uses those that were there, as they are, at its index: what has
 // been a void ever since was one then. What it finds itself is cut by what was written since; if that is too much to be
 // known, nobody hears of it. A nil *voids knows none.
-type voids struct {
+type Voids struct {
 	kinds [256]atomic.Int32 // how many there are, by the first byte of their rows
 	dead  atomic.Uint64     // rows that scans stepped over
 
@@ -52,12 +52,12 @@ type voidWrite struct {
 	index uint64 // of the entry
 }
 
-func newVoids() *voids {
-	return &voids{tree: btree.NewG(voidsDegree, func(a, b *void) bool { return bytes.Compare(a.from, b.from) < 0 })}
+func NewVoids() *Voids {
+	return &Voids{tree: btree.NewG(voidsDegree, func(a, b *void) bool { return bytes.Compare(a.from, b.from) < 0 })}
 }
 
-// begin says which entry makes the changes that follow.
-func (v *voids) begin(index uint64) {
+// Begin says which entry makes the changes that follow.
+func (v *Voids) Begin(index uint64) {
 	if v == nil {
 		return
 	}
@@ -67,12 +67,12 @@ func (v *voids) begin(index uint64) {
 }
 
 // know reports whether there is any void among rows of the kind of row.
-func (v *voids) know(row []byte) bool {
+func (v *Voids) know(row []byte) bool {
 	return v != nil && len(row) > 0 && v.kinds[row[0]].Load() > 0
 }
 
 // end returns the first row behind the void that row lies in, if that void was there at an index.
-func (v *voids) end(row []byte, index uint64) ([]byte, bool) {
+func (v *Voids) end(row []byte, index uint64) ([]byte, bool) {
 	if !v.know(row) {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ func (v *voids) end(row []byte, index uint64) ([]byte, bool) {
 }
 
 // around returns the void that row lies in, or nil.
-func (v *voids) around(row []byte) *void {
+func (v *Voids) around(row []byte) *void {
 	if in := v.before(row); in != nil && bytes.Compare(row, in.to) < 0 {
 		return in
 	}
@@ -93,7 +93,7 @@ func (v *voids) around(row []byte) *void {
 }
 
 // before returns the last void that begins at row or before it, or nil.
-func (v *voids) before(row []byte) *void {
+func (v *Voids) before(row []byte) *void {
 	var last *void
 	v.tree.DescendLessOrEqual(&void{from: row}, func(in *void) bool {
 		last = in
@@ -103,7 +103,7 @@ func (v *voids) before(row []byte) *void {
 }
 
 // add notes that no row lives in [from, to) as of an index. Both are of one kind of rows, or to is the end of that kind.
-func (v *voids) add(from, to []byte, index uint64) {
+func (v *Voids) add(from, to []byte, index uint64) {
 	if v == nil || len(from) == 0 || len(to) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (v *voids) add(from, to []byte, index uint64) {
 
 // join makes one void of [from, to) and all of its kind that overlap it or touch it. Voids of two kinds stay two: they are
 // counted by kind.
-func (v *voids) join(from, to []byte) {
+func (v *Voids) join(from, to []byte) {
 	if left := v.before(from); left != nil && left.from[0] == from[0] && bytes.Compare(left.to, from) >= 0 {
 		from = left.from
 	}
@@ -149,7 +149,7 @@ func (v *voids) join(from, to []byte) {
 	v.insert(from, to, v.index)
 }
 
-func (v *voids) insert(from, to []byte, since uint64) {
+func (v *Voids) insert(from, to []byte, since uint64) {
 	if bytes.Compare(from, to) >= 0 {
 		return
 	}
@@ -157,13 +157,13 @@ func (v *voids) insert(from, to []byte, since uint64) {
 	v.kinds[from[0]].Add(1)
 }
 
-func (v *voids) drop(in *void) {
+func (v *Voids) drop(in *void) {
 	v.tree.Delete(in)
 	v.kinds[in.from[0]].Add(-1)
 }
 
 // forget drops the next void in turn.
-func (v *voids) forget() {
+func (v *Voids) forget() {
 	next, ok := v.tree.Min()
 	v.tree.AscendGreaterOrEqual(&void{from: v.hand}, func(in *void) bool {
 		next = in
@@ -176,7 +176,7 @@ func (v *voids) forget() {
 }
 
 // wrote notes what a write, or the taking back of one, left of a row. Nobody may change the row.
-func (v *voids) wrote(row []byte, lives bool) {
+func (v *Voids) wrote(row []byte, lives bool) {
 	if v == nil || !lives && !v.know(row) {
 		return
 	}
@@ -199,7 +199,7 @@ func (v *voids) wrote(row []byte, lives bool) {
 }
 
 // cut takes a row out of the void that it lies in.
-func (v *voids) cut(row []byte) {
+func (v *Voids) cut(row []byte) {
 	if !v.know(row) {
 		return
 	}
@@ -210,13 +210,13 @@ func (v *voids) cut(row []byte) {
 	}
 }
 
-// all visits the voids in order, until visit returns false, and returns how many there are.
-func (v *voids) all(visit func(from, to []byte) bool) int {
+// All visits the voids in order, until visit returns false, and returns how many there are.
+func (v *Voids) All(visit func(from, to []byte) bool) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.tree.Ascend(func(in *void) bool { return visit(in.from, in.to) })
 	return v.tree.Len()
 }
 
-// stepped returns how many dead rows scans have stepped over.
-func (v *voids) stepped() uint64 { return v.dead.Load() }
+// Stepped returns how many dead rows scans have stepped over.
+func (v *Voids) Stepped() uint64 { return v.dead.Load() }

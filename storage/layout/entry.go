@@ -1,4 +1,4 @@
-package storage
+package layout
 
 // Entry is one committed raft entry.
 type Entry struct {
