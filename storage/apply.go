@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // Outcome is what a batch of entries did.
@@ -42,9 +43,9 @@ type EntryOutcome struct {
 
 // work is one Apply under way.
 type work struct {
-	rows   *Overlay
+	rows   *table.Overlay
 	state  Applied
-	sum    *Checksum
+	sum    *table.Checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
 	// membersChanged says that a record of a member was written.
@@ -55,7 +56,7 @@ type work struct {
 
 // newWork begins with what is on disk, of which state is the account.
 func newWork(disk pebble.Reader, state Applied) *work {
-	return &work{rows: NewOverlay(disk, state.StoreBytes), state: state, sum: NewChecksum(state.Checksum)}
+	return &work{rows: table.NewOverlay(disk, state.StoreBytes), state: state, sum: table.NewChecksum(state.Checksum)}
 }
 
 // Apply applies a batch of entries and commits it as one write, which is not synced: the log is what is durable. A
@@ -105,11 +106,11 @@ func (s *Store) commit(w *work) error {
 	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	return s.commitRows(w.rows, Pending{Row: []byte{layout.RowApplied}, Value: value})
+	return s.commitRows(w.rows, table.Pending{Row: []byte{layout.RowApplied}, Value: value})
 }
 
 // commitRows writes what an overlay holds, and more, at once.
-func (s *Store) commitRows(rows *Overlay, more ...Pending) error {
+func (s *Store) commitRows(rows *table.Overlay, more ...table.Pending) error {
 	batch := s.db.NewBatchWithSize(rows.BatchBytes())
 	err := rows.WriteTo(batch)
 	for _, p := range more {

@@ -1,6 +1,9 @@
 package storage
 
-import "github.com/tenure-io/tenure/storage/rule"
+import (
+	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
+)
 
 // withinBudget does a part of the command that anybody can make as dear as he likes, and refuses it once it has read and
 // written more than a command may. All such parts of a command share one budget. Under version 1 there is none.
@@ -13,7 +16,7 @@ func (c *command) withinBudget(do func() error) error {
 		if err != nil {
 			return err
 		}
-		c.meter = &Meter{RowsMax: uint64(limits.GetCommandRowsMax()), BytesMax: limits.GetCommandBytesMax()}
+		c.meter = &table.Meter{RowsMax: uint64(limits.GetCommandRowsMax()), BytesMax: limits.GetCommandBytesMax()}
 	}
 	c.rows.Meter = c.meter
 	defer func() { c.rows.Meter = nil }()

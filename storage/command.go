@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -47,7 +48,7 @@ type command struct {
 	// room is how many bytes the result of a transaction may grow by.
 	room int
 	// meter counts what the command reads and writes where it has a budget; nil until it does.
-	meter *Meter
+	meter *table.Meter
 }
 
 func newCommand(w *work, term uint64, cmd *storev1.Command) *command {

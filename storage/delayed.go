@@ -5,10 +5,11 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // delayedHold returns the delayed hold of a number whose row has the given value.
-func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
+func delayedHold(rows table.Reader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
 	d, err := layout.CutDelayedRow(value)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func delayedHold(rows rowReader, n layout.Name, number uint64, value []byte) (*s
 }
 
 // scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
-func scanDelayed(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+func scanDelayed(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
 	return rows.Scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
@@ -49,7 +51,7 @@ func (s *Store) checkVoid(from, to []byte) error {
 // RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
 func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
 	w := newWork(s.db, s.Applied())
-	w.rows.Meter = &Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
+	w.rows.Meter = &table.Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
 	for _, e := range entries {
 		if _, err = w.entry(e); err != nil {
 			return 0, 0, err

@@ -8,6 +8,7 @@ import (
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // What the tests of package storage_test see of the inside.
@@ -36,10 +37,13 @@ func BoundsOfLimits() []LimitBounds {
 // CheckRow checks a row as it is checked in a backup.
 var CheckRow = backup.CheckRow
 
+// HotBytesMax bounds the hot rows.
+const HotBytesMax = table.HotBytesMax
+
 // HotRows compares the hot rows with the disk. It returns how many there are, and their bytes.
 func (s *Store) HotRows() (rows, size int, err error) {
-	s.hot.All(func(row string, value HotRow) {
-		onDisk, found, readErr := GetRow(s.db, []byte(row))
+	s.hot.All(func(row string, value table.HotRow) {
+		onDisk, found, readErr := table.GetRow(s.db, []byte(row))
 		if err = errors.Join(err, readErr); readErr == nil && (found != (value != nil) || !bytes.Equal(onDisk, value)) {
 			err = errors.Join(err, fmt.Errorf("row %x: kept %x, on disk %x", row, value, onDisk))
 		}
@@ -51,6 +55,6 @@ func (s *Store) HotRows() (rows, size int, err error) {
 // HotBytes returns how many bytes the hot rows have.
 func (s *Store) HotBytes() int {
 	size := 0
-	s.hot.All(func(row string, value HotRow) { size += len(row) + len(value) })
+	s.hot.All(func(row string, value table.HotRow) { size += len(row) + len(value) })
 	return size
 }

@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // TestHotRowsAreWhatTheDiskHolds applies random commands, many of which fail, and compares after each entry.
@@ -60,7 +61,7 @@ func TestHotRowsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if largest > storage.HotBytesMax || largest < storage.HotBytesMax/2 {
-		t.Errorf("got %d bytes of hot rows at most, want between half of and all of %d", largest, storage.HotBytesMax)
+	if largest > table.HotBytesMax || largest < table.HotBytesMax/2 {
+		t.Errorf("got %d bytes of hot rows at most, want between half of and all of %d", largest, table.HotBytesMax)
 	}
 }

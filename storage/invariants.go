@@ -9,6 +9,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // verifiedMax is the largest number of rows of one lock, session or window that an invariant counts.
@@ -70,7 +71,7 @@ func verifyCounts(before, now Applied) {
 }
 
 // verifyLock checks a lock's head against the rows that it counts.
-func verifyLock(rows rowReader, n layout.Name) error {
+func verifyLock(rows table.Reader, n layout.Name) error {
 	head, err := lockHead(rows, n)
 	if err != nil || head == nil {
 		return err
@@ -152,7 +153,7 @@ func (c *command) verifyBrief(at, row []byte, field protowire.Number) error {
 }
 
 // verifyUnmarked checks that nothing says that a lock's waiters are to be looked at. Nobody waits for it.
-func verifyUnmarked(rows rowReader, n layout.Name) error {
+func verifyUnmarked(rows table.Reader, n layout.Name) error {
 	for _, kind := range []byte{layout.RowUngranted, layout.RowBlocked} {
 		_, marked, err := rows.Get(layout.NameRow(kind, n))
 		if err != nil {
@@ -164,7 +165,7 @@ func verifyUnmarked(rows rowReader, n layout.Name) error {
 }
 
 // verifyHolds counts the holds of a lock, valid and delayed.
-func verifyHolds(rows rowReader, n layout.Name, head *storev1.LockHead) error {
+func verifyHolds(rows table.Reader, n layout.Name, head *storev1.LockHead) error {
 	holders, permits, err := verifyValid(rows, n, head)
 	if err != nil {
 		return err
@@ -196,7 +197,7 @@ func (o *holdOrder) next(h *storev1.HoldRecord) {
 }
 
 // verifyValid counts the valid holds of a lock. What else stands among them is delayed, and its own row says so.
-func verifyValid(rows rowReader, n layout.Name, head *storev1.LockHead) (holders, permits uint32, err error) {
+func verifyValid(rows table.Reader, n layout.Name, head *storev1.LockHead) (holders, permits uint32, err error) {
 	exclusive := uint32(0)
 	order := holdOrder{name: n, head: head}
 	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
@@ -236,7 +237,7 @@ func verifyValid(rows rowReader, n layout.Name, head *storev1.LockHead) (holders
 
 // verifyDelayed counts the delayed holds of a lock. The record of each is in its own row, or among the valid holds, and not in
 // both; it says what the row begins with.
-func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
+func verifyDelayed(rows table.Reader, n layout.Name, head *storev1.LockHead) (delayed, permits uint32, scanErr error) {
 	order := holdOrder{name: n, head: head}
 	from := layout.NameRows(layout.RowDelay, n)
 	scanErr = rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
@@ -269,7 +270,7 @@ func verifyDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (delay
 }
 
 // verifyPlaces counts the waiters of a lock.
-func verifyPlaces(rows rowReader, n layout.Name, head *storev1.LockHead) error {
+func verifyPlaces(rows table.Reader, n layout.Name, head *storev1.LockHead) error {
 	from := layout.NameRows(layout.RowPlace, n)
 	waiters, last := uint32(0), uint64(0)
 	err := rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
@@ -305,7 +306,7 @@ func verifyPlaces(rows rowReader, n layout.Name, head *storev1.LockHead) error {
 }
 
 // verifyWindow checks the head of a request window against the requests that it counts.
-func verifyWindow(rows rowReader, id SessionID, head *storev1.RequestWindowRecord) error {
+func verifyWindow(rows table.Reader, id SessionID, head *storev1.RequestWindowRecord) error {
 	if head == nil || head.GetRequests() > verifiedMax {
 		return nil
 	}

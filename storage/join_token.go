@@ -10,6 +10,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -33,7 +34,7 @@ func (t JoinToken) bound() bool { return t.GetMemberId() != 0 }
 func joinTokenRow(name string) []byte { return append([]byte{layout.RowJoinToken}, name...) }
 
 // joinTokens returns all join tokens, by name.
-func joinTokens(rows rowReader) ([]JoinToken, error) {
+func joinTokens(rows table.Reader) ([]JoinToken, error) {
 	var all []JoinToken
 	err := rows.Scan([]byte{layout.RowJoinToken}, []byte{layout.RowJoinToken + 1}, func(row, value []byte) (bool, error) {
 		r := &storev1.JoinTokenRecord{}
@@ -184,7 +185,7 @@ func (c memberVerbs) usableToken(j *storev1.JoinMember) (JoinToken, error) {
 }
 
 // joinTokenFor returns the token for a name; if there is none, one that fits nobody.
-func joinTokenFor(rows rowReader, name string) (JoinToken, error) {
+func joinTokenFor(rows table.Reader, name string) (JoinToken, error) {
 	t := JoinToken{Name: name, JoinTokenRecord: &storev1.JoinTokenRecord{}}
 	value, ok, err := rows.Get(joinTokenRow(name))
 	if err == nil && ok {
@@ -252,7 +253,7 @@ func (c memberVerbs) endTokensOf(id uint64) error {
 }
 
 // dropJoinTokens ends all tokens: they were made for a cluster that is no more.
-func dropJoinTokens(rows *Overlay) error {
+func dropJoinTokens(rows *table.Overlay) error {
 	all, err := joinTokens(rows)
 	for _, t := range all {
 		rows.Remove(joinTokenRow(t.Name))

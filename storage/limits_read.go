@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // effectiveLimits returns the limits in force; nobody may change them.
@@ -21,7 +22,7 @@ func (w *work) effectiveLimits() (*storev1.Limits, error) {
 }
 
 // readLimits returns the limits in force: those that were set, and the defaults for the others.
-func readLimits(rows rowReader) (*storev1.Limits, error) {
+func readLimits(rows table.Reader) (*storev1.Limits, error) {
 	set, err := readLimitsSet(rows)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func readLimits(rows rowReader) (*storev1.Limits, error) {
 }
 
 // readLimitsSet returns the limits that were set.
-func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
+func readLimitsSet(rows table.Reader) (*storev1.Limits, error) {
 	value, ok, err := rows.Get([]byte{layout.RowLimits})
 	if err != nil || !ok {
 		return nil, err
@@ -43,7 +44,7 @@ func readLimitsSet(rows rowReader) (*storev1.Limits, error) {
 }
 
 // isFrozen says whether grants are frozen after a restore.
-func isFrozen(rows rowReader) (bool, error) {
+func isFrozen(rows table.Reader) (bool, error) {
 	_, frozen, err := rows.Get([]byte{layout.RowFreeze})
 	return frozen, err
 }

@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
@@ -171,7 +172,7 @@ func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error
 	return readHold(w.rows, n, lockIndex)
 }
 
-func readHold(rows rowReader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
+func readHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
 	if err != nil {
 		return nil, err

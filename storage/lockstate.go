@@ -5,13 +5,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // holdsShown is how many holds, and how many delayed ones, a LockState names.
 const holdsShown = 8
 
 // lockHead returns the head of a key's lock, or nil.
-func lockHead(rows rowReader, n layout.Name) (*storev1.LockHead, error) {
+func lockHead(rows table.Reader, n layout.Name) (*storev1.LockHead, error) {
 	value, ok, err := rows.Get(layout.NameRow(layout.RowLock, n))
 	if err != nil || !ok {
 		return nil, err
@@ -29,7 +30,7 @@ func isIdle(h *storev1.LockHead) bool {
 }
 
 // lockState describes a lock in short.
-func lockState(rows rowReader, n layout.Name, head *storev1.LockHead) (*storev1.LockState, error) {
+func lockState(rows table.Reader, n layout.Name, head *storev1.LockHead) (*storev1.LockState, error) {
 	frozen, err := isFrozen(rows)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func lockState(rows rowReader, n layout.Name, head *storev1.LockHead) (*storev1.
 }
 
 // firstHolds returns the valid holds that a LockState names.
-func firstHolds(rows rowReader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
+func firstHolds(rows table.Reader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
 	shown := min(holdsShown, int(head.GetHolders()))
 	if shown == 0 {
 		return nil, nil
@@ -70,7 +71,7 @@ func firstHolds(rows rowReader, n layout.Name, head *storev1.LockHead) (holds []
 }
 
 // firstDelayed returns the delayed holds that a LockState names.
-func firstDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
+func firstDelayed(rows table.Reader, n layout.Name, head *storev1.LockHead) (holds []*storev1.HoldState, err error) {
 	shown := min(holdsShown, int(head.GetDelayed()))
 	if shown == 0 {
 		return nil, nil
@@ -84,7 +85,7 @@ func firstDelayed(rows rowReader, n layout.Name, head *storev1.LockHead) (holds 
 
 // scanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
 // version 1.
-func scanHolds(rows rowReader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+func scanHolds(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
 	return rows.Scan(layout.NumberedRow(layout.RowHold, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowHold, n)), func(_, value []byte) (bool, error) {
 		h := &storev1.HoldRecord{}
 		if err := layout.Decode(value, h); err != nil {

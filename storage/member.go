@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // Bounds of what a member says of itself.
@@ -139,7 +140,7 @@ func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, err
 }
 
 // members returns all members, by id.
-func members(rows rowReader) ([]*storev1.Member, error) {
+func members(rows table.Reader) ([]*storev1.Member, error) {
 	var all []*storev1.Member
 	err := rows.Scan([]byte{layout.RowMember}, []byte{layout.RowMember + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.MemberRecord{}

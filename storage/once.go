@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -67,7 +68,7 @@ func remembers(cmd *storev1.Command, result *storev1.Result) bool {
 }
 
 // recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
-func recallRow(rows rowReader, row, digest []byte) (*storev1.Result, error) {
+func recallRow(rows table.Reader, row, digest []byte) (*storev1.Result, error) {
 	value, ok, err := rows.Get(row)
 	if err != nil || !ok {
 		return nil, err

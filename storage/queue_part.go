@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // queuePartSize is how many waiters, by the order in which they joined, are counted together. A place finds its
@@ -29,7 +30,7 @@ func decodeQueuePart(value []byte) (queuePart, error) {
 }
 
 // readQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
-func readQueuePart(rows rowReader, n layout.Name, ordinal uint64) (queuePart, error) {
+func readQueuePart(rows table.Reader, n layout.Name, ordinal uint64) (queuePart, error) {
 	value, ok, err := rows.Get(queuePartRow(n, ordinal))
 	if err != nil || !ok {
 		return queuePart{}, err

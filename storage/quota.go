@@ -7,6 +7,7 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // GrowthBytesMax returns how many bytes the store may have and still grow.
@@ -65,7 +66,7 @@ func (r *Reader) Usage() (Usage, error) {
 }
 
 // countBytes returns the bytes of all rows but the applied record.
-func countBytes(rows rowReader) (uint64, error) {
+func countBytes(rows table.Reader) (uint64, error) {
 	total := uint64(0)
 	err := rows.Scan([]byte{0}, nil, func(row, value []byte) (bool, error) {
 		if row[0] != layout.RowApplied {

@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // Reader reads one consistent snapshot of a store. It may be used from many goroutines, and must be closed.
@@ -14,7 +15,7 @@ type Reader struct {
 	SessionReader
 	MemberReader
 	store *Store
-	rows  Snapshot
+	rows  table.Snapshot
 	dead  error
 	close sync.Once
 
@@ -25,23 +26,23 @@ type Reader struct {
 }
 
 // LockReader reads the locks of a Reader's snapshot, with their holds and queues.
-type LockReader struct{ rows Snapshot }
+type LockReader struct{ rows table.Snapshot }
 
 // SessionReader reads the sessions of a Reader's snapshot, and what they own.
-type SessionReader struct{ rows Snapshot }
+type SessionReader struct{ rows table.Snapshot }
 
 // MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
-type MemberReader struct{ rows Snapshot }
+type MemberReader struct{ rows table.Snapshot }
 
 // readerOf returns a reader of rows.
-func readerOf(s *Store, rows Snapshot) *Reader {
+func readerOf(s *Store, rows table.Snapshot) *Reader {
 	return &Reader{LockReader: LockReader{rows}, SessionReader: SessionReader{rows}, MemberReader: MemberReader{rows}, store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
 func (s *Store) NewReader() *Reader {
 	if err := s.enter(); err != nil {
-		r := readerOf(s, Snapshot{Dead: err})
+		r := readerOf(s, table.Snapshot{Dead: err})
 		r.dead = err
 		return r
 	}
@@ -50,7 +51,7 @@ func (s *Store) NewReader() *Reader {
 	disk := s.db.NewSnapshot()
 	// What is published belongs to the snapshot if no Apply came between; else the snapshot has its own account.
 	known := before%2 == 0 && s.writes.Load() == before && applied.Index != 0
-	rows := Snapshot{Disk: disk, Voids: s.voids}
+	rows := table.Snapshot{Disk: disk, Voids: s.voids}
 	if known {
 		rows.Index = applied.Index
 	}

@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // RecoverOptions says how a state goes on that lost its cluster.
@@ -58,7 +59,7 @@ func Recover(o Options, r RecoverOptions) (err error) {
 	if clusterID == [16]byte{} {
 		clusterID = state.ClusterID
 	}
-	longest, err := longestTTLMs(NewOverlay(s.db, 0))
+	longest, err := longestTTLMs(table.NewOverlay(s.db, 0))
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func Recover(o Options, r RecoverOptions) (err error) {
 }
 
 // longestTTLMs returns the longest TTL of a live session.
-func longestTTLMs(rows rowReader) (int64, error) {
+func longestTTLMs(rows table.Reader) (int64, error) {
 	longest := int64(0)
 	err := rows.Scan([]byte{layout.RowSession}, []byte{layout.RowSession + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.SessionRecord{}

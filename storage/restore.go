@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -65,7 +66,7 @@ func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
 			err = fmt.Errorf("restore: %w", err)
 		}
 	}()
-	bytes, err := countBytes(NewOverlay(s.db, 0))
+	bytes, err := countBytes(table.NewOverlay(s.db, 0))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -62,8 +63,8 @@ type Store struct {
 	fs         vfs.FS
 	flushEnded chan struct{}
 	background *background
-	hot        *Hot // of the goroutine of Apply
-	voids      *Voids
+	hot        *table.Hot // of the goroutine of Apply
+	voids      *table.Voids
 	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
 	// unchanged around its snapshot, knows that the two are of one Apply.
 	writes atomic.Uint64
@@ -117,7 +118,7 @@ func (b *background) Fatalf(format string, args ...any) {
 
 // Open opens the store in a directory, or makes an empty one, which then needs Bootstrap.
 func Open(o Options) (*Store, error) {
-	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(), hot: NewHot(), voids: NewVoids()}
+	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(), hot: table.NewHot(), voids: table.NewVoids()}
 	s.idle = sync.NewCond(&s.mu)
 	if s.fs == nil {
 		s.fs = vfs.Default
@@ -137,7 +138,7 @@ func Open(o Options) (*Store, error) {
 	}
 	if err == nil && s.applied.StoreBytes == 0 {
 		// Nothing is stored yet, or nobody counted: the count follows from the rows.
-		s.applied.StoreBytes, err = countBytes(NewOverlay(db, 0))
+		s.applied.StoreBytes, err = countBytes(table.NewOverlay(db, 0))
 	}
 	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
@@ -183,7 +184,7 @@ func (s *Store) pebbleOptions(own Options, cache *pebble.Cache) *pebble.Options 
 
 // readApplied returns the applied record of a database or a snapshot of it.
 func readApplied(disk pebble.Reader) (Applied, error) {
-	value, ok, err := GetRow(disk, []byte{layout.RowApplied})
+	value, ok, err := table.GetRow(disk, []byte{layout.RowApplied})
 	if err != nil {
 		return Applied{}, err
 	}

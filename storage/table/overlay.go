@@ -1,4 +1,4 @@
-package storage
+package table
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ type Overlay struct {
 	journal []undo
 	Bytes   uint64 // of all rows, as the present command would leave them
 	err     error  // of the first write whose row could not be read; final
-	// RowsWritten and bytesWritten are what the commit gave to Pebble.
+	// RowsWritten and BytesWritten are what the commit gave to Pebble.
 	RowsWritten, BytesWritten int
 	Reads                     Reads
 }

@@ -1,4 +1,4 @@
-package storage
+package table
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"

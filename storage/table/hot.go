@@ -1,4 +1,4 @@
-package storage
+package table
 
 // HotBytesMax bounds what the hot rows of a store take; a row larger than hotRowBytesMax is not kept.
 const (
@@ -23,6 +23,7 @@ type Hot struct {
 // HotRow is the value of a row; nil means that there is none. Nobody changes the value.
 type HotRow []byte
 
+// NewHot returns rows of which none is known yet.
 func NewHot() *Hot {
 	return &Hot{young: make(map[string]HotRow)}
 }

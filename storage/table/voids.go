@@ -1,4 +1,4 @@
-package storage
+package table
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type void struct {
 // They follow the state that Apply sees, also within a batch and a command: a row that is written cuts its void, one
 // that is deleted beside a void joins it. A snapshot uses those that were there, as they are, at its index: what has
 // been a void ever since was one then. What it finds itself is cut by what was written since; if that is too much to be
-// known, nobody hears of it. A nil *voids knows none.
+// known, nobody hears of it. A nil *Voids knows none.
 type Voids struct {
 	kinds [256]atomic.Int32 // how many there are, by the first byte of their rows
 	dead  atomic.Uint64     // rows that scans stepped over
@@ -52,6 +52,7 @@ type voidWrite struct {
 	index uint64 // of the entry
 }
 
+// NewVoids returns what knows no void yet.
 func NewVoids() *Voids {
 	return &Voids{tree: btree.NewG(voidsDegree, func(a, b *void) bool { return bytes.Compare(a.from, b.from) < 0 })}
 }

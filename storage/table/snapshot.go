@@ -1,9 +1,9 @@
-package storage
+package table
 
 import "github.com/cockroachdb/pebble/v2"
 
-// rowReader reads rows: the overlay of a batch, or a snapshot.
-type rowReader interface {
+// Reader reads rows: the overlay of a batch, or a snapshot.
+type Reader interface {
 	Get(row []byte) ([]byte, bool, error)
 	Scan(from, to []byte, visit func(row, value []byte) (bool, error)) error
 }
@@ -16,6 +16,7 @@ type Snapshot struct {
 	Dead  error
 }
 
+// Get returns the value of a row, or false.
 func (r Snapshot) Get(row []byte) ([]byte, bool, error) {
 	if r.Dead != nil {
 		return nil, false, r.Dead
@@ -31,6 +32,8 @@ func (r Snapshot) View(row []byte, look func(value []byte) error) (bool, error) 
 	return ViewRow(r.Disk, row, look)
 }
 
+// Scan calls visit for the rows in [from, to) in order, until visit returns false. A nil to is the end. visit must not keep row
+// and value.
 func (r Snapshot) Scan(from, to []byte, visit func(row, value []byte) (bool, error)) error {
 	if r.Dead != nil {
 		return r.Dead

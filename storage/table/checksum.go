@@ -1,4 +1,4 @@
-package storage
+package table
 
 import (
 	"hash/crc64"
@@ -20,7 +20,7 @@ func NewChecksum(sum uint64) *Checksum {
 }
 
 // AddEntry adds an entry before the writes that it makes.
-func (c *Checksum) AddEntry(e Entry) {
+func (c *Checksum) AddEntry(e layout.Entry) {
 	c.head = layout.AppendUint64s(c.head[:0], e.Index, e.Term, uint64(len(e.Data)), uint64(len(e.ConfState)))
 	c.Sum = crc64.Update(c.Sum, c.table, c.head)
 	c.Sum = crc64.Update(c.Sum, c.table, e.Data)
