@@ -163,7 +163,7 @@ func (w *waiter) unanswered() {
 // once waits over one stream.
 func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 	s := w.session
-	l, err := s.client.pool.Get(ctx)
+	l, err := s.client.link(ctx)
 	if err != nil {
 		if errors.Is(err, conn.ErrClosed) {
 			return nil, errClientClosed()

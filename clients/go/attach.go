@@ -21,6 +21,9 @@ func (c *Client) Connect(ctx context.Context) error {
 		case errors.Is(err, conn.ErrClosed):
 			return errClientClosed()
 		case err != nil:
+			if unreachable, ok := errors.AsType[*UnreachableError](err); ok {
+				return errUnreachable(unreachable)
+			}
 			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: err.Error(), cause: err}
 		}
 		refused := c.greet(ctx, l)

@@ -51,10 +51,13 @@ func (c *Client) retry(ctx context.Context, f attempt, reading bool) error {
 	pauses := &backoff.Backoff{}
 	r := retrying{reading: reading}
 	for {
-		l, err := c.pool.Get(ctx)
+		l, err := c.link(ctx)
 		if err != nil {
 			if errors.Is(err, conn.ErrClosed) {
 				return r.doubt(errClientClosed())
+			}
+			if errors.Is(err, ErrTLSFailed) {
+				return err
 			}
 			return interrupted(ctx, r.sent, err)
 		}

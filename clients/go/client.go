@@ -3,7 +3,6 @@ package tenure
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/tenure-io/tenure/clients/go/internal/clock"
@@ -67,8 +64,9 @@ func Open(target string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(&o)
 	}
-	if o.tls != nil && !t.tls {
-		return nil, invalid("WithTLS needs a connection string that begins with tenures://")
+	secured, err := newSecurity(context.Background(), t, o.tls, o.secured)
+	if err != nil {
+		return nil, err
 	}
 	c := &Client{
 		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
@@ -76,8 +74,9 @@ func Open(target string, options ...Option) (*Client, error) {
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
-		poolOptions.Dial = conn.GRPC(o.dialer, security(t, &o), grpcOptions(&o)...)
+		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(&o)...)
 	}
+	poolOptions.Dial = secured.bearing(poolOptions.Dial)
 	if !o.fixed { // Else what the one answers is what the program wants to know.
 		poolOptions.Dial = conn.OnlyMembers(poolOptions.Dial)
 	}
@@ -89,27 +88,34 @@ func Open(target string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// security returns how connections are secured.
-func security(t *target, o *clientOptions) credentials.TransportCredentials {
-	if !t.tls {
-		return insecure.NewCredentials()
-	}
-	config := o.tls
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return credentials.NewTLS(config)
-}
-
 // grpcOptions returns how gRPC connects.
 func grpcOptions(o *clientOptions) []grpc.DialOption {
-	return []grpc.DialOption{
+	return append([]grpc.DialOption{
 		grpc.WithUserAgent(o.userAgent),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingPatience}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
+	}, o.grpc...)
+}
+
+// link returns a connection to a member, waiting for one until ctx ends. That certificates do not verify from the first, and so no member can be
+// reached, is an ErrTLSFailed.
+func (c *Client) link(ctx context.Context) (*conn.Link, error) {
+	l, err := c.pool.Get(ctx)
+	if unreachable, ok := errors.AsType[*UnreachableError](err); ok && ctx.Err() == nil {
+		return nil, errUnreachable(unreachable)
 	}
+	return l, err
+}
+
+// errUnreachable is the error of a call for which no member can be reached.
+func errUnreachable(e *UnreachableError) error {
+	kind := ErrUnavailable
+	if e.TLS() {
+		kind = ErrTLSFailed
+	}
+	return &Error{Kind: kind, Applied: AppliedNo, Message: e.Error(), cause: e}
 }
 
 // Close closes the client's sessions, watches and connections, and waits for everything that the client started, except

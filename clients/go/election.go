@@ -261,7 +261,7 @@ func (o *observer) run(ctx context.Context) error {
 
 // once reads one stream until it breaks.
 func (o *observer) once(ctx context.Context, good func()) error {
-	l, err := o.client.pool.Get(ctx)
+	l, err := o.client.link(ctx)
 	if err != nil {
 		return err
 	}

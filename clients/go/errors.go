@@ -67,6 +67,9 @@ var (
 	ErrTokenInvalid = errors.New("token invalid")
 	// ErrUnavailable says that no member answered, and nothing was applied.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrTLSFailed says that no member could be reached from the first, because certificates do not verify: the members' or the client's. Or a file of
+	// TLS cannot be read. The message says which, and what to do. Once connected, a client takes such a member for one that is down.
+	ErrTLSFailed = errors.New("TLS failed")
 	// ErrOutcomeUnknown says that the answer was lost: the change may or may not have been applied.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 	// ErrLimit says that a limit of the cluster, of a member or of a session was reached.

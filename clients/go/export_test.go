@@ -18,7 +18,7 @@ func ParseTarget(text string) (members []string, namespace string, tls bool, err
 	if err != nil {
 		return nil, "", false, err
 	}
-	return t.members, t.namespace, t.tls, nil
+	return t.members, t.namespace, t.scheme == schemeTLS, nil
 }
 
 // Sessions returns how many sessions the client has under its care.

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 )
 
@@ -14,6 +16,8 @@ type Option func(*clientOptions)
 
 type clientOptions struct {
 	tls       *tls.Config
+	secured   securedBy
+	grpc      []grpc.DialOption
 	dialer    func(context.Context, string) (net.Conn, error)
 	userAgent string
 	clock     func() time.Duration
@@ -23,9 +27,54 @@ type clientOptions struct {
 	seed uint64
 }
 
-// WithTLS sets how connections are secured; the connection string must start with tenures://.
+// WithTLS sets how connections are secured, where files do not suffice. It means TLS, of version 1.3 at least, and excludes WithCAFile,
+// WithCertificateFiles and WithServerName.
 func WithTLS(config *tls.Config) Option {
 	return func(o *clientOptions) { o.tls = config }
+}
+
+// WithCAFile sets a file with the certificates of the authorities whom the client trusts, as PEM. It means TLS. Without it the system's roots are
+// used. Like all files of TLS it is read for each new connection, so that it can be replaced while the program runs. It precedes the connection
+// string's ca_file, which precedes TENURE_CA_FILE; the other options have the same order.
+func WithCAFile(path string) Option {
+	return func(o *clientOptions) { o.secured.files.CA = path }
+}
+
+// WithCertificateFiles sets files with the client's own certificate, and those that lead to its authority, and with its key, as PEM. It means TLS.
+func WithCertificateFiles(certificate, key string) Option {
+	return func(o *clientOptions) { o.secured.files.Cert, o.secured.files.Key = certificate, key }
+}
+
+// WithServerName sets the name that members' certificates must be for, where that is not the host that the client connects to. It means TLS.
+func WithServerName(name string) Option {
+	return func(o *clientOptions) { o.secured.files.ServerName = name }
+}
+
+// WithToken sets a token that says who calls. It is sent with each call, but without TLS only to this machine, unless WithInsecure is given.
+func WithToken(token string) Option {
+	return func(o *clientOptions) { o.secured.token = token }
+}
+
+// WithTokenFile is like WithToken, with the token in a file. The file is read again when what was read is 10 s old, and when a member refuses the
+// token.
+func WithTokenFile(path string) Option {
+	return func(o *clientOptions) { o.secured.tokenFile = path }
+}
+
+// WithTokenSource is like WithTokenFile, with a function of the program in place of the file. It is not called concurrently, and must return when ctx
+// ends.
+func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
+	return func(o *clientOptions) { o.secured.source = source }
+}
+
+// WithInsecure lets the client send its token to other machines without TLS, where everyone on the way can read it.
+func WithInsecure() Option {
+	return func(o *clientOptions) { o.secured.clear = true }
+}
+
+// WithDialOptions adds options of gRPC, such as interceptors and handlers of statistics. They apply to every connection, after the library's own.
+func WithDialOptions(options ...grpc.DialOption) Option {
+	return func(o *clientOptions) { o.grpc = append(o.grpc, options...) }
 }
 
 // WithDialer sets how connections are made, for example through a proxy. dial must return when ctx ends.

@@ -1,6 +1,7 @@
 package tenure
 
 import (
+	"errors"
 	"net"
 	"net/url"
 	"strconv"
@@ -12,6 +13,12 @@ import (
 // portDefault is the port of a member that is named without one.
 const portDefault = "7400"
 
+// The schemes of connection strings.
+const (
+	schemeClear = "tenure"
+	schemeTLS   = "tenures"
+)
+
 // ttlDefault is the TTL of a session for which nobody said one.
 const ttlDefault = 15 * time.Second
 
@@ -19,24 +26,28 @@ const ttlDefault = 15 * time.Second
 type target struct {
 	members   []string
 	namespace string
-	tls       bool
+	scheme    string // Empty if none was given.
 	ttl       time.Duration
 	lockDelay *time.Duration
 	name      string
+	secured   securedBy
 }
 
 // parseTarget reads a connection string: tenure://h1:7400,h2:7400/namespace?ttl=15s. Without a scheme it is read as tenure://.
 func parseTarget(text string) (*target, error) {
+	if _, query, _ := strings.Cut(text, "?"); tellsToken(query) {
+		return nil, invalid("token= is refused in a connection string, which ends up in logs: use token_file=, WithToken or TENURE_TOKEN")
+	}
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
-		scheme, rest = "tenure", text
+		scheme, rest = "", text
 	}
-	if scheme != "tenure" && scheme != "tenures" {
+	if found && scheme != schemeClear && scheme != schemeTLS {
 		return nil, invalid("the connection string %q does not begin with tenure:// or tenures://", text)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	hosts, path, _ := strings.Cut(rest, "/")
-	t := &target{tls: scheme == "tenures", ttl: ttlDefault}
+	t := &target{scheme: scheme, ttl: ttlDefault}
 	for host := range strings.SplitSeq(hosts, ",") {
 		address, err := memberAddress(host)
 		if err != nil {
@@ -56,6 +67,17 @@ func parseTarget(text string) (*target, error) {
 		return nil, invalid("the connection string %q is not UTF-8", text)
 	}
 	return t, nil
+}
+
+// tellsToken reports whether the parameters have a token in them, which no error may repeat.
+func tellsToken(query string) bool {
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if unescaped, err := url.QueryUnescape(name); name == "token" || err == nil && unescaped == "token" {
+			return true
+		}
+	}
+	return false
 }
 
 // memberAddress returns host:port of a member as it stands in a connection string.
@@ -97,7 +119,10 @@ func (t *target) parseQuery(query string) error {
 		case "name":
 			t.name = list[0]
 		default:
-			return invalid("unknown parameter %q", name)
+			err = t.secured.parameter(name, list[0])
+		}
+		if _, told := errors.AsType[*Error](err); told {
+			return err
 		}
 		if err != nil {
 			return invalid("%s=%s is not a duration such as 15s", name, list[0])

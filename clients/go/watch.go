@@ -375,7 +375,7 @@ var (
 
 // once reads one stream until it breaks. A message calls good.
 func (w *watcher) once(ctx context.Context, good func()) error {
-	l, err := w.client.pool.Get(ctx)
+	l, err := w.client.link(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package rig
 
 import (
 	"context"
+	"crypto/tls"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -23,6 +25,7 @@ type Proxy struct {
 	changed  chan struct{} // Closed and replaced when blocked changes.
 	delay    time.Duration
 	jitter   time.Duration
+	secured  *tls.Config  // Of connections that come; nil is without TLS.
 	rate     int          // Bytes a second each way; 0 is without bound.
 	free     [2]time.Time // By way, when the next bytes may be read at that rate.
 	conns    map[net.Conn]struct{}
@@ -61,6 +64,13 @@ func (p *Proxy) SetTarget(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = address
+}
+
+// Secure makes the proxy speak TLS with clients that connect from now on; to the member it goes on as before.
+func (p *Proxy) Secure(config *tls.Config) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secured = config
 }
 
 // Close ends everything.
@@ -129,6 +139,9 @@ func (p *Proxy) notify() {
 
 // reset closes a connection so that its peer sees a reset.
 func reset(c net.Conn) {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn() // A farewell would be no reset.
+	}
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // It is being closed: nothing can come of an error.
 	}
@@ -148,11 +161,17 @@ func (p *Proxy) accept() {
 // serve passes one connection on until either end is closed.
 func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
-	target, refusing := p.target, p.refusing || p.closed
+	target, refusing, secured := p.target, p.refusing || p.closed, p.secured
 	p.mu.Unlock()
 	if refusing || target == "" {
 		reset(client)
 		return
+	}
+	if secured != nil {
+		var agreed bool
+		if client, agreed = p.agree(client, secured); !agreed {
+			return
+		}
 	}
 	member, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(context.Background(), "tcp", target)
 	if err != nil {
@@ -170,6 +189,33 @@ func (p *Proxy) serve(client net.Conn) {
 	delete(p.conns, client)
 	delete(p.conns, member)
 	p.mu.Unlock()
+}
+
+// agree agrees on TLS with a client, and reports whether that succeeded. A client that is refused reads why before its connection ends.
+func (p *Proxy) agree(client net.Conn, config *tls.Config) (net.Conn, bool) {
+	p.mu.Lock()
+	closed := p.closed
+	p.conns[client] = struct{}{} // Closing ends the handshake.
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, client)
+	}()
+	if closed {
+		reset(client)
+		return nil, false
+	}
+	secured := tls.Server(client, config)
+	if secured.HandshakeContext(context.Background()) == nil {
+		return secured, true
+	}
+	if tcp, ok := client.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+		_, _ = io.Copy(io.Discard, tcp) // What is left unread would make the kernel take the alert back.
+	}
+	_ = client.Close()
+	return nil, false
 }
 
 // add remembers both ends, unless faults forbid them.

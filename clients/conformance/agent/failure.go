@@ -53,6 +53,7 @@ func kindOf(err error) string {
 		{tenure.ErrHistoryChanged, "history_changed"},
 		{tenure.ErrTooSlow, "too_slow"},
 		{tenure.ErrTokenInvalid, "token_invalid"},
+		{tenure.ErrTLSFailed, "tls_failed"},
 		{tenure.ErrUnavailable, "unavailable"},
 		{tenure.ErrOutcomeUnknown, "outcome_unknown"},
 		{tenure.ErrLimit, "limit"},

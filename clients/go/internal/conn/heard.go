@@ -15,7 +15,7 @@ const sizeOfFirst = 5
 type heard struct {
 	mu    sync.Mutex // Guards what follows.
 	cause error      // Of dialing, or of TLS.
-	plain *listening // The connection, if it is without TLS.
+	first *listening // The connection, once TLS or none was agreed on.
 }
 
 func (h *heard) fail(cause error) {
@@ -31,8 +31,8 @@ func (h *heard) why(late bool) error {
 	switch {
 	case h.cause != nil:
 		return h.cause
-	case h.plain != nil:
-		return h.plain.why()
+	case h.first != nil:
+		return h.first.why()
 	case late:
 		return errLate
 	default:
@@ -40,7 +40,7 @@ func (h *heard) why(late bool) error {
 	}
 }
 
-// listeningTo are credentials that note why TLS fails, and what is said without TLS.
+// listeningTo are credentials that note why TLS fails, and what is said first.
 type listeningTo struct {
 	credentials.TransportCredentials
 
@@ -60,12 +60,12 @@ func (l *listeningTo) ClientHandshake(ctx context.Context, authority string, raw
 		l.heard.fail(handshakeCause(err))
 	case err != nil:
 		l.heard.fail(errLate)
-	case info.AuthType() == "insecure": // Nothing is encrypted, so what is said can be told.
-		plain := &listening{Conn: c}
+	default: // With TLS 1.3 a member says only now that it refuses the client's certificate.
+		first := &listening{Conn: c, secured: info.AuthType() != "insecure"}
 		l.heard.mu.Lock()
-		l.heard.plain = plain
+		l.heard.first = first
 		l.heard.mu.Unlock()
-		c = plain
+		c = first
 	}
 	return c, info, err
 }
@@ -73,6 +73,8 @@ func (l *listeningTo) ClientHandshake(ctx context.Context, authority string, raw
 // listening is a connection that keeps the first bytes that come, and the first error.
 type listening struct {
 	net.Conn
+
+	secured bool // Whether by TLS.
 
 	mu    sync.Mutex // Guards what follows.
 	first []byte
@@ -97,5 +99,8 @@ func (l *listening) Read(b []byte) (int, error) {
 func (l *listening) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.secured {
+		return securedCause(l.first, l.err)
+	}
 	return answerCause(l.first, l.err)
 }

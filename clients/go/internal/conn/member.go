@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -71,12 +70,7 @@ func (t *memberTransport) judge(err error) error {
 		if !t.refused.Swap(true) {
 			_ = t.Close() // What matters is that it is not used any more.
 		}
-		s := status.New(codes.Unavailable, fmt.Sprintf("%s (%v)", t.address, errNoAPI))
-		told, failed := s.WithDetails(&errdetails.ErrorInfo{Metadata: map[string]string{"applied": "no"}})
-		if failed != nil {
-			return s.Err()
-		}
-		return told.Err()
+		return unapplied(codes.Unavailable, fmt.Sprintf("%s (%v)", t.address, errNoAPI))
 	}
 	return err
 }

@@ -23,6 +23,8 @@ type UnreachableError struct {
 	Addresses []string
 	// Causes are why the last attempt failed, one for each address.
 	Causes []error
+
+	distrusted bool // See TLS.
 }
 
 // Error names the members, each with the cause.
@@ -36,6 +38,9 @@ func (e *UnreachableError) Error() string {
 
 // Unwrap returns the causes.
 func (e *UnreachableError) Unwrap() []error { return e.Causes }
+
+// TLS reports whether certificates, or files of TLS, are the cause at every member, and no member was ever connected to: waiting will not help.
+func (e *UnreachableError) TLS() bool { return e.distrusted }
 
 // Times of a pool.
 const (
@@ -71,20 +76,23 @@ type Pool struct {
 	pause   bool           // Whether the next attempt to connect waits; Run's own.
 	closing sync.WaitGroup // Retired links that are being closed.
 
-	mu      sync.Mutex // Guards what follows, and the links' users and gone.
-	hosts   *hosts.List
-	current *Link
-	changed chan struct{} // Closed and replaced when current, tried or closed changes.
-	waiting int
-	tried   uint64    // Rounds over all members that failed.
-	failed  []failure // Since the last member that could be connected to, the last of each member.
-	closed  bool
+	mu       sync.Mutex // Guards what follows, and the links' users and gone.
+	hosts    *hosts.List
+	current  *Link
+	changed  chan struct{} // Closed and replaced when current, tried or closed changes.
+	waiting  int
+	tried    uint64    // Rounds over all members that failed.
+	attempts uint64    // To connect, that began.
+	failed   []failure // Since the last member that could be connected to, the last of each member.
+	reached  bool      // Whether a member was ever connected to.
+	closed   bool
 }
 
 // failure is why an attempt to reach a member failed.
 type failure struct {
 	address string
 	cause   error
+	attempt uint64
 }
 
 // New returns a pool; Run brings it to life.
@@ -101,7 +109,8 @@ func New(o Options) *Pool {
 	return p
 }
 
-// Get returns the current link, waiting for one until ctx ends. Release it.
+// Get returns the current link, waiting for one until ctx ends. Release it. As long as no member was ever connected to, it fails with an
+// *UnreachableError if TLS fails at every member for a certificate.
 func (p *Pool) Get(ctx context.Context) (*Link, error) { return p.get(ctx, false) }
 
 // GetNow is Get, but fails with an *UnreachableError once every member was tried in vain.
@@ -112,14 +121,14 @@ func (p *Pool) get(ctx context.Context, now bool) (*Link, error) {
 	defer p.mu.Unlock()
 	p.waiting++
 	defer func() { p.waiting-- }()
-	for begun := p.tried; ; {
+	for begun, before := p.tried, p.attempts; ; {
 		switch {
 		case p.closed:
 			return nil, ErrClosed
 		case p.current != nil:
 			p.current.users++
 			return p.current, nil
-		case now && p.tried > begun && len(p.failed) > 0: // A member that came and went since is tried again.
+		case p.tried > begun && len(p.failed) > 0 && (now || p.distrusted(before)): // A member that came and went since is tried again.
 			return nil, p.unreachable()
 		}
 		select {
@@ -241,7 +250,7 @@ func (p *Pool) note(address string, cause error) {
 	p.failed = slices.DeleteFunc(p.failed, func(f failure) bool {
 		return f.address == address || !slices.Contains(members, f.address) && !slices.Contains(p.options.Members, f.address)
 	})
-	p.failed = append(p.failed, failure{address: address, cause: cause})
+	p.failed = append(p.failed, failure{address: address, cause: cause, attempt: p.attempts})
 }
 
 // Unreachable returns why no member could be reached so far.
@@ -264,7 +273,17 @@ func (p *Pool) unreachable() *UnreachableError {
 			e.Causes = append(e.Causes, errNotYet)
 		}
 	}
+	e.distrusted = !p.reached && !slices.ContainsFunc(e.Causes, func(cause error) bool {
+		c, ok := errors.AsType[*CauseError](cause)
+		return !ok || !c.tls
+	})
 	return e
+}
+
+// distrusted reports whether TLS fails for certificates at every member, all of which were tried since there had been so many attempts, and no member
+// was ever connected to. Call it under mu.
+func (p *Pool) distrusted(before uint64) bool {
+	return p.unreachable().TLS() && !slices.ContainsFunc(p.failed, func(f failure) bool { return f.attempt <= before })
 }
 
 func (p *Pool) wanted() bool {
@@ -276,6 +295,7 @@ func (p *Pool) wanted() bool {
 // dial connects to one member. After each round over all members that failed it waits twice as long: perhaps they are far away, or busy.
 func (p *Pool) dial(ctx context.Context, address string, failed int) (*Link, error) {
 	p.mu.Lock()
+	p.attempts++
 	members := p.hosts.Len()
 	p.mu.Unlock()
 	patience := max(dialMin, p.options.TTL/time.Duration(3*members))
@@ -299,7 +319,7 @@ func (p *Pool) use(link *Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.current
-	p.current = link
+	p.current, p.reached = link, true
 	p.failed = slices.DeleteFunc(p.failed, func(f failure) bool { return !errors.Is(f.cause, errNoAPI) })
 	p.hosts.Connected()
 	p.notify()

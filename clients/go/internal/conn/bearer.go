@@ -1,0 +1,123 @@
+package conn
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Token is what calls carry to say who calls.
+type Token interface {
+	// Get returns the token.
+	Get(ctx context.Context) (string, error)
+	// Renew looks for another one after a member refused the one that was used, and reports whether there is.
+	Renew(ctx context.Context, used string) bool
+}
+
+// errClear says that a token would be read by whoever listens.
+var errClear = &CauseError{text: "the token is not sent there without TLS: use tenures://, or insecure=true"}
+
+// Bearing returns a Dial whose connections send a token with each call. A call that is refused for its token is made again if there is another
+// token by then. OnlyLocal refuses all connections but those to this machine: where there is no TLS.
+func Bearing(dial Dial, token Token, onlyLocal bool) Dial {
+	return func(ctx context.Context, address string) (Transport, error) {
+		if onlyLocal && !Local(address) {
+			return nil, errClear
+		}
+		t, err := dial(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		return &bearer{Transport: t, token: token}, nil
+	}
+}
+
+// Local reports whether an address, host:port, is surely on this machine.
+func Local(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// bearer is a connection that sends a token with each call.
+type bearer struct {
+	Transport
+
+	token Token
+}
+
+// carrying returns a context of a call that sends the token, and the token.
+func (b *bearer) carrying(ctx context.Context) (inner context.Context, used string, err error) {
+	used, err = b.token.Get(ctx)
+	if err != nil {
+		return nil, "", unapplied(codes.Unauthenticated, err.Error())
+	}
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+used), used, nil
+}
+
+// Invoke makes a call.
+func (b *bearer) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	calling, used, err := b.carrying(ctx)
+	if err != nil {
+		return err
+	}
+	err = b.Transport.Invoke(calling, method, args, reply, options...)
+	if status.Code(err) != codes.Unauthenticated || !b.token.Renew(ctx, used) {
+		return err
+	}
+	if calling, _, err = b.carrying(ctx); err != nil {
+		return err
+	}
+	return b.Transport.Invoke(calling, method, args, reply, options...)
+}
+
+// NewStream begins a stream.
+func (b *bearer) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	calling, used, err := b.carrying(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.Transport.NewStream(calling, description, method, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &bearerStream{ClientStream: s, renew: func() bool { return b.token.Renew(ctx, used) }}, nil
+}
+
+// bearerStream is a stream that was begun with a token.
+type bearerStream struct {
+	grpc.ClientStream
+
+	renew func() bool // Looks for another token.
+}
+
+// RecvMsg receives a message. A stream that is refused for its token, where there is another one by now, ends as one that breaks: it is opened
+// again.
+func (s *bearerStream) RecvMsg(message any) error {
+	err := s.ClientStream.RecvMsg(message)
+	if status.Code(err) == codes.Unauthenticated && s.renew() {
+		return unapplied(codes.Unavailable, "the token was replaced")
+	}
+	return err
+}
+
+// unapplied returns the error of a call that changed nothing.
+func unapplied(code codes.Code, text string) error {
+	s := status.New(code, text)
+	told, err := s.WithDetails(&errdetails.ErrorInfo{Metadata: map[string]string{"applied": "no"}})
+	if err != nil {
+		return s.Err()
+	}
+	return told.Err()
+}
