@@ -86,14 +86,14 @@ func (c *wireClient) spend(n int) bool {
 }
 
 // attackFrames connects as a client of HTTP/2.
-func attackFrames(t *testing.T, address string) *wireClient {
+func attackFrames(t *testing.T, address string, settings ...http2.Setting) *wireClient {
 	t.Helper()
 	conn := attack(t, address)
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		t.Fatal(err)
 	}
 	c := &wireClient{Framer: http2.NewFramer(conn, conn), gone: make(chan struct{}), window: make(chan int, 1<<16), room: 65_535}
-	if err := c.WriteSettings(); err != nil {
+	if err := c.WriteSettings(settings...); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -35,24 +35,30 @@ func WithAnswers(info credentials.AuthInfo, conn net.Conn) credentials.AuthInfo 
 	return info
 }
 
+// answersOf returns the connection on which the answers to a call count; nil for calls inside this process.
+func answersOf(ctx context.Context) answerConn {
+	from, _ := peer.FromContext(ctx)
+	if from == nil {
+		return nil
+	}
+	info, _ := from.AuthInfo.(answerInfo)
+	return info.conn
+}
+
 // counted returns an answer as it is sent on its connection, where it counts until the client takes it. Calls inside this
 // process have none.
 func counted(ctx context.Context, method string, response any) (any, error) {
-	from, _ := peer.FromContext(ctx)
-	if from == nil {
-		return response, nil
-	}
-	info, counts := from.AuthInfo.(answerInfo)
+	conn := answersOf(ctx)
 	message, ok := response.(proto.Message)
-	if !counts || !ok {
+	if conn == nil || !ok {
 		return response, nil
 	}
-	answer, ok := unread.New(info.conn, message)
+	answer, ok := unread.New(conn, message)
 	if ok {
 		return answer, nil
 	}
 	if !onlyReads(method) {
-		info.conn.Cut() // The client sees a lost connection, and knows that the outcome is unknown.
+		conn.Cut() // The client sees a lost connection, and knows that the outcome is unknown.
 	}
 	return nil, unread.Refusal()
 }

@@ -12,7 +12,6 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/unread"
 )
 
 // gRPC answers INTERNAL when a codec fails, before any interceptor is called. So this codec never fails on what a client
@@ -51,10 +50,9 @@ func refusal(message any, requestBytesMax int) error {
 	}
 }
 
-// encodedMessage is a response that the codec passes on as it is.
-type encodedMessage interface {
-	// Encoded returns the message's bytes, which nobody changes any more.
-	Encoded() []byte
+// encoder is what encodes itself: answers and messages of streams, which count until they are sent.
+type encoder interface {
+	Encode() (mem.BufferSlice, error)
 }
 
 // codec is gRPC's own for protobuf, but for messages that cannot be decoded or are too large; see above.
@@ -68,13 +66,10 @@ func NewCodec(requestBytesMax int) encoding.CodecV2 {
 	return codec{CodecV2: encoding.GetCodecV2(grpcproto.Name), requestBytesMax: requestBytesMax}
 }
 
-// Marshal encodes a message; one that was encoded before, for many streams, is passed on as it is.
+// Marshal encodes a message.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	if m, ok := v.(encodedMessage); ok {
-		return mem.BufferSlice{mem.SliceBuffer(m.Encoded())}, nil
-	}
-	if a, ok := v.(*unread.Answer); ok {
-		return a.Encode()
+	if m, ok := v.(encoder); ok {
+		return m.Encode()
 	}
 	return c.CodecV2.Marshal(v)
 }

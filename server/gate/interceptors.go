@@ -24,6 +24,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/server/unread"
 )
 
 // Metadata that stands for fields of CallOptions, so that curl and grpcurl need not write them into the request.
@@ -173,7 +174,13 @@ func (g *Gate) serveStream(
 		return err
 	}
 	defer leave()
-	return handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax})
+	answers := answersOf(ctx)
+	sent := unread.NewStream(answers)
+	err = handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent})
+	if !sent.End() {
+		answers.Cut() // The client sees a lost connection.
+	}
+	return err
 }
 
 // gatedStream is a stream whose messages pass the same checks as those of other calls.
@@ -181,6 +188,7 @@ type gatedStream struct {
 	grpc.ServerStream
 	ctx             context.Context //nolint:containedctx // A stream is its context.
 	requestBytesMax int
+	sent            *unread.Stream
 }
 
 // Context ends with the call or with the server.
@@ -195,6 +203,14 @@ func (s *gatedStream) RecvMsg(m any) error {
 		return err
 	}
 	return mergeMetadata(s.ctx, m)
+}
+
+// SendMsg sends a message, and waits until the client has read most of what there is. After an error the message may be sent.
+func (s *gatedStream) SendMsg(m any) error {
+	if err := s.ServerStream.SendMsg(s.sent.Message(m)); err != nil {
+		return err
+	}
+	return s.sent.Await(s.ctx)
 }
 
 // Recovered makes an error of a panic, so that one bad call does not end the member. It must be deferred itself.

@@ -132,16 +132,17 @@ func (i *initialState) sendKeySpan(sp span) error {
 			return err
 		}
 		more = rest && len(page) > 0
-		for _, k := range page {
+		for n, k := range page {
 			if !sp.covers(k.GetKey()) {
 				return nil
 			}
+			q.After = k.GetKey()
+			page[n] = nil // Once the part is encoded, nothing else keeps the value while the client reads.
 			kv := call.KeyToProto(k)
 			i.part.Kvs = append(i.part.Kvs, kv)
 			if err := i.add(kv); err != nil {
 				return err
 			}
-			q.After = k.GetKey()
 		}
 	}
 	return nil

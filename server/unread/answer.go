@@ -48,8 +48,8 @@ func (a *Answer) owed() int64 { return copies*int64(a.bytes) + callBytes }
 
 // Encode encodes the answer. It counts until the last reference to the buffers is freed.
 func (a *Answer) Encode() (mem.BufferSlice, error) {
-	data := a.buffer()
-	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*data)[:0], a.message)
+	data := bufferOf(a.bytes)
+	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(*data, a.message)
 	a.message = nil
 	*data = encoded
 	if err != nil {
@@ -59,15 +59,23 @@ func (a *Answer) Encode() (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(data, a)}, nil
 }
 
-// buffer returns an empty buffer in which the answer has room.
-func (a *Answer) buffer() *[]byte {
-	if a.bytes <= smallBytes {
+// bufferOf returns an empty buffer in which so many bytes have room.
+func bufferOf(size int) *[]byte {
+	if size <= smallBytes {
 		if data, ok := small.Get().(*[]byte); ok {
+			*data = (*data)[:0]
 			return data
 		}
 	}
-	data := make([]byte, 0, max(a.bytes, smallBytes))
+	data := make([]byte, 0, max(size, smallBytes))
 	return &data
+}
+
+// reuse takes a buffer back that is of no use any more.
+func reuse(data *[]byte) {
+	if cap(*data) == smallBytes {
+		small.Put(data)
+	}
 }
 
 // Get is never called: nobody takes buffers from an answer.
@@ -75,8 +83,6 @@ func (*Answer) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(leng
 
 // Put takes the answer's buffer back: it is sent, or will not be.
 func (a *Answer) Put(data *[]byte) {
-	if cap(*data) == smallBytes {
-		small.Put(data)
-	}
+	reuse(data)
 	a.conn.Pay(a.owed())
 }

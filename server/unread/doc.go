@@ -5,5 +5,6 @@
 // from when it is there until it is sent, or its connection is closed. An answer beyond the caller's share is not given: a call that
 // only reads is refused, and of one that may have changed something the connection is closed, because its outcome cannot be told.
 //
-// Streams wait until they are read, and need none of this.
+// A stream waits until it is read: whoever sends on it goes on when little of what was sent before is left. Once its call has ended,
+// what is left counts like an answer.
 package unread

@@ -3,6 +3,7 @@ package unread_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -136,4 +137,86 @@ func TestFewAnswersAreBuiltAtATime(t *testing.T) {
 	if err := unread.Begin(late); err != nil {
 		t.Errorf("without a bound: %v", err)
 	}
+}
+
+// shared is a message that was encoded before.
+type shared []byte
+
+func (s shared) Encoded() []byte { return s }
+
+// TestMessagesOfAStreamCountUntilTheirLastReferenceIsFreed sends messages of several sizes, and ends the stream before they are taken.
+func TestMessagesOfAStreamCountUntilTheirLastReferenceIsFreed(t *testing.T) {
+	for _, size := range []int{0, 1, 1000, 1024, 1025, 2048, 2049, 40_000, 300_000} {
+		message := wrapperspb.Bytes(bytes.Repeat([]byte{7}, size))
+		want, err := proto.Marshal(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, m := range map[string]any{"a message": message, "one that is encoded": shared(want)} {
+			const all = 1 << 20
+			conn := &account{room: all}
+			stream := unread.NewStream(conn)
+			sent, ok := stream.Message(m).(*unread.Message)
+			if !ok {
+				t.Fatalf("%s is no message of the stream", name)
+			}
+			data, err := sent.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := data.Materialize(); !slices.Equal(got, want) {
+				t.Errorf("%s: got %d bytes, want the %d of the message", name, len(got), len(want))
+			}
+			if room := cap(data[0].ReadOnlyData()); room > max(len(want)+len(want)/4, 2<<10) {
+				t.Errorf("%s of %d bytes takes %d", name, len(want), room)
+			}
+			if conn.room != all {
+				t.Errorf("%s counts for the caller before the call has ended", name)
+			}
+			if !stream.End() || conn.room > all-int64(len(want)) {
+				t.Errorf("%s of %d bytes: room for %d is left when the call has ended", name, len(want), conn.room)
+			}
+			data.Free()
+			if conn.room != all {
+				t.Errorf("%s: room for %d is left, want %d", name, conn.room, all)
+			}
+		}
+	}
+}
+
+func TestAStreamIsAwaitedUntilLittleIsUnsent(t *testing.T) {
+	stream, late := unread.NewStream(&account{}), canceled(t)
+	if err := stream.Await(late); err != nil {
+		t.Errorf("nothing is unsent: %v", err)
+	}
+	sent, ok := stream.Message(wrapperspb.Bytes(make([]byte, 100_000))).(*unread.Message)
+	if !ok {
+		t.Fatal("it is no message of the stream")
+	}
+	data, err := sent.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = stream.Await(late); !errors.Is(err, context.Canceled) {
+		t.Errorf("100 000 bytes are unsent: got %v, want that it waits", err)
+	}
+	if stream.End() {
+		t.Error("it ended within the caller's share, who has none")
+	}
+	waited := make(chan error)
+	go func() { waited <- stream.Await(t.Context()) }()
+	data.Free()
+	if err = <-waited; err != nil {
+		t.Errorf("all is sent: %v", err)
+	}
+	if !stream.End() {
+		t.Error("all is sent, and it is more than the caller's share")
+	}
+}
+
+// canceled returns a context that has ended.
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
