@@ -147,7 +147,7 @@ func (a *Locks) TryAcquireLock(
 		return nil, reason.AfterChange(err)
 	}
 	if !response.GetAcquired() && response.GetLock() == nil {
-		if response.Lock, err = a.lockNow(acquire.GetKey()); err != nil {
+		if response.Lock, err = a.lockNow(w.acquire.GetKey()); err != nil {
 			return nil, reason.AfterChange(err)
 		}
 	}

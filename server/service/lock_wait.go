@@ -27,10 +27,10 @@ const (
 // errWaitOver ends the watch of a wait that has ended.
 var errWaitOver = errors.New("wait is over")
 
-// waiting is a place in a queue that a call waits on.
+// waiting is a place in a queue that a call waits on. It keeps nothing of the request that is large: a call may wait for days.
 type waiting struct {
-	acquire  *storev1.AcquireLock
-	secret   []byte // of the session, as the caller gave it
+	acquire  *storev1.AcquireLock // without the value, which the grant finds in the state
+	secret   []byte               // of the session, as the caller gave it
 	place    uint64
 	attached bool
 	after    watch.Position // where the watch begins: before anything that may end the wait
@@ -41,7 +41,9 @@ type waiting struct {
 func newWaiting(acquire *storev1.AcquireLock, secret []byte, result *storev1.Result) *waiting {
 	done := result.GetAcquireLock()
 	w := &waiting{
-		acquire:  acquire,
+		acquire: &storev1.AcquireLock{
+			Key: acquire.GetKey(), Session: acquire.GetSession(), Owner: acquire.GetOwner(), Mode: acquire.GetMode(), Permits: acquire.GetPermits(),
+		},
 		secret:   secret,
 		place:    done.GetPlace().GetPlace(),
 		attached: done.GetAttached(),
@@ -69,6 +71,8 @@ func (a *Locks) acquireLock(
 	r *tenurev1.AcquireLockRequest, keepKey bool, stream grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
 ) error {
 	ctx := stream.Context()
+	// From the proposal on, the request is not looked at again, so that its memory is free while the call waits.
+	leaves, secret := r.GetLeaveOnDisconnect(), r.GetOptions().GetSessionSecret()
 	acquire, err := a.acquireFromProto(ctx, r)
 	if err != nil {
 		return err
@@ -90,11 +94,11 @@ func (a *Locks) acquireLock(
 			Step:   &tenurev1.AcquireLockResponse_Granted{Granted: call.HoldToProto(hold, a.History(), a.Timers)},
 		})
 	}
-	w := newWaiting(acquire, r.GetOptions().GetSessionSecret(), result)
+	w := newWaiting(acquire, secret, result)
 	if err = a.queued(ctx, w, result, stream.Send); err == nil {
 		return nil
 	}
-	if r.GetLeaveOnDisconnect() {
+	if leaves {
 		a.leaveQueue(ctx, w)
 	}
 	return reason.AfterChange(err)
