@@ -222,3 +222,15 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 	w.rows.Seal(w.sum)
 	return result, nil
 }
+
+// effectiveLimits returns the limits in force; nobody may change them.
+func (w *work) effectiveLimits() (*storev1.Limits, error) {
+	if w.limits == nil {
+		limits, err := readLimits(w.rows)
+		if err != nil {
+			return nil, err
+		}
+		w.limits = limits
+	}
+	return w.limits, nil
+}

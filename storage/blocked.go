@@ -70,7 +70,7 @@ func (c queueVerbs) sweepBlocked() error {
 		}
 		n, ok := layout.CutNameRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: blocked lock", ErrCorrupt)
+			return false, fmt.Errorf("%w: blocked lock", layout.ErrCorrupt)
 		}
 		names = append(names, n)
 		return true, nil

@@ -154,7 +154,7 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	case *storev1.Command_EndJoinTokens:
 		return c.members.endJoinTokens(kind.EndJoinTokens)
 	default:
-		return nil, fmt.Errorf("%w: command kind %T", ErrUnknownFormat, kind)
+		return nil, fmt.Errorf("%w: command kind %T", layout.ErrUnknownFormat, kind)
 	}
 }
 
@@ -206,10 +206,10 @@ func (c *command) name(key string) (layout.Name, error) {
 }
 
 // sessionID returns the id that b holds, or why it is none.
-func sessionID(b []byte) (SessionID, error) {
-	id, err := SessionIDFromBytes(b)
+func sessionID(b []byte) (layout.SessionID, error) {
+	id, err := layout.SessionIDFromBytes(b)
 	if err != nil {
-		return SessionID{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
+		return layout.SessionID{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
 	}
 	return id, nil
 }

@@ -129,7 +129,7 @@ func decodeTrimmed(value []byte) (*storev1.Event, error) {
 	}
 	e := &storev1.Event{}
 	if err = proto.Unmarshal(short, e); err != nil {
-		return nil, fmt.Errorf("%w: event: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: event: %w", layout.ErrCorrupt, err)
 	}
 	return e, nil
 }

@@ -1,46 +1,9 @@
 package storage
 
 import (
-	"fmt"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
-	"github.com/tenure-io/tenure/storage/table"
 )
-
-// delayedHold returns the delayed hold of a number whose row has the given value.
-func delayedHold(rows table.Reader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
-	d, err := layout.CutDelayedRow(value)
-	if err != nil {
-		return nil, err
-	}
-	if len(d.Record) > 0 {
-		return decodeHold(n, number, d.Record)
-	}
-	among, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, number))
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: delayed hold %d of %q", ErrCorrupt, number, n.Key)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return decodeHold(n, number, among)
-}
-
-// scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
-func scanDelayed(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
-	return rows.Scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
-		_, number, ok := layout.CutNumberedRow(row)
-		if !ok {
-			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
-		}
-		h, err := delayedHold(rows, n, number, value)
-		if err != nil {
-			return false, err
-		}
-		return visit(h), nil
-	})
-}
 
 // beginDelay keeps a lost hold as a delayed one: from version 2 on apart from the valid ones.
 func (c lockVerbs) beginDelay(l *lock, h *storev1.HoldRecord, how ending) error {

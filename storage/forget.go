@@ -100,7 +100,7 @@ func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (mor
 func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
-		return false, fmt.Errorf("%w: tombstone row", ErrCorrupt)
+		return false, fmt.Errorf("%w: tombstone row", layout.ErrCorrupt)
 	}
 	head, err := c.window(id, epoch)
 	if err != nil {

@@ -114,7 +114,7 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 	err = c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		_, number, ok := layout.CutNumberedRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, l.name.Key)
+			return false, fmt.Errorf("%w: place in %q", layout.ErrCorrupt, l.name.Key)
 		}
 		p, placeErr := decodePlace(number, row, value)
 		if placeErr != nil {
@@ -143,13 +143,13 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 
 // grantPlace turns a place into a hold, and writes the key as the waiter wished.
 func (c queueVerbs) grantPlace(l *lock, p *place) error {
-	id := SessionID(p.waiter.GetSessionId())
+	id := layout.SessionID(p.waiter.GetSessionId())
 	r, err := c.sessionRecord(id)
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		return fmt.Errorf("%w: place %d of %q without session", ErrCorrupt, p.number, l.name.Key)
+		return fmt.Errorf("%w: place %d of %q without session", layout.ErrCorrupt, p.number, l.name.Key)
 	}
 	if err = c.removePlace(l, p); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (c queueVerbs) grantLeft() error {
 	err := c.rows.Scan([]byte{layout.RowUngranted}, []byte{layout.RowUngranted + 1}, func(row, _ []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: lock left ungranted", ErrCorrupt)
+			return false, fmt.Errorf("%w: lock left ungranted", layout.ErrCorrupt)
 		}
 		names = append(names, n)
 		return len(names) < c.grantsMax(), nil

@@ -109,7 +109,7 @@ func (c keyVerbs) moveLeft() error {
 	err := c.rows.Scan([]byte{layout.RowUnmoved}, []byte{layout.RowUnmoved + 1}, func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok || len(value) != 1 {
-			return false, fmt.Errorf("%w: key left to be moved", ErrCorrupt)
+			return false, fmt.Errorf("%w: key left to be moved", layout.ErrCorrupt)
 		}
 		moves = append(moves, move{name: n, change: storev1.KeyChange(value[0])})
 		return len(moves) < movesMax, nil

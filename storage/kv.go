@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
@@ -29,9 +28,6 @@ func (w *work) keyRecord(n layout.Name) (*storev1.KeyRecord, error) {
 	}
 	return k, nil
 }
-
-// keyValueField is the number of the field that holds a key's value.
-const keyValueField = 2
 
 // keyFacts is what all who do not show the value have to know of a key. The value, which may be large, is not among it.
 type keyFacts struct {
@@ -168,7 +164,7 @@ func (c keyVerbs) rebind(n layout.Name, from, to []byte) error {
 		return nil
 	}
 	if len(from) > 0 {
-		id := SessionID(from)
+		id := layout.SessionID(from)
 		owned := layout.EphemeralRow(id, n)
 		c.rows.RemoveSized(owned, uint64(len(owned)))
 		if err := c.sessions.dropObject(id); err != nil {
@@ -176,7 +172,7 @@ func (c keyVerbs) rebind(n layout.Name, from, to []byte) error {
 		}
 	}
 	if len(to) > 0 {
-		id := SessionID(to)
+		id := layout.SessionID(to)
 		c.rows.Set(layout.EphemeralRow(id, n), nil)
 		return c.sessions.addObject(id)
 	}
@@ -419,7 +415,7 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: key row", ErrCorrupt)
+			return false, fmt.Errorf("%w: key row", layout.ErrCorrupt)
 		}
 		k, err := decodeKeyFacts(n, row, value)
 		names, facts = append(names, n), append(facts, k)
@@ -445,21 +441,4 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	}
 	c.prefixDeleted += len(names)
 	return &storev1.DeleteResult{Deleted: uint32(len(names))}, nil
-}
-
-// keyState describes a key with its lock.
-func keyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1.KeyState {
-	return &storev1.KeyState{
-		Key:            strings.Clone(key),
-		Value:          k.GetValue(),
-		Flags:          k.GetFlags(),
-		CreateRevision: k.GetCreateRevision(),
-		ModRevision:    k.GetModRevision(),
-		Version:        k.GetVersion(),
-		LockIndex:      head.GetLockIndex(),
-		SessionId:      head.GetExclusiveSessionId(),
-		BoundSessionId: k.GetBoundSessionId(),
-		CreateTimeMs:   k.GetCreateTimeMs(),
-		ModTimeMs:      k.GetModTimeMs(),
-	}
 }

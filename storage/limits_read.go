@@ -9,18 +9,6 @@ import (
 	"github.com/tenure-io/tenure/storage/table"
 )
 
-// effectiveLimits returns the limits in force; nobody may change them.
-func (w *work) effectiveLimits() (*storev1.Limits, error) {
-	if w.limits == nil {
-		limits, err := readLimits(w.rows)
-		if err != nil {
-			return nil, err
-		}
-		w.limits = limits
-	}
-	return w.limits, nil
-}
-
 // readLimits returns the limits in force: those that were set, and the defaults for the others.
 func readLimits(rows table.Reader) (*storev1.Limits, error) {
 	set, err := readLimitsSet(rows)

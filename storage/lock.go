@@ -7,7 +7,6 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
-	"github.com/tenure-io/tenure/storage/table"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
@@ -172,57 +171,33 @@ func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error
 	return readHold(w.rows, n, lockIndex)
 }
 
-func readHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		return decodeHold(n, lockIndex, value)
-	}
-	value, ok, err = rows.Get(layout.NumberedRow(layout.RowDelay, n, lockIndex))
-	if err != nil || !ok {
-		return nil, err
-	}
-	return delayedHold(rows, n, lockIndex, value)
-}
-
-// decodeHold reads the record of a hold.
-func decodeHold(n layout.Name, lockIndex uint64, value []byte) (*storev1.HoldRecord, error) {
-	h := &storev1.HoldRecord{}
-	if err := layout.Decode(value, h); err != nil {
-		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.Key, err)
-	}
-	return h, nil
-}
-
 // ownHold returns the valid hold of a session's owner, or nil.
-func (w *work) ownHold(l *lock, id SessionID, owner string) (*storev1.HoldRecord, error) {
+func (w *work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.HoldRecord, error) {
 	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(value) != 8 {
-		return nil, fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, l.name.Key)
+		return nil, fmt.Errorf("%w: hold of session %s on %q", layout.ErrCorrupt, id, l.name.Key)
 	}
 	return w.hold(l.name, binary.BigEndian.Uint64(value))
 }
 
 // listedHold returns the lock and the hold that a row among the objects of a session is of.
-func (c lockVerbs) listedHold(id SessionID, o layout.Listed) (*lock, *storev1.HoldRecord, error) {
+func (c lockVerbs) listedHold(id layout.SessionID, o layout.Listed) (*lock, *storev1.HoldRecord, error) {
 	l, err := c.lock(o.Name)
 	if err != nil {
 		return nil, nil, err
 	}
 	h, err := c.hold(o.Name, o.Number)
 	if err == nil && h == nil {
-		err = fmt.Errorf("%w: hold of session %s on %q", ErrCorrupt, id, o.Name.Key)
+		err = fmt.Errorf("%w: hold of session %s on %q", layout.ErrCorrupt, id, o.Name.Key)
 	}
 	return l, h, err
 }
 
 // sessionHolds returns all valid holds of a session on a key, by owner.
-func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error) {
+func (w *work) sessionHolds(l *lock, id layout.SessionID) ([]*storev1.HoldRecord, error) {
 	from := layout.OwnerRow(id, layout.ObjectHold, l.name, "")
 	var numbers []uint64
 	err := w.rows.Scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {
@@ -242,7 +217,7 @@ func (w *work) sessionHolds(l *lock, id SessionID) ([]*storev1.HoldRecord, error
 			return nil, err
 		}
 		if h == nil {
-			return nil, fmt.Errorf("%w: hold %d of %q", ErrCorrupt, number, l.name.Key)
+			return nil, fmt.Errorf("%w: hold %d of %q", layout.ErrCorrupt, number, l.name.Key)
 		}
 		holds = append(holds, h)
 	}
@@ -262,7 +237,7 @@ type ending struct {
 // endHold ends a valid hold. With a lock-delay it goes on counting as a delayed one, against everyone. The caller
 // grants to waiters when all of the command is done.
 func (c lockVerbs) endHold(l *lock, h *storev1.HoldRecord, how ending) error {
-	id := SessionID(h.GetSessionId())
+	id := layout.SessionID(h.GetSessionId())
 	owned := layout.OwnerRow(id, layout.ObjectHold, l.name, h.GetOwner())
 	c.rows.RemoveSized(owned, uint64(len(owned)+8))
 	if err := c.sessions.dropObject(id); err != nil {

@@ -185,7 +185,7 @@ func (c breakVerbs) breakHolds(k *lockBreak, holds []*storev1.HoldRecord) error 
 
 // breakHold takes a valid hold of a lock away. Its lock-delay begins.
 func (c breakVerbs) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
-	r, err := c.sessionRecord(SessionID(h.GetSessionId()))
+	r, err := c.sessionRecord(layout.SessionID(h.GetSessionId()))
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (c breakVerbs) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.
 }
 
 // waitingOwners returns the owners of a session's places in a queue, in order.
-func (c breakVerbs) waitingOwners(l *lock, id SessionID) ([]string, error) {
+func (c breakVerbs) waitingOwners(l *lock, id layout.SessionID) ([]string, error) {
 	var owners []string
 	from := layout.OwnerRow(id, layout.ObjectPlace, l.name, "")
 	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, _ []byte) (bool, error) {

@@ -112,3 +112,61 @@ func holdState(key string, h *storev1.HoldRecord) *storev1.HoldState {
 		LostTimeMs:   h.GetLostTimeMs(),
 	}
 }
+
+func readHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
+	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return decodeHold(n, lockIndex, value)
+	}
+	value, ok, err = rows.Get(layout.NumberedRow(layout.RowDelay, n, lockIndex))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return delayedHold(rows, n, lockIndex, value)
+}
+
+// decodeHold reads the record of a hold.
+func decodeHold(n layout.Name, lockIndex uint64, value []byte) (*storev1.HoldRecord, error) {
+	h := &storev1.HoldRecord{}
+	if err := layout.Decode(value, h); err != nil {
+		return nil, fmt.Errorf("hold %d of %q: %w", lockIndex, n.Key, err)
+	}
+	return h, nil
+}
+
+// delayedHold returns the delayed hold of a number whose row has the given value.
+func delayedHold(rows table.Reader, n layout.Name, number uint64, value []byte) (*storev1.HoldRecord, error) {
+	d, err := layout.CutDelayedRow(value)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Record) > 0 {
+		return decodeHold(n, number, d.Record)
+	}
+	among, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, number))
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: delayed hold %d of %q", layout.ErrCorrupt, number, n.Key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeHold(n, number, among)
+}
+
+// scanDelayed visits the delayed holds of a lock with a higher lock_index than after, by lock_index.
+func scanDelayed(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+	return rows.Scan(layout.NumberedRow(layout.RowDelay, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowDelay, n)), func(row, value []byte) (bool, error) {
+		_, number, ok := layout.CutNumberedRow(row)
+		if !ok {
+			return false, fmt.Errorf("%w: delay row", layout.ErrCorrupt)
+		}
+		h, err := delayedHold(rows, n, number, value)
+		if err != nil {
+			return false, err
+		}
+		return visit(h), nil
+	})
+}

@@ -91,7 +91,7 @@ func encodeRequest(digest []byte, result *storev1.Result) ([]byte, error) {
 // epoch, or the end of the session, left of a window still answers.
 type windowMemory struct {
 	request *storev1.RequestID
-	session SessionID
+	session layout.SessionID
 	digest  []byte
 }
 
@@ -233,7 +233,7 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 }
 
 // window returns the head of a request window, or nil.
-func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
+func (w *work) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
 	value, ok, err := w.rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return nil, err
@@ -245,7 +245,7 @@ func (w *work) window(id SessionID, epoch uint64) (*storev1.RequestWindowRecord,
 	return head, nil
 }
 
-func (c memoryVerbs) saveWindow(id SessionID, head *storev1.RequestWindowRecord) error {
+func (c memoryVerbs) saveWindow(id layout.SessionID, head *storev1.RequestWindowRecord) error {
 	value, err := layout.Encode(head)
 	if err != nil {
 		return err

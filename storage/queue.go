@@ -17,13 +17,13 @@ type place struct {
 }
 
 // ownPlace returns the place of a session's owner without its value, or nil.
-func (w *work) ownPlace(l *lock, id SessionID, owner string) (*place, error) {
+func (w *work) ownPlace(l *lock, id layout.SessionID, owner string) (*place, error) {
 	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(value) != 8 {
-		return nil, fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, id, l.name.Key)
+		return nil, fmt.Errorf("%w: place of session %s in %q", layout.ErrCorrupt, id, l.name.Key)
 	}
 	return w.place(l.name, binary.BigEndian.Uint64(value))
 }
@@ -88,7 +88,7 @@ func (c queueVerbs) savePlace(n layout.Name, number uint64, r *storev1.WaiterRec
 
 // removePlace takes the rows of a place away. What the place was to its session is the caller's.
 func (c queueVerbs) removePlace(l *lock, p *place) error {
-	id := SessionID(p.waiter.GetSessionId())
+	id := layout.SessionID(p.waiter.GetSessionId())
 	c.rows.RemoveSized(layout.NumberedRow(layout.RowPlace, l.name, p.number), p.rowBytes)
 	c.dropBrief(layout.NumberedRow(layout.RowPlaceBrief, l.name, p.number), p.valueBytes)
 	owned := layout.OwnerRow(id, layout.ObjectPlace, l.name, p.waiter.GetOwner())
@@ -105,7 +105,7 @@ func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason 
 	if err := c.removePlace(l, p); err != nil {
 		return err
 	}
-	if err := c.sessions.dropObject(SessionID(p.waiter.GetSessionId())); err != nil {
+	if err := c.sessions.dropObject(layout.SessionID(p.waiter.GetSessionId())); err != nil {
 		return err
 	}
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockLeft{LockLeft: &storev1.LockLeft{
@@ -118,4 +118,41 @@ func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason 
 	}}})
 	c.touch(l.name)
 	return c.locks.saveLock(l)
+}
+
+// joinQueue counts a new last waiter.
+func (c queueVerbs) joinQueue(l *lock, place uint64) error {
+	ordinal := l.head.GetQueued()
+	part, err := readQueuePart(c.rows, l.name, ordinal)
+	if err != nil {
+		return err
+	}
+	if part.waiters == 0 {
+		part.firstPlace = place
+	}
+	c.rows.Set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
+	l.head.Waiters++
+	l.head.Queued++
+	return nil
+}
+
+// leaveQueue counts a waiter less. An empty queue counts anew.
+func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
+	part, err := readQueuePart(c.rows, l.name, ordinal)
+	if err != nil {
+		return err
+	}
+	switch row := queuePartRow(l.name, ordinal); part.waiters {
+	case 0:
+		return fmt.Errorf("%w: queue of %q has no part of waiter %d", layout.ErrCorrupt, l.name.Key, ordinal)
+	case 1:
+		c.rows.Remove(row)
+	default:
+		c.rows.Set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
+	}
+	l.head.Waiters--
+	if l.head.GetWaiters() == 0 {
+		l.head.Queued = 0
+	}
+	return nil
 }

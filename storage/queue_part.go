@@ -38,43 +38,6 @@ func readQueuePart(rows table.Reader, n layout.Name, ordinal uint64) (queuePart,
 	return decodeQueuePart(value)
 }
 
-// joinQueue counts a new last waiter.
-func (c queueVerbs) joinQueue(l *lock, place uint64) error {
-	ordinal := l.head.GetQueued()
-	part, err := readQueuePart(c.rows, l.name, ordinal)
-	if err != nil {
-		return err
-	}
-	if part.waiters == 0 {
-		part.firstPlace = place
-	}
-	c.rows.Set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
-	l.head.Waiters++
-	l.head.Queued++
-	return nil
-}
-
-// leaveQueue counts a waiter less. An empty queue counts anew.
-func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
-	part, err := readQueuePart(c.rows, l.name, ordinal)
-	if err != nil {
-		return err
-	}
-	switch row := queuePartRow(l.name, ordinal); part.waiters {
-	case 0:
-		return fmt.Errorf("%w: queue of %q has no part of waiter %d", ErrCorrupt, l.name.Key, ordinal)
-	case 1:
-		c.rows.Remove(row)
-	default:
-		c.rows.Set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
-	}
-	l.head.Waiters--
-	if l.head.GetWaiters() == 0 {
-		l.head.Queued = 0
-	}
-	return nil
-}
-
 // Position returns how many waiters stand before a place; zero if nobody has it. It reads a few hundred rows, however
 // long the queue is.
 func (r *LockReader) Position(key string, place uint64) (int, error) {

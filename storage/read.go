@@ -25,18 +25,12 @@ type Reader struct {
 	known   bool
 }
 
-// LockReader reads the locks of a Reader's snapshot, with their holds and queues.
-type LockReader struct{ rows table.Snapshot }
-
-// SessionReader reads the sessions of a Reader's snapshot, and what they own.
-type SessionReader struct{ rows table.Snapshot }
-
 // MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
 type MemberReader struct{ rows table.Snapshot }
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: LockReader{rows}, SessionReader: SessionReader{rows}, MemberReader: MemberReader{rows}, store: s, rows: rows}
+	return &Reader{LockReader: NewLockReader(rows), SessionReader: NewSessionReader(rows), MemberReader: MemberReader{rows}, store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

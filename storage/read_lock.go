@@ -5,7 +5,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
+
+// LockReader reads the locks of a Reader's snapshot, with their holds and queues.
+type LockReader struct{ rows table.Snapshot }
+
+// NewLockReader returns a reader of the locks of a snapshot.
+func NewLockReader(rows table.Snapshot) LockReader { return LockReader{rows} }
 
 // LockInfo is a lock as it is, with why its last holders are none any more.
 type LockInfo struct {
@@ -124,7 +131,7 @@ func (r *LockReader) Waiters(key string, after uint64, limit int) ([]WaiterEntry
 		}
 		_, place, ok := layout.CutNumberedRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: place in %q", ErrCorrupt, key)
+			return false, fmt.Errorf("%w: place in %q", layout.ErrCorrupt, key)
 		}
 		w, err := decodeWaiter(value)
 		if err != nil {
@@ -149,7 +156,7 @@ func (r *LockReader) Locks(prefix, after string, limit int) ([]LockInfo, bool, e
 		}
 		n, ok := layout.CutNameRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: lock row", ErrCorrupt)
+			return false, fmt.Errorf("%w: lock row", layout.ErrCorrupt)
 		}
 		head := &storev1.LockHead{}
 		if err := layout.Decode(value, head); err != nil {
@@ -177,7 +184,7 @@ func (r *LockReader) Delays() ([]Delay, error) {
 	err := r.rows.Scan([]byte{layout.RowDelay}, []byte{layout.RowDelay + 1}, func(row, value []byte) (bool, error) {
 		n, lockIndex, ok := layout.CutNumberedRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: delay row", ErrCorrupt)
+			return false, fmt.Errorf("%w: delay row", layout.ErrCorrupt)
 		}
 		d, err := layout.CutDelayedRow(value)
 		if err != nil {
@@ -195,7 +202,7 @@ type Wait struct {
 	Key   string
 	Place uint64
 	// SessionID waits.
-	SessionID SessionID
+	SessionID layout.SessionID
 	// WaitMs is the longest wait.
 	WaitMs int64
 }
@@ -205,14 +212,14 @@ func (r *LockReader) Waits() ([]Wait, error) {
 	var waits []Wait
 	err := r.rows.Scan([]byte{layout.RowWait}, []byte{layout.RowWait + 1}, func(row, value []byte) (bool, error) {
 		n, place, ok := layout.CutNumberedRow(row)
-		if !ok || len(value) != len(SessionID{})+8 {
-			return false, fmt.Errorf("%w: wait row", ErrCorrupt)
+		if !ok || len(value) != len(layout.SessionID{})+8 {
+			return false, fmt.Errorf("%w: wait row", layout.ErrCorrupt)
 		}
-		ms, err := layout.CutUint64s(value[len(SessionID{}):], 1)
+		ms, err := layout.CutUint64s(value[len(layout.SessionID{}):], 1)
 		if err != nil {
 			return false, err
 		}
-		waits = append(waits, Wait{Key: n.Key, Place: place, SessionID: SessionID(value[:16]), WaitMs: int64(ms[0])})
+		waits = append(waits, Wait{Key: n.Key, Place: place, SessionID: layout.SessionID(value[:16]), WaitMs: int64(ms[0])})
 		return true, nil
 	})
 	return waits, err

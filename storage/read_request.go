@@ -10,7 +10,7 @@ import (
 
 // MaxSequence returns the highest number of a request that was applied under an epoch of a session; zero if there was
 // none, or if the epoch's window is forgotten.
-func (r *SessionReader) MaxSequence(id SessionID, epoch uint64) (uint64, error) {
+func (r *SessionReader) MaxSequence(id layout.SessionID, epoch uint64) (uint64, error) {
 	value, ok, err := r.rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return 0, err

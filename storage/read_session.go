@@ -8,10 +8,17 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
+// SessionReader reads the sessions of a Reader's snapshot, and what they own.
+type SessionReader struct{ rows table.Snapshot }
+
+// NewSessionReader returns a reader of the sessions of a snapshot.
+func NewSessionReader(rows table.Snapshot) SessionReader { return SessionReader{rows} }
+
 // Session returns a live session, or false.
-func (r *SessionReader) Session(id SessionID) (*storev1.SessionRecord, bool, error) {
+func (r *SessionReader) Session(id layout.SessionID) (*storev1.SessionRecord, bool, error) {
 	value, ok, err := r.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, false, err
@@ -27,7 +34,7 @@ func (r *SessionReader) Session(id SessionID) (*storev1.SessionRecord, bool, err
 }
 
 // Objects returns how many objects a live session has, itself included; zero for one that does not live.
-func (r *SessionReader) Objects(id SessionID) (uint32, error) {
+func (r *SessionReader) Objects(id layout.SessionID) (uint32, error) {
 	count, ok, err := r.rows.Get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
@@ -39,16 +46,16 @@ func (r *SessionReader) Objects(id SessionID) (uint32, error) {
 // SessionEntry is one session of a list.
 type SessionEntry struct {
 	// ID is the session's.
-	ID SessionID
+	ID layout.SessionID
 	// Record is the session; its count of objects is left out.
 	Record *storev1.SessionRecord
 }
 
 // Sessions returns live sessions with a higher id than after, at most limit, and whether there are more; zero or less
 // is no limit. A zero after starts at the first. Their records do not count objects; Objects does.
-func (r *SessionReader) Sessions(after SessionID, limit int) ([]SessionEntry, bool, error) {
+func (r *SessionReader) Sessions(after layout.SessionID, limit int) ([]SessionEntry, bool, error) {
 	from := []byte{layout.RowSession}
-	if after != (SessionID{}) {
+	if after != (layout.SessionID{}) {
 		from = append(layout.SessionRow(layout.RowSession, after), 0)
 	}
 	var page []SessionEntry
@@ -60,7 +67,7 @@ func (r *SessionReader) Sessions(after SessionID, limit int) ([]SessionEntry, bo
 		}
 		id, ok := layout.CutSessionRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: session row", ErrCorrupt)
+			return false, fmt.Errorf("%w: session row", layout.ErrCorrupt)
 		}
 		s := &storev1.SessionRecord{}
 		if err := layout.Decode(value, s); err != nil {
@@ -88,7 +95,7 @@ func (r *SessionReader) SessionAddresses(visit func(address string)) error {
 const sessionAddressField protowire.Number = 9
 
 // EndedSession returns how and why a session ended, or false if it lives, never was, or was forgotten.
-func (r *SessionReader) EndedSession(id SessionID) (*storev1.EndedSessionRecord, bool, error) {
+func (r *SessionReader) EndedSession(id layout.SessionID) (*storev1.EndedSessionRecord, bool, error) {
 	value, ok, err := r.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil || !ok {
 		return nil, false, err
@@ -119,13 +126,13 @@ type SessionObjects struct {
 }
 
 // SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
-func (r *SessionReader) SessionObjects(id SessionID) (SessionObjects, error) {
+func (r *SessionReader) SessionObjects(id layout.SessionID) (SessionObjects, error) {
 	var out SessionObjects
 	from := layout.ObjectRows(id)
 	err := r.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, id)
+			return false, fmt.Errorf("%w: object of session %s", layout.ErrCorrupt, id)
 		}
 		if o.Kind == layout.ObjectEphemeral {
 			out.EphemeralKeys = append(out.EphemeralKeys, o.Name.Key)
@@ -157,7 +164,7 @@ func (r *SessionReader) addObject(out *SessionObjects, o layout.Object, number u
 		return err
 	})
 	if err == nil && !found {
-		return fmt.Errorf("%w: object without row on %q", ErrCorrupt, o.Name.Key)
+		return fmt.Errorf("%w: object without row on %q", layout.ErrCorrupt, o.Name.Key)
 	}
 	return err
 }

@@ -17,12 +17,12 @@ const instanceBytesMax = 64
 
 // session is a live session.
 type session struct {
-	id     SessionID
+	id     layout.SessionID
 	record *storev1.SessionRecord
 }
 
 // sessionRecord returns a live session's record, or nil.
-func (w *work) sessionRecord(id SessionID) (*storev1.SessionRecord, error) {
+func (w *work) sessionRecord(id layout.SessionID) (*storev1.SessionRecord, error) {
 	value, ok, err := w.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, err
@@ -60,7 +60,7 @@ func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
 }
 
 // noSession tells a session that ended from one that never was, or was forgotten.
-func (c sessionVerbs) noSession(id SessionID) error {
+func (c sessionVerbs) noSession(id layout.SessionID) error {
 	_, ended, err := c.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 }
 
 // checkSessionRoom refuses an id that is taken, also by an ended session, and a session too many.
-func (c sessionVerbs) checkSessionRoom(id SessionID) error {
+func (c sessionVerbs) checkSessionRoom(id layout.SessionID) error {
 	_, taken, err := c.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil {
 		return err
@@ -185,24 +185,24 @@ func exceeded(limit string, value uint64) error {
 }
 
 // objects returns the number of a session's objects, itself included; zero if it does not live.
-func (c sessionVerbs) objects(id SessionID) (uint64, error) {
+func (c sessionVerbs) objects(id layout.SessionID) (uint64, error) {
 	value, ok, err := c.rows.Get(layout.SessionRow(layout.RowObjects, id))
 	if err != nil || !ok {
 		return 0, err
 	}
 	n, size := binary.Uvarint(value)
 	if size != len(value) {
-		return 0, fmt.Errorf("%w: objects of session %s", ErrCorrupt, id)
+		return 0, fmt.Errorf("%w: objects of session %s", layout.ErrCorrupt, id)
 	}
 	return n, nil
 }
 
-func (c sessionVerbs) setObjects(id SessionID, n uint64) {
+func (c sessionVerbs) setObjects(id layout.SessionID, n uint64) {
 	c.rows.Set(layout.SessionRow(layout.RowObjects, id), binary.AppendUvarint(nil, n))
 }
 
 // addObject counts one more object of a live session.
-func (c sessionVerbs) addObject(id SessionID) error {
+func (c sessionVerbs) addObject(id layout.SessionID) error {
 	n, err := c.objects(id)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (c sessionVerbs) addObject(id SessionID) error {
 }
 
 // dropObject counts one less; for a session that has ended in this command there is nothing to count any more.
-func (c sessionVerbs) dropObject(id SessionID) error {
+func (c sessionVerbs) dropObject(id layout.SessionID) error {
 	n, err := c.objects(id)
 	if err != nil || n == 0 {
 		return err
@@ -250,7 +250,7 @@ func (c sessionVerbs) destroySession(d *storev1.DestroySession) (*storev1.Result
 	if err != nil {
 		return nil, err
 	}
-	return c.endSessions([]SessionID{s.id}, how)
+	return c.endSessions([]layout.SessionID{s.id}, how)
 }
 
 // expireSessions ends those of the named sessions that still live.
@@ -258,7 +258,7 @@ func (c sessionVerbs) expireSessions(e *storev1.ExpireSessions) (*storev1.Result
 	if err := c.checkTerm(e.GetTerm()); err != nil {
 		return nil, err
 	}
-	ids := make([]SessionID, 0, len(e.GetSessionIds()))
+	ids := make([]layout.SessionID, 0, len(e.GetSessionIds()))
 	for _, b := range e.GetSessionIds() {
 		id, err := sessionID(b)
 		if err != nil {

@@ -31,7 +31,7 @@ type endingSession struct {
 
 // endSessions is the end of sessions, for whatever cause: in one revision all are marked ended, their places dropped,
 // what they hold freed or deleted, their ephemeral keys deleted, and then the next waiters granted.
-func (c sessionVerbs) endSessions(ids []SessionID, how sessionEnd) (*storev1.Result, error) {
+func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*storev1.Result, error) {
 	out := &storev1.EndSessionsResult{}
 	ending, err := c.gatherEnding(ids, out)
 	if err != nil {
@@ -77,9 +77,9 @@ func (c sessionVerbs) endSessions(ids []SessionID, how sessionEnd) (*storev1.Res
 
 // gatherEnding finds what the sessions have. Those that do not live are counted; those that would make the command too
 // large are left, but never the first.
-func (c sessionVerbs) gatherEnding(ids []SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
+func (c sessionVerbs) gatherEnding(ids []layout.SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
 	var ending []*endingSession
-	seen := make(map[SessionID]bool, len(ids))
+	seen := make(map[layout.SessionID]bool, len(ids))
 	objects, most := uint64(0), uint64(endObjectsMax)
 	if c.state.ClusterVersion < layout.Version2 {
 		most = endObjectsMax1
@@ -122,7 +122,7 @@ func (c sessionVerbs) gatherObjects(s *endingSession) error {
 	return c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
 		if !ok || o.Kind != layout.ObjectEphemeral && len(value) != 8 {
-			return false, fmt.Errorf("%w: object of session %s", ErrCorrupt, s.id)
+			return false, fmt.Errorf("%w: object of session %s", layout.ErrCorrupt, s.id)
 		}
 		switch o.Kind {
 		case layout.ObjectHold:
@@ -178,7 +178,7 @@ func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 }
 
 // recordEnded keeps the record of an ended session.
-func (c sessionVerbs) recordEnded(id SessionID, r *storev1.EndedSessionRecord) error {
+func (c sessionVerbs) recordEnded(id layout.SessionID, r *storev1.EndedSessionRecord) error {
 	value, err := layout.Encode(r)
 	if err != nil {
 		return err
@@ -218,9 +218,9 @@ func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
 		if err = layout.Decode(value, r); err != nil {
 			return false, err
 		}
-		id, err := SessionIDFromBytes(r.GetSessionId())
+		id, err := layout.SessionIDFromBytes(r.GetSessionId())
 		if err != nil {
-			return false, fmt.Errorf("%w: ended session: %w", ErrCorrupt, err)
+			return false, fmt.Errorf("%w: ended session: %w", layout.ErrCorrupt, err)
 		}
 		c.rows.Remove(row)
 		c.rows.Remove(layout.SessionRow(layout.RowEndedIndex, id))
@@ -240,7 +240,7 @@ func (c sessionVerbs) dropPlaces(s *endingSession) error {
 			return err
 		}
 		if p == nil {
-			return fmt.Errorf("%w: place of session %s in %q", ErrCorrupt, s.id, o.Name.Key)
+			return fmt.Errorf("%w: place of session %s in %q", layout.ErrCorrupt, s.id, o.Name.Key)
 		}
 		if err := c.queue.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, ""); err != nil {
 			return err

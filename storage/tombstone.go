@@ -12,7 +12,7 @@ const tombstonesDroppedMax1 = 64
 
 // buryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
 // compaction passes it, or until there are too many.
-func (c memoryVerbs) buryWindow(id SessionID, epoch uint64) error {
+func (c memoryVerbs) buryWindow(id layout.SessionID, epoch uint64) error {
 	head, err := c.window(id, epoch)
 	if err != nil || head == nil || head.GetTombstone() {
 		return err
@@ -70,7 +70,7 @@ func (c memoryVerbs) dropTombstones(end []byte, most int) (dropped int, more boo
 func (c memoryVerbs) dropTombstone(row []byte) error {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
-		return fmt.Errorf("%w: tombstone row", ErrCorrupt)
+		return fmt.Errorf("%w: tombstone row", layout.ErrCorrupt)
 	}
 	head, err := c.window(id, epoch)
 	if err != nil {

@@ -229,7 +229,7 @@ func (c txnVerbs) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
-			return false, fmt.Errorf("%w: key row", ErrCorrupt)
+			return false, fmt.Errorf("%w: key row", layout.ErrCorrupt)
 		}
 		// Twice, because a record is a little larger than what is shown of it.
 		if read > 2*most {
