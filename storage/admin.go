@@ -16,7 +16,7 @@ func (c queueVerbs) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 			return nil, err
 		}
 	}
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	if err != nil || !frozen {
 		return &storev1.Result{}, err
 	}
@@ -59,7 +59,7 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := readLimitsSet(c.rows)
+	set, err := LimitsSet(c.rows)
 	if err != nil {
 		return nil, err
 	}

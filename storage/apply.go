@@ -226,7 +226,7 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 // effectiveLimits returns the limits in force; nobody may change them.
 func (w *work) effectiveLimits() (*storev1.Limits, error) {
 	if w.limits == nil {
-		limits, err := readLimits(w.rows)
+		limits, err := ReadLimits(w.rows)
 		if err != nil {
 			return nil, err
 		}

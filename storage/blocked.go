@@ -40,7 +40,7 @@ func (c queueVerbs) holdersRaised() error {
 		c.state.GrantsLeft++
 	}
 	c.rows.Set([]byte{layout.RowSweep}, nil) // A sweep under way begins anew.
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	if err != nil || frozen {
 		return err
 	}

@@ -141,11 +141,11 @@ func (c memoryVerbs) forgetLock(e *storev1.Event) error {
 		return nil
 	}
 	n := layout.Name{NS: e.GetNamespaceId(), Key: key}
-	head, err := lockHead(c.rows, n)
+	head, err := LockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
 	}
-	if !isIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
+	if !IsIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
 	exists, err := c.rows.View(layout.NameRow(layout.RowKey, n), func([]byte) error { return nil })

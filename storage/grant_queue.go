@@ -101,7 +101,7 @@ const (
 
 // nextGrants returns the places to grant now, and what the next one waits for.
 func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	if err != nil {
 		return nil, stopOthers, err
 	}
@@ -224,7 +224,7 @@ func (c queueVerbs) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, erro
 	if err := c.checkTerm(g.GetTerm()); err != nil {
 		return nil, err
 	}
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	if err != nil {
 		return nil, err
 	}

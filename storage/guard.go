@@ -55,7 +55,7 @@ func (c txnVerbs) checkHeld(g *storev1.HeldGuard) error {
 	if err != nil {
 		return err
 	}
-	state, err := lockState(c.rows, n, l.head)
+	state, err := LockState(c.rows, n, l.head)
 	if err != nil {
 		return err
 	}

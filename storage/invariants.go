@@ -28,11 +28,11 @@ func (c *command) verify(before Applied) error {
 		}
 		key, ok := lockSubject(e)
 		n := layout.Name{NS: e.GetNamespaceId(), Key: key}
-		if !ok || seen[n] || len(seen) >= verifiedMax {
+		if !ok || seen[n] || len(seen) >= VerifiedMax {
 			continue
 		}
 		seen[n] = true
-		if err := verifyLock(c.rows, n); err != nil {
+		if err := VerifyLock(c.rows, n); err != nil {
 			return err
 		}
 	}
@@ -65,24 +65,24 @@ func verifyCounts(before, now Applied) {
 
 // verifyBriefs checks the briefs of keys that a command wrote or deleted, and of places that it made, against their rows.
 func (c *command) verifyBriefs() error {
-	for _, e := range c.events[:min(len(c.events), verifiedMax)] {
+	for _, e := range c.events[:min(len(c.events), VerifiedMax)] {
 		n := layout.Name{NS: e.GetNamespaceId()}
 		var err error
 		switch kind := e.GetKind().(type) {
 		case *storev1.Event_KeyPut:
 			n.Key = kind.KeyPut.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), keyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), KeyValueField)
 		case *storev1.Event_KeyDeleted:
 			n.Key = kind.KeyDeleted.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), keyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), KeyValueField)
 		case *storev1.Event_LockQueued:
 			n.Key = kind.LockQueued.GetKey()
 			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockQueued.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockQueued.GetPlace())
-			err = c.verifyBrief(at, row, waiterValueField)
+			err = c.verifyBrief(at, row, WaiterValueField)
 		case *storev1.Event_LockLeft:
 			n.Key = kind.LockLeft.GetKey()
 			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockLeft.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockLeft.GetPlace())
-			err = c.verifyBrief(at, row, waiterValueField)
+			err = c.verifyBrief(at, row, WaiterValueField)
 		}
 		if err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// keyState describes a key with its lock.
-func keyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1.KeyState {
+// KeyState describes a key with its lock.
+func KeyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1.KeyState {
 	return &storev1.KeyState{
 		Key:            strings.Clone(key),
 		Value:          k.GetValue(),
@@ -23,5 +23,5 @@ func keyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1
 	}
 }
 
-// keyValueField is the number of the field that holds a key's value.
-const keyValueField = 2
+// KeyValueField is the number of the field that holds a key's value.
+const KeyValueField = 2

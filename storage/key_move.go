@@ -128,7 +128,7 @@ func (c keyVerbs) moveLeft() error {
 		if err = c.moveKey(m.name, l.head, m.change); err != nil {
 			return err
 		}
-		if isIdle(l.head) {
+		if IsIdle(l.head) {
 			c.noteIdle(m.name)
 		}
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/tenure-io/tenure/storage/table"
 )
 
-// readLimits returns the limits in force: those that were set, and the defaults for the others.
-func readLimits(rows table.Reader) (*storev1.Limits, error) {
-	set, err := readLimitsSet(rows)
+// ReadLimits returns the limits in force: those that were set, and the defaults for the others.
+func ReadLimits(rows table.Reader) (*storev1.Limits, error) {
+	set, err := LimitsSet(rows)
 	if err != nil {
 		return nil, err
 	}
 	return quota.InForce(set), nil
 }
 
-// readLimitsSet returns the limits that were set.
-func readLimitsSet(rows table.Reader) (*storev1.Limits, error) {
+// LimitsSet returns the limits that were set.
+func LimitsSet(rows table.Reader) (*storev1.Limits, error) {
 	value, ok, err := rows.Get([]byte{layout.RowLimits})
 	if err != nil || !ok {
 		return nil, err
@@ -31,8 +31,8 @@ func readLimitsSet(rows table.Reader) (*storev1.Limits, error) {
 	return r.GetLimits(), nil
 }
 
-// isFrozen says whether grants are frozen after a restore.
-func isFrozen(rows table.Reader) (bool, error) {
+// IsFrozen says whether grants are frozen after a restore.
+func IsFrozen(rows table.Reader) (bool, error) {
 	_, frozen, err := rows.Get([]byte{layout.RowFreeze})
 	return frozen, err
 }

@@ -24,7 +24,7 @@ type lock struct {
 
 // lock returns a key's lock; a key that was never locked has one that nobody ever held.
 func (w *work) lock(n layout.Name) (*lock, error) {
-	head, err := lockHead(w.rows, n)
+	head, err := LockHead(w.rows, n)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (w *work) lock(n layout.Name) (*lock, error) {
 // saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
 func (c lockVerbs) saveLock(l *lock) error {
 	h := l.head
-	if isIdle(h) {
+	if IsIdle(h) {
 		c.keys.noteIdle(l.name)
 		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
 		h.Limit = 0
@@ -54,7 +54,7 @@ func (c lockVerbs) saveLock(l *lock) error {
 
 // noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
 func (c lockVerbs) noteKeyGone(n layout.Name) error {
-	head, err := lockHead(c.rows, n)
+	head, err := LockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c lockVerbs) free(l *lock, ask request) (bool, error) {
 	if err != nil || !fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits) {
 		return false, err
 	}
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	return !frozen, err
 }
 
@@ -168,7 +168,7 @@ func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
 
 // hold returns the hold of a number, valid or delayed, or nil.
 func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	return readHold(w.rows, n, lockIndex)
+	return ReadHold(w.rows, n, lockIndex)
 }
 
 // ownHold returns the valid hold of a session's owner, or nil.

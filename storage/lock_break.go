@@ -115,7 +115,7 @@ func (c breakVerbs) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, las
 	}
 	last = k.point.GetAfterLockIndex()
 	read := 0
-	err = scanHolds(c.rows, k.lock.name, last, func(h *storev1.HoldRecord) bool {
+	err = ScanHolds(c.rows, k.lock.name, last, func(h *storev1.HoldRecord) bool {
 		if h.GetFencingToken() > k.point.GetRevision() {
 			return false
 		}
@@ -138,7 +138,7 @@ func (c breakVerbs) grantedSince(k *lockBreak) (newer uint32, err error) {
 		return 0, nil
 	}
 	read := 0
-	err = scanHolds(c.rows, k.lock.name, k.point.GetLastLockIndex(), func(h *storev1.HoldRecord) bool {
+	err = ScanHolds(c.rows, k.lock.name, k.point.GetLastLockIndex(), func(h *storev1.HoldRecord) bool {
 		if !h.GetDelayed() {
 			newer++
 		}

@@ -11,8 +11,8 @@ import (
 // holdsShown is how many holds, and how many delayed ones, a LockState names.
 const holdsShown = 8
 
-// lockHead returns the head of a key's lock, or nil.
-func lockHead(rows table.Reader, n layout.Name) (*storev1.LockHead, error) {
+// LockHead returns the head of a key's lock, or nil.
+func LockHead(rows table.Reader, n layout.Name) (*storev1.LockHead, error) {
 	value, ok, err := rows.Get(layout.NameRow(layout.RowLock, n))
 	if err != nil || !ok {
 		return nil, err
@@ -24,14 +24,14 @@ func lockHead(rows table.Reader, n layout.Name) (*storev1.LockHead, error) {
 	return h, nil
 }
 
-// isIdle says that nobody holds a lock, waits for it, or lost it with a delay.
-func isIdle(h *storev1.LockHead) bool {
+// IsIdle says that nobody holds a lock, waits for it, or lost it with a delay.
+func IsIdle(h *storev1.LockHead) bool {
 	return h.GetHolders()+h.GetDelayed()+h.GetWaiters() == 0
 }
 
-// lockState describes a lock in short.
-func lockState(rows table.Reader, n layout.Name, head *storev1.LockHead) (*storev1.LockState, error) {
-	frozen, err := isFrozen(rows)
+// LockState describes a lock in short.
+func LockState(rows table.Reader, n layout.Name, head *storev1.LockHead) (*storev1.LockState, error) {
+	frozen, err := IsFrozen(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func firstHolds(rows table.Reader, n layout.Name, head *storev1.LockHead) (holds
 	if shown == 0 {
 		return nil, nil
 	}
-	err = scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
+	err = ScanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		if !h.GetDelayed() {
-			holds = append(holds, holdState(n.Key, h))
+			holds = append(holds, HoldState(n.Key, h))
 		}
 		return len(holds) < shown
 	})
@@ -77,15 +77,15 @@ func firstDelayed(rows table.Reader, n layout.Name, head *storev1.LockHead) (hol
 		return nil, nil
 	}
 	err = scanDelayed(rows, n, 0, func(h *storev1.HoldRecord) bool {
-		holds = append(holds, holdState(n.Key, h))
+		holds = append(holds, HoldState(n.Key, h))
 		return len(holds) < shown
 	})
 	return holds, err
 }
 
-// scanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
+// ScanHolds visits the valid holds of a lock with a higher lock_index than after, and those delayed ones that were lost under
 // version 1.
-func scanHolds(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
+func ScanHolds(rows table.Reader, n layout.Name, after uint64, visit func(*storev1.HoldRecord) bool) error {
 	return rows.Scan(layout.NumberedRow(layout.RowHold, n, after+1), layout.RowsEnd(layout.NameRows(layout.RowHold, n)), func(_, value []byte) (bool, error) {
 		h := &storev1.HoldRecord{}
 		if err := layout.Decode(value, h); err != nil {
@@ -95,8 +95,8 @@ func scanHolds(rows table.Reader, n layout.Name, after uint64, visit func(*store
 	})
 }
 
-// holdState describes a hold.
-func holdState(key string, h *storev1.HoldRecord) *storev1.HoldState {
+// HoldState describes a hold.
+func HoldState(key string, h *storev1.HoldRecord) *storev1.HoldState {
 	return &storev1.HoldState{
 		Key:          key,
 		LockIndex:    h.GetLockIndex(),
@@ -113,7 +113,7 @@ func holdState(key string, h *storev1.HoldRecord) *storev1.HoldState {
 	}
 }
 
-func readHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
+func ReadHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 		return result, err
 	}
 	if invariants.Enabled {
-		if err = verifyWindow(c.rows, m.session, head); err != nil {
+		if err = VerifyWindow(c.rows, m.session, head); err != nil {
 			return nil, err
 		}
 	}

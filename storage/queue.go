@@ -34,7 +34,7 @@ func (w *work) place(n layout.Name, number uint64) (*place, error) {
 	if err == nil && !found {
 		row := layout.NumberedRow(layout.RowPlace, n, number)
 		found, err = w.rows.View(row, func(value []byte) (err error) {
-			b, err = layout.BriefOf(row, value, waiterValueField)
+			b, err = layout.BriefOf(row, value, WaiterValueField)
 			return err
 		})
 	}
@@ -79,7 +79,7 @@ func (c queueVerbs) savePlace(n layout.Name, number uint64, r *storev1.WaiterRec
 		return err
 	}
 	row, valueBytes := layout.NumberedRow(layout.RowPlace, n, number), len(r.GetValue())
-	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, waiterValueField, valueBytes, valueBytes); err != nil {
+	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, WaiterValueField, valueBytes, valueBytes); err != nil {
 		return err
 	}
 	c.rows.Set(row, value)
@@ -123,14 +123,14 @@ func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason 
 // joinQueue counts a new last waiter.
 func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 	ordinal := l.head.GetQueued()
-	part, err := readQueuePart(c.rows, l.name, ordinal)
+	part, err := ReadQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
 		return err
 	}
-	if part.waiters == 0 {
-		part.firstPlace = place
+	if part.Waiters == 0 {
+		part.FirstPlace = place
 	}
-	c.rows.Set(queuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.waiters+1, part.firstPlace))
+	c.rows.Set(QueuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.Waiters+1, part.FirstPlace))
 	l.head.Waiters++
 	l.head.Queued++
 	return nil
@@ -138,17 +138,17 @@ func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 
 // leaveQueue counts a waiter less. An empty queue counts anew.
 func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
-	part, err := readQueuePart(c.rows, l.name, ordinal)
+	part, err := ReadQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
 		return err
 	}
-	switch row := queuePartRow(l.name, ordinal); part.waiters {
+	switch row := QueuePartRow(l.name, ordinal); part.Waiters {
 	case 0:
 		return fmt.Errorf("%w: queue of %q has no part of waiter %d", layout.ErrCorrupt, l.name.Key, ordinal)
 	case 1:
 		c.rows.Remove(row)
 	default:
-		c.rows.Set(row, layout.AppendUint64s(nil, part.waiters-1, part.firstPlace))
+		c.rows.Set(row, layout.AppendUint64s(nil, part.Waiters-1, part.FirstPlace))
 	}
 	l.head.Waiters--
 	if l.head.GetWaiters() == 0 {

@@ -12,28 +12,28 @@ import (
 // It must never change: the counts are state.
 const queuePartSize = 256
 
-// queuePart is one part of a queue: how many of it still wait, and where it begins.
-type queuePart struct {
-	waiters, firstPlace uint64
+// QueuePart is one part of a queue: how many of it still wait, and where it begins.
+type QueuePart struct {
+	Waiters, FirstPlace uint64
 }
 
-func queuePartRow(n layout.Name, ordinal uint64) []byte {
+func QueuePartRow(n layout.Name, ordinal uint64) []byte {
 	return layout.NumberedRow(layout.RowQueuePart, n, ordinal/queuePartSize)
 }
 
-func decodeQueuePart(value []byte) (queuePart, error) {
+func decodeQueuePart(value []byte) (QueuePart, error) {
 	v, err := layout.CutUint64s(value, 2)
 	if err != nil {
-		return queuePart{}, fmt.Errorf("part of a queue: %w", err)
+		return QueuePart{}, fmt.Errorf("part of a queue: %w", err)
 	}
-	return queuePart{waiters: v[0], firstPlace: v[1]}, nil
+	return QueuePart{Waiters: v[0], FirstPlace: v[1]}, nil
 }
 
-// readQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
-func readQueuePart(rows table.Reader, n layout.Name, ordinal uint64) (queuePart, error) {
-	value, ok, err := rows.Get(queuePartRow(n, ordinal))
+// ReadQueuePart returns the part that a waiter of an ordinal belongs to; one where nobody waits is empty.
+func ReadQueuePart(rows table.Reader, n layout.Name, ordinal uint64) (QueuePart, error) {
+	value, ok, err := rows.Get(QueuePartRow(n, ordinal))
 	if err != nil || !ok {
-		return queuePart{}, err
+		return QueuePart{}, err
 	}
 	return decodeQueuePart(value)
 }
@@ -52,21 +52,21 @@ func (r *LockReader) Position(key string, place uint64) (int, error) {
 		return 0, err
 	}
 	before := uint64(0)
-	from, own := queuePartRow(n, first[0].Record.GetOrdinal()), queuePartRow(n, w.GetOrdinal())
+	from, own := QueuePartRow(n, first[0].Record.GetOrdinal()), QueuePartRow(n, w.GetOrdinal())
 	err = r.rows.Scan(from, own, func(_, value []byte) (bool, error) {
 		earlier, partErr := decodeQueuePart(value)
-		before += earlier.waiters
+		before += earlier.Waiters
 		return true, partErr
 	})
 	if err != nil {
 		return 0, err
 	}
-	part, err := readQueuePart(r.rows, n, w.GetOrdinal())
+	part, err := ReadQueuePart(r.rows, n, w.GetOrdinal())
 	if err != nil {
 		return 0, err
 	}
-	from, own = layout.NumberedRow(layout.RowPlace, n, part.firstPlace), layout.NumberedRow(layout.RowPlace, n, place)
-	if place <= part.firstPlace {
+	from, own = layout.NumberedRow(layout.RowPlace, n, part.FirstPlace), layout.NumberedRow(layout.RowPlace, n, place)
+	if place <= part.FirstPlace {
 		return int(before), nil
 	}
 	err = r.rows.Scan(from, own, func(_, _ []byte) (bool, error) {

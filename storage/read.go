@@ -98,11 +98,11 @@ func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
 	if err = layout.Decode(value, k); err != nil {
 		return nil, false, fmt.Errorf("key %q: %w", key, err)
 	}
-	head, err := lockHead(r.rows, n)
+	head, err := LockHead(r.rows, n)
 	if err != nil {
 		return nil, false, err
 	}
-	return keyState(key, k, head), true, nil
+	return KeyState(key, k, head), true, nil
 }
 
 // ListQuery says which keys to list.
@@ -142,7 +142,7 @@ func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
 			k.Value = nil
 		}
 		size += len(n.Key) + len(k.GetValue())
-		page = append(page, keyState(n.Key, k, nil))
+		page = append(page, KeyState(n.Key, k, nil))
 		return true, nil
 	})
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *Reader) addLocks(page []*storev1.KeyState) error {
 
 // Limits returns the replicated limits in force.
 func (r *Reader) Limits() (*storev1.Limits, error) {
-	return readLimits(r.rows)
+	return ReadLimits(r.rows)
 }
 
 // Freeze returns the freeze of grants after a restore, or false.

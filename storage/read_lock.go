@@ -25,11 +25,11 @@ type LockInfo struct {
 // Lock returns a key's lock, or false if it was never locked or is forgotten.
 func (r *LockReader) Lock(key string) (LockInfo, bool, error) {
 	n := layout.Name{Key: key}
-	head, err := lockHead(r.rows, n)
+	head, err := LockHead(r.rows, n)
 	if err != nil || head == nil {
 		return LockInfo{}, false, err
 	}
-	state, err := lockState(r.rows, n, head)
+	state, err := LockState(r.rows, n, head)
 	if err != nil {
 		return LockInfo{}, false, err
 	}
@@ -38,18 +38,18 @@ func (r *LockReader) Lock(key string) (LockInfo, bool, error) {
 
 // Hold returns the hold of a key and lock_index, valid or delayed, or false.
 func (r *LockReader) Hold(key string, lockIndex uint64) (*storev1.HoldState, bool, error) {
-	h, err := readHold(r.rows, layout.Name{Key: key}, lockIndex)
+	h, err := ReadHold(r.rows, layout.Name{Key: key}, lockIndex)
 	if err != nil || h == nil {
 		return nil, false, err
 	}
-	return holdState(key, h), true, nil
+	return HoldState(key, h), true, nil
 }
 
 // Holds returns valid holds of a lock with a higher lock_index than after, at most limit, and whether there are more; zero or
 // less is no limit.
 func (r *LockReader) Holds(key string, after uint64, limit int) ([]*storev1.HoldState, bool, error) {
 	page := holdPage{key: key, limit: limit}
-	err := scanHolds(r.rows, layout.Name{Key: key}, after, func(h *storev1.HoldRecord) bool {
+	err := ScanHolds(r.rows, layout.Name{Key: key}, after, func(h *storev1.HoldRecord) bool {
 		return h.GetDelayed() || page.add(h)
 	})
 	return page.holds, page.more, err
@@ -76,17 +76,17 @@ func (p *holdPage) add(h *storev1.HoldRecord) bool {
 		p.more = true
 		return false
 	}
-	p.holds = append(p.holds, holdState(p.key, h))
+	p.holds = append(p.holds, HoldState(p.key, h))
 	return true
 }
 
-// waiterValueField is the number of the field that holds what a waiter's grant writes.
-const waiterValueField = 6
+// WaiterValueField is the number of the field that holds what a waiter's grant writes.
+const WaiterValueField = 6
 
 // decodeWaiter reads the record of a place, without the value that its grant writes: nobody is shown it, and values of many
 // places are large.
 func decodeWaiter(value []byte) (*storev1.WaiterRecord, error) {
-	short, _, err := layout.WithoutField(value, waiterValueField)
+	short, _, err := layout.WithoutField(value, WaiterValueField)
 	if err != nil {
 		return nil, fmt.Errorf("place: %w", err)
 	}
@@ -162,7 +162,7 @@ func (r *LockReader) Locks(prefix, after string, limit int) ([]LockInfo, bool, e
 		if err := layout.Decode(value, head); err != nil {
 			return false, fmt.Errorf("lock %q: %w", n.Key, err)
 		}
-		state, err := lockState(r.rows, n, head)
+		state, err := LockState(r.rows, n, head)
 		page = append(page, LockInfo{State: state, Past: head.GetPast()})
 		return true, err
 	})

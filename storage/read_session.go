@@ -160,7 +160,7 @@ func (r *SessionReader) addObject(out *SessionObjects, o layout.Object, number u
 		}
 		h := &storev1.HoldRecord{}
 		err := layout.Decode(value, h)
-		out.Holds = append(out.Holds, holdState(o.Name.Key, h))
+		out.Holds = append(out.Holds, HoldState(o.Name.Key, h))
 		return err
 	})
 	if err == nil && !found {

@@ -64,7 +64,7 @@ func (c lockVerbs) namedHold(
 
 // notReleased answers that there was nothing to release.
 func (c lockVerbs) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
-	state, err := lockState(c.rows, l.name, l.head)
+	state, err := LockState(c.rows, l.name, l.head)
 	return &storev1.ReleaseLockResult{Lock: state}, err
 }
 
@@ -144,7 +144,7 @@ func (c lockVerbs) candidate(l *lock, r *storev1.Resign) (*place, error) {
 		f.Failure.SessionId = id[:]
 		return nil, f
 	}
-	frozen, err := isFrozen(c.rows)
+	frozen, err := IsFrozen(c.rows)
 	if err != nil {
 		return nil, err
 	}

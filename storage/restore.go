@@ -244,7 +244,7 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
 			}
-			if isIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
+			if IsIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
 				idle = append(idle, slices.Clone(row))
 			}
 			from = append(slices.Clone(row), 0)

@@ -41,11 +41,11 @@ func (c keyVerbs) dropUnused() error {
 		if !k.record.GetMadeByLock() {
 			continue
 		}
-		head, err := lockHead(c.rows, n)
+		head, err := LockHead(c.rows, n)
 		if err != nil {
 			return err
 		}
-		if !isIdle(head) {
+		if !IsIdle(head) {
 			continue
 		}
 		if err = c.deleteRecord(n, k, &storev1.KeyDeleted{Unused: true}); err != nil {

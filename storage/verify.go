@@ -10,16 +10,16 @@ import (
 	"github.com/tenure-io/tenure/storage/table"
 )
 
-// verifiedMax is the largest number of rows of one lock, session or window that an invariant counts.
-const verifiedMax = 64
+// VerifiedMax is the largest number of rows of one lock, session or window that an invariant counts.
+const VerifiedMax = 64
 
-// verifyLock checks a lock's head against the rows that it counts.
-func verifyLock(rows table.Reader, n layout.Name) error {
-	head, err := lockHead(rows, n)
+// VerifyLock checks a lock's head against the rows that it counts.
+func VerifyLock(rows table.Reader, n layout.Name) error {
+	head, err := LockHead(rows, n)
 	if err != nil || head == nil {
 		return err
 	}
-	if head.GetHolders()+head.GetDelayed()+head.GetWaiters() > verifiedMax {
+	if head.GetHolders()+head.GetDelayed()+head.GetWaiters() > VerifiedMax {
 		return nil
 	}
 	if err = verifyHolds(rows, n, head); err != nil {
@@ -28,7 +28,7 @@ func verifyLock(rows table.Reader, n layout.Name) error {
 	if err = verifyPlaces(rows, n, head); err != nil {
 		return err
 	}
-	invariants.That(isIdle(head) == (head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED),
+	invariants.That(IsIdle(head) == (head.GetMode() == storev1.LockMode_LOCK_MODE_UNSPECIFIED),
 		"the lock %q has mode %v, %d holders, %d delayed, %d waiters",
 		n.Key, head.GetMode(), head.GetHolders(), head.GetDelayed(), head.GetWaiters())
 	if head.GetWaiters() == 0 {
@@ -94,7 +94,7 @@ func (o *holdOrder) next(h *storev1.HoldRecord) {
 func verifyValid(rows table.Reader, n layout.Name, head *storev1.LockHead) (holders, permits uint32, err error) {
 	exclusive := uint32(0)
 	order := holdOrder{name: n, head: head}
-	scanErr := scanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
+	scanErr := ScanHolds(rows, n, 0, func(h *storev1.HoldRecord) bool {
 		order.next(h)
 		_, hasDelay, getErr := rows.Get(layout.NumberedRow(layout.RowDelay, n, h.GetLockIndex()))
 		owner, owned, ownerErr := rows.Get(layout.OwnerRow(layout.SessionID(h.GetSessionId()), layout.ObjectHold, n, h.GetOwner()))
@@ -199,9 +199,9 @@ func verifyPlaces(rows table.Reader, n layout.Name, head *storev1.LockHead) erro
 	return nil
 }
 
-// verifyWindow checks the head of a request window against the requests that it counts.
-func verifyWindow(rows table.Reader, id layout.SessionID, head *storev1.RequestWindowRecord) error {
-	if head == nil || head.GetRequests() > verifiedMax {
+// VerifyWindow checks the head of a request window against the requests that it counts.
+func VerifyWindow(rows table.Reader, id layout.SessionID, head *storev1.RequestWindowRecord) error {
+	if head == nil || head.GetRequests() > VerifiedMax {
 		return nil
 	}
 	requests, size := uint32(0), uint64(0)
