@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -56,13 +57,13 @@ func (c lockVerbs) acquireLock(a *storev1.AcquireLock) (*storev1.AcquireLockResu
 	case a.GetQueue():
 		return c.queue.enqueue(l, ask, a)
 	default:
-		state, err := LockState(c.rows, n, l.head)
+		state, err := records.LockState(c.rows, n, l.head)
 		return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Refused{Refused: state}}, err
 	}
 }
 
 func holdResult(n layout.Name, h *storev1.HoldRecord) *storev1.AcquireLockResult {
-	return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Hold{Hold: HoldState(n.Key, h)}}
+	return &storev1.AcquireLockResult{Outcome: &storev1.AcquireLockResult_Hold{Hold: records.HoldState(n.Key, h)}}
 }
 
 // checkAcquire refuses what the server should have.
@@ -114,7 +115,7 @@ func (c lockVerbs) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.
 			return nil, err
 		}
 	}
-	state, err := LockState(c.rows, l.name, l.head)
+	state, err := records.LockState(c.rows, l.name, l.head)
 	return &storev1.AcquireLockResult{
 		Outcome:  &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: p.number}},
 		Attached: true,
@@ -171,7 +172,7 @@ func (c lockVerbs) checkMode(l *lock, a *storev1.AcquireLock) error {
 
 // mismatch returns the failure of a request whose mode, permits or limit do not go with what is.
 func (c lockVerbs) mismatch(l *lock, detail storev1.FailureDetail, arguments ...any) error {
-	state, err := LockState(c.rows, l.name, l.head)
+	state, err := records.LockState(c.rows, l.name, l.head)
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*stor
 		WaitMs:    a.GetWaitMs(),
 		Position:  told,
 	}}})
-	state, err := LockState(c.rows, l.name, l.head)
+	state, err := records.LockState(c.rows, l.name, l.head)
 	return &storev1.AcquireLockResult{
 		Outcome: &storev1.AcquireLockResult_Place{Place: &storev1.PlaceState{Place: place, Position: position}},
 		Lock:    state,
@@ -290,7 +291,7 @@ func (c queueVerbs) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult
 		if h, err = c.ownHold(l, s.id, w.GetOwner()); err != nil || h == nil {
 			return &storev1.CancelWaitResult{}, err
 		}
-		return &storev1.CancelWaitResult{Hold: HoldState(n.Key, h)}, nil
+		return &storev1.CancelWaitResult{Hold: records.HoldState(n.Key, h)}, nil
 	}
 	if w.GetPlace() != 0 && w.GetPlace() != p.number || w.GetUnlessFound() && p.waiter.GetFound() {
 		return &storev1.CancelWaitResult{}, nil

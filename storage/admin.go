@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -16,7 +17,7 @@ func (c queueVerbs) endFreeze(e *storev1.EndFreeze) (*storev1.Result, error) {
 			return nil, err
 		}
 	}
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	if err != nil || !frozen {
 		return &storev1.Result{}, err
 	}
@@ -59,7 +60,7 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := LimitsSet(c.rows)
+	set, err := records.LimitsSet(c.rows)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -226,7 +227,7 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 // effectiveLimits returns the limits in force; nobody may change them.
 func (w *work) effectiveLimits() (*storev1.Limits, error) {
 	if w.limits == nil {
-		limits, err := ReadLimits(w.rows)
+		limits, err := records.ReadLimits(w.rows)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 // blockedSweptMax is how many locks one command moves from those blocked by the limit of holders to those left for
@@ -40,7 +41,7 @@ func (c queueVerbs) holdersRaised() error {
 		c.state.GrantsLeft++
 	}
 	c.rows.Set([]byte{layout.RowSweep}, nil) // A sweep under way begins anew.
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	if err != nil || frozen {
 		return err
 	}

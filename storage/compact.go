@@ -9,6 +9,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -141,11 +142,11 @@ func (c memoryVerbs) forgetLock(e *storev1.Event) error {
 		return nil
 	}
 	n := layout.Name{NS: e.GetNamespaceId(), Key: key}
-	head, err := LockHead(c.rows, n)
+	head, err := records.LockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
 	}
-	if !IsIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
+	if !records.IsIdle(head) || head.GetModRevision() > c.state.CompactedRevision {
 		return nil
 	}
 	exists, err := c.rows.View(layout.NameRow(layout.RowKey, n), func([]byte) error { return nil })

@@ -8,6 +8,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -101,7 +102,7 @@ const (
 
 // nextGrants returns the places to grant now, and what the next one waits for.
 func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	if err != nil {
 		return nil, stopOthers, err
 	}
@@ -224,7 +225,7 @@ func (c queueVerbs) grantWaiters(g *storev1.GrantWaiters) (*storev1.Result, erro
 	if err := c.checkTerm(g.GetTerm()); err != nil {
 		return nil, err
 	}
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	if err != nil {
 		return nil, err
 	}

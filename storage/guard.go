@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -55,7 +56,7 @@ func (c txnVerbs) checkHeld(g *storev1.HeldGuard) error {
 	if err != nil {
 		return err
 	}
-	state, err := LockState(c.rows, n, l.head)
+	state, err := records.LockState(c.rows, n, l.head)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 // verify checks what must hold after a command that was not refused. It is called only where invariants are enabled.
@@ -28,11 +29,11 @@ func (c *command) verify(before Applied) error {
 		}
 		key, ok := lockSubject(e)
 		n := layout.Name{NS: e.GetNamespaceId(), Key: key}
-		if !ok || seen[n] || len(seen) >= VerifiedMax {
+		if !ok || seen[n] || len(seen) >= records.VerifiedMax {
 			continue
 		}
 		seen[n] = true
-		if err := VerifyLock(c.rows, n); err != nil {
+		if err := records.VerifyLock(c.rows, n); err != nil {
 			return err
 		}
 	}
@@ -65,24 +66,24 @@ func verifyCounts(before, now Applied) {
 
 // verifyBriefs checks the briefs of keys that a command wrote or deleted, and of places that it made, against their rows.
 func (c *command) verifyBriefs() error {
-	for _, e := range c.events[:min(len(c.events), VerifiedMax)] {
+	for _, e := range c.events[:min(len(c.events), records.VerifiedMax)] {
 		n := layout.Name{NS: e.GetNamespaceId()}
 		var err error
 		switch kind := e.GetKind().(type) {
 		case *storev1.Event_KeyPut:
 			n.Key = kind.KeyPut.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), KeyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), records.KeyValueField)
 		case *storev1.Event_KeyDeleted:
 			n.Key = kind.KeyDeleted.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), KeyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), records.KeyValueField)
 		case *storev1.Event_LockQueued:
 			n.Key = kind.LockQueued.GetKey()
 			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockQueued.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockQueued.GetPlace())
-			err = c.verifyBrief(at, row, WaiterValueField)
+			err = c.verifyBrief(at, row, records.WaiterValueField)
 		case *storev1.Event_LockLeft:
 			n.Key = kind.LockLeft.GetKey()
 			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockLeft.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockLeft.GetPlace())
-			err = c.verifyBrief(at, row, WaiterValueField)
+			err = c.verifyBrief(at, row, records.WaiterValueField)
 		}
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 const (
@@ -128,7 +129,7 @@ func (c keyVerbs) moveLeft() error {
 		if err = c.moveKey(m.name, l.head, m.change); err != nil {
 			return err
 		}
-		if IsIdle(l.head) {
+		if records.IsIdle(l.head) {
 			c.noteIdle(m.name)
 		}
 	}

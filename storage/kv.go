@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -38,7 +39,7 @@ type keyFacts struct {
 
 // decodeKeyFacts reads a key's row without copying the value.
 func decodeKeyFacts(n layout.Name, row, value []byte) (keyFacts, error) {
-	b, err := layout.BriefOf(row, value, KeyValueField)
+	b, err := layout.BriefOf(row, value, records.KeyValueField)
 	if err != nil {
 		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
 	}
@@ -99,7 +100,7 @@ func (c keyVerbs) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) err
 		return err
 	}
 	row := layout.NameRow(layout.RowKey, n)
-	if err = c.saveBrief(layout.NameRow(layout.RowKeyBrief, n), row, value, KeyValueField, len(k.GetValue()), old.valueBytes); err != nil {
+	if err = c.saveBrief(layout.NameRow(layout.RowKeyBrief, n), row, value, records.KeyValueField, len(k.GetValue()), old.valueBytes); err != nil {
 		return err
 	}
 	c.state.LiveBytes += uint64(len(n.Key)+len(k.GetValue())) - old.liveBytes(n)
@@ -277,7 +278,7 @@ func (c keyVerbs) putResult(l *lock, old keyFacts, w write) (*storev1.PutResult,
 	if err != nil {
 		return nil, err
 	}
-	state := KeyState(l.name.Key, k, l.head)
+	state := records.KeyState(l.name.Key, k, l.head)
 	state.Value = nil
 	return &storev1.PutResult{Key: l.name.Key, State: state}, nil
 }
@@ -314,13 +315,13 @@ func (c keyVerbs) putAcquire(l *lock, ref *storev1.SessionRef, old keyFacts, w w
 		return nil, err
 	}
 	out.VerbSucceeded = true
-	out.Hold = HoldState(l.name.Key, h)
+	out.Hold = records.HoldState(l.name.Key, h)
 	return out, nil
 }
 
 // putRefused answers a verb with "false": nothing is written.
 func (c keyVerbs) putRefused(l *lock) (*storev1.PutResult, error) {
-	state, err := LockState(c.rows, l.name, l.head)
+	state, err := records.LockState(c.rows, l.name, l.head)
 	return &storev1.PutResult{Key: l.name.Key, Lock: state}, err
 }
 
@@ -380,7 +381,7 @@ func (c keyVerbs) afterRelease(n layout.Name, k *storev1.KeyRecord) (*storev1.Pu
 	} else if now.record != nil {
 		k = now.record
 	}
-	state := KeyState(n.Key, k, l.head)
+	state := records.KeyState(n.Key, k, l.head)
 	state.Value = nil
 	return &storev1.PutResult{Key: n.Key, State: state, VerbSucceeded: true}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 // pastHoldsMax is how many ended holds a lock remembers for people.
@@ -24,7 +25,7 @@ type lock struct {
 
 // lock returns a key's lock; a key that was never locked has one that nobody ever held.
 func (w *work) lock(n layout.Name) (*lock, error) {
-	head, err := LockHead(w.rows, n)
+	head, err := records.LockHead(w.rows, n)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (w *work) lock(n layout.Name) (*lock, error) {
 // saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
 func (c lockVerbs) saveLock(l *lock) error {
 	h := l.head
-	if IsIdle(h) {
+	if records.IsIdle(h) {
 		c.keys.noteIdle(l.name)
 		h.Mode = storev1.LockMode_LOCK_MODE_UNSPECIFIED
 		h.Limit = 0
@@ -54,7 +55,7 @@ func (c lockVerbs) saveLock(l *lock) error {
 
 // noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
 func (c lockVerbs) noteKeyGone(n layout.Name) error {
-	head, err := LockHead(c.rows, n)
+	head, err := records.LockHead(c.rows, n)
 	if err != nil || head == nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (c lockVerbs) free(l *lock, ask request) (bool, error) {
 	if err != nil || !fits(l.head, limits.GetHoldersMax(), ask.mode, ask.permits) {
 		return false, err
 	}
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	return !frozen, err
 }
 
@@ -168,7 +169,7 @@ func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
 
 // hold returns the hold of a number, valid or delayed, or nil.
 func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
-	return ReadHold(w.rows, n, lockIndex)
+	return records.ReadHold(w.rows, n, lockIndex)
 }
 
 // ownHold returns the valid hold of a session's owner, or nil.

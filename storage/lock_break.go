@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -115,7 +116,7 @@ func (c breakVerbs) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, las
 	}
 	last = k.point.GetAfterLockIndex()
 	read := 0
-	err = ScanHolds(c.rows, k.lock.name, last, func(h *storev1.HoldRecord) bool {
+	err = records.ScanHolds(c.rows, k.lock.name, last, func(h *storev1.HoldRecord) bool {
 		if h.GetFencingToken() > k.point.GetRevision() {
 			return false
 		}
@@ -138,7 +139,7 @@ func (c breakVerbs) grantedSince(k *lockBreak) (newer uint32, err error) {
 		return 0, nil
 	}
 	read := 0
-	err = ScanHolds(c.rows, k.lock.name, k.point.GetLastLockIndex(), func(h *storev1.HoldRecord) bool {
+	err = records.ScanHolds(c.rows, k.lock.name, k.point.GetLastLockIndex(), func(h *storev1.HoldRecord) bool {
 		if !h.GetDelayed() {
 			newer++
 		}

@@ -8,6 +8,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -109,7 +110,7 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 		return result, err
 	}
 	if invariants.Enabled {
-		if err = VerifyWindow(c.rows, m.session, head); err != nil {
+		if err = records.VerifyWindow(c.rows, m.session, head); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 // place is one place in a queue.
@@ -34,7 +35,7 @@ func (w *work) place(n layout.Name, number uint64) (*place, error) {
 	if err == nil && !found {
 		row := layout.NumberedRow(layout.RowPlace, n, number)
 		found, err = w.rows.View(row, func(value []byte) (err error) {
-			b, err = layout.BriefOf(row, value, WaiterValueField)
+			b, err = layout.BriefOf(row, value, records.WaiterValueField)
 			return err
 		})
 	}
@@ -79,7 +80,7 @@ func (c queueVerbs) savePlace(n layout.Name, number uint64, r *storev1.WaiterRec
 		return err
 	}
 	row, valueBytes := layout.NumberedRow(layout.RowPlace, n, number), len(r.GetValue())
-	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, WaiterValueField, valueBytes, valueBytes); err != nil {
+	if err = c.saveBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number), row, value, records.WaiterValueField, valueBytes, valueBytes); err != nil {
 		return err
 	}
 	c.rows.Set(row, value)
@@ -123,14 +124,14 @@ func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason 
 // joinQueue counts a new last waiter.
 func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 	ordinal := l.head.GetQueued()
-	part, err := ReadQueuePart(c.rows, l.name, ordinal)
+	part, err := records.ReadQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
 		return err
 	}
 	if part.Waiters == 0 {
 		part.FirstPlace = place
 	}
-	c.rows.Set(QueuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.Waiters+1, part.FirstPlace))
+	c.rows.Set(records.QueuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.Waiters+1, part.FirstPlace))
 	l.head.Waiters++
 	l.head.Queued++
 	return nil
@@ -138,11 +139,11 @@ func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 
 // leaveQueue counts a waiter less. An empty queue counts anew.
 func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
-	part, err := ReadQueuePart(c.rows, l.name, ordinal)
+	part, err := records.ReadQueuePart(c.rows, l.name, ordinal)
 	if err != nil {
 		return err
 	}
-	switch row := QueuePartRow(l.name, ordinal); part.Waiters {
+	switch row := records.QueuePartRow(l.name, ordinal); part.Waiters {
 	case 0:
 		return fmt.Errorf("%w: queue of %q has no part of waiter %d", layout.ErrCorrupt, l.name.Key, ordinal)
 	case 1:

@@ -6,13 +6,14 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
 // Reader reads one consistent snapshot of a store. It may be used from many goroutines, and must be closed.
 type Reader struct {
-	LockReader
-	SessionReader
+	records.LockReader
+	records.SessionReader
 	MemberReader
 	store *Store
 	rows  table.Snapshot
@@ -30,7 +31,7 @@ type MemberReader struct{ rows table.Snapshot }
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: NewLockReader(rows), SessionReader: NewSessionReader(rows), MemberReader: MemberReader{rows}, store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: MemberReader{rows}, store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
@@ -98,11 +99,11 @@ func (r *Reader) Get(key string) (*storev1.KeyState, bool, error) {
 	if err = layout.Decode(value, k); err != nil {
 		return nil, false, fmt.Errorf("key %q: %w", key, err)
 	}
-	head, err := LockHead(r.rows, n)
+	head, err := records.LockHead(r.rows, n)
 	if err != nil {
 		return nil, false, err
 	}
-	return KeyState(key, k, head), true, nil
+	return records.KeyState(key, k, head), true, nil
 }
 
 // ListQuery says which keys to list.
@@ -142,7 +143,7 @@ func (r *Reader) List(q ListQuery) ([]*storev1.KeyState, bool, error) {
 			k.Value = nil
 		}
 		size += len(n.Key) + len(k.GetValue())
-		page = append(page, KeyState(n.Key, k, nil))
+		page = append(page, records.KeyState(n.Key, k, nil))
 		return true, nil
 	})
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *Reader) addLocks(page []*storev1.KeyState) error {
 
 // Limits returns the replicated limits in force.
 func (r *Reader) Limits() (*storev1.Limits, error) {
-	return ReadLimits(r.rows)
+	return records.ReadLimits(r.rows)
 }
 
 // Freeze returns the freeze of grants after a restore, or false.

@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -64,7 +65,7 @@ func (c lockVerbs) namedHold(
 
 // notReleased answers that there was nothing to release.
 func (c lockVerbs) notReleased(l *lock) (*storev1.ReleaseLockResult, error) {
-	state, err := LockState(c.rows, l.name, l.head)
+	state, err := records.LockState(c.rows, l.name, l.head)
 	return &storev1.ReleaseLockResult{Lock: state}, err
 }
 
@@ -144,7 +145,7 @@ func (c lockVerbs) candidate(l *lock, r *storev1.Resign) (*place, error) {
 		f.Failure.SessionId = id[:]
 		return nil, f
 	}
-	frozen, err := IsFrozen(c.rows)
+	frozen, err := records.IsFrozen(c.rows)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -244,7 +245,7 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
 			}
-			if IsIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
+			if records.IsIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
 				idle = append(idle, slices.Clone(row))
 			}
 			from = append(slices.Clone(row), 0)

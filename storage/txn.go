@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -208,11 +209,11 @@ func (c txnVerbs) getOp(key string) (*storev1.KeyState, error) {
 	if err != nil || k == nil {
 		return nil, err
 	}
-	head, err := LockHead(c.rows, n)
+	head, err := records.LockHead(c.rows, n)
 	if err != nil {
 		return nil, err
 	}
-	return KeyState(key, k, head), nil
+	return records.KeyState(key, k, head), nil
 }
 
 // listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
@@ -243,8 +244,8 @@ func (c txnVerbs) listOp(op *storev1.ListOp) (*storev1.ListOpResult, error) {
 		if err := layout.Decode(value, k); err != nil {
 			return false, fmt.Errorf("key %q: %w", n.Key, err)
 		}
-		head, err := LockHead(c.rows, n)
-		out.States = append(out.States, KeyState(n.Key, k, head))
+		head, err := records.LockHead(c.rows, n)
+		out.States = append(out.States, records.KeyState(n.Key, k, head))
 		return true, err
 	})
 	return out, err
@@ -282,7 +283,7 @@ func (c txnVerbs) compare(m *storev1.Compare) (bool, error) {
 	case *storev1.Compare_Flags:
 		return relates(m.GetOperator(), cmp.Compare(k.GetFlags(), operand.Flags))
 	case *storev1.Compare_HeldBySessionId:
-		head, err := LockHead(c.rows, n)
+		head, err := records.LockHead(c.rows, n)
 		if err != nil {
 			return false, err
 		}
@@ -296,7 +297,7 @@ func (c txnVerbs) compare(m *storev1.Compare) (bool, error) {
 func (c txnVerbs) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
 	order := 0
 	found, err := c.rows.View(layout.NameRow(layout.RowKey, n), func(value []byte) error {
-		content, err := layout.BytesField(value, KeyValueField)
+		content, err := layout.BytesField(value, records.KeyValueField)
 		order = bytes.Compare(content, other)
 		return err
 	})

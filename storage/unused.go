@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 )
 
 // keyGoes says whether a key that the grant of an acquire makes without a value goes with the last use of the lock.
@@ -41,11 +42,11 @@ func (c keyVerbs) dropUnused() error {
 		if !k.record.GetMadeByLock() {
 			continue
 		}
-		head, err := LockHead(c.rows, n)
+		head, err := records.LockHead(c.rows, n)
 		if err != nil {
 			return err
 		}
-		if !IsIdle(head) {
+		if !records.IsIdle(head) {
 			continue
 		}
 		if err = c.deleteRecord(n, k, &storev1.KeyDeleted{Unused: true}); err != nil {

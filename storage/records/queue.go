@@ -1,4 +1,4 @@
-package storage
+package records
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ type QueuePart struct {
 	Waiters, FirstPlace uint64
 }
 
+// QueuePartRow returns the row of the part that a waiter of an ordinal belongs to.
 func QueuePartRow(n layout.Name, ordinal uint64) []byte {
 	return layout.NumberedRow(layout.RowQueuePart, n, ordinal/queuePartSize)
 }

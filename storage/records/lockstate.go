@@ -1,4 +1,4 @@
-package storage
+package records
 
 import (
 	"fmt"
@@ -113,6 +113,7 @@ func HoldState(key string, h *storev1.HoldRecord) *storev1.HoldState {
 	}
 }
 
+// ReadHold returns the hold of a number, valid or delayed, or nil.
 func ReadHold(rows table.Reader, n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	value, ok, err := rows.Get(layout.NumberedRow(layout.RowHold, n, lockIndex))
 	if err != nil {
