@@ -241,7 +241,8 @@ func javaAgent(t *testing.T) *driver.Language {
 // in the network.
 const dependencyPlugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
-// buildJava builds the Java client with its tests, and returns the class path.
+// buildJava builds the Java client with its tests, and returns the class path. It builds in a folder of its own, so that the tests of the
+// Java client may run meanwhile.
 func buildJava(t *testing.T) string {
 	t.Helper()
 	maven, err := exec.LookPath("mvn")
@@ -255,9 +256,13 @@ func buildJava(t *testing.T) string {
 	if _, err = os.Stat(filepath.Join(dir, "pom.xml")); err != nil {
 		missing(t, "java", "there is no client of Java: %v", err)
 	}
+	target, err := filepath.Abs("../../.build/conformance-java")
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := filepath.Join(work, "classpath")
 	build := exec.CommandContext(t.Context(), maven, "--quiet", "--batch-mode", "--no-transfer-progress", "test-compile",
-		dependencyPlugin+":build-classpath", "-Dmdep.outputFile="+list)
+		dependencyPlugin+":build-classpath", "-Dtenure.build.directory="+target, "-Dmdep.outputFile="+list)
 	build.Dir = dir
 	if out, failed := build.CombinedOutput(); failed != nil {
 		t.Fatalf("build the agent of Java: %v\n%s", failed, out)
@@ -267,6 +272,6 @@ func buildJava(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.Join([]string{
-		filepath.Join(dir, "target", "test-classes"), filepath.Join(dir, "target", "classes"), string(libraries),
+		filepath.Join(target, "test-classes"), filepath.Join(target, "classes"), string(libraries),
 	}, string(os.PathListSeparator))
 }
