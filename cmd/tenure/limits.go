@@ -57,11 +57,12 @@ func newLimitsSetCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME=VALUE...",
 		Short: "Change limits",
-		Long: `Change limits, at once and on all members. Names are those that "tenure limits get" shows. A value is a
-whole number, for bytes also one such as 64MiB or 8GiB, and for a duration one such as 10m or 1h30m. 0 sets
-a limit back to its default. Every limit has a lower and an upper bound. A limit that is lowered below what
-is in use now is refused unless --force is given: then a state or a number of sessions above its limit
-cannot grow, and history, ended sessions and remembered requests above their limit are discarded.`,
+		Long: `Change limits, at once and on all members. Names are those that "tenure limits get" shows, or those in
+errors, such as sessions_max. A value is a whole number, for bytes also one such as 64MiB or 8GiB, and for a
+duration one such as 10m or 1h30m. 0 sets a limit back to its default. Every limit has a lower and an upper
+bound. A limit that is lowered below what is in use now is refused unless --force is given: then a state or a
+number of sessions above its limit cannot grow, and history, ended sessions and remembered requests above
+their limit are discarded.`,
 		Example: `  tenure limits set sessionsMax=2000000
   tenure limits set storeBytesMax=16GiB historyDuration=30m
   tenure limits set historyBytesMax=256MiB --force`,
@@ -105,6 +106,9 @@ func setLimit(limits *tenurev1.Limits, arg string) error {
 	name, text, found := strings.Cut(arg, "=")
 	m := limits.ProtoReflect()
 	f := m.Descriptor().Fields().ByJSONName(name)
+	if f == nil {
+		f = m.Descriptor().Fields().ByName(protoreflect.Name(name)) // as errors name it
+	}
 	switch {
 	case !found:
 		return usageError("%s is not NAME=VALUE", quoted(arg))
@@ -120,9 +124,10 @@ func setLimit(limits *tenurev1.Limits, arg string) error {
 		m.Set(f, protoreflect.ValueOfMessage(durationpb.New(d).ProtoReflect()))
 		return nil
 	}
-	n, ok := parseAmount(text, strings.Contains(name, "Bytes"))
+	bytes := strings.Contains(f.JSONName(), "Bytes")
+	n, ok := parseAmount(text, bytes)
 	switch {
-	case !ok && strings.Contains(name, "Bytes"):
+	case !ok && bytes:
 		return usageError("%s is %s; it must be a number of bytes such as 1000000, 64MiB or 8GiB", name, quoted(text))
 	case !ok:
 		return usageError("%s is %s; it must be a whole number, zero or more", name, quoted(text))
