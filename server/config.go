@@ -40,7 +40,7 @@ const (
 // Errors of Validate.
 var (
 	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
-	ErrInsecure = errors.New("anybody who can reach this address can take every lock; listen on a loopback address, or accept it with --insecure")
+	ErrInsecure = errors.New("anybody who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
 	// ErrConfig means that a setting has a value that makes no sense.
 	ErrConfig = errors.New("bad setting")
 )
@@ -90,6 +90,8 @@ type Config struct {
 	DebugAddr string
 	// Insecure allows addresses that other machines can reach, without TLS.
 	Insecure bool
+	// TLS says how clients and the member are sure of each other.
+	TLS TLS
 
 	// AllowedOrigins are the values of the header Origin that HTTP serves; empty serves no page of a browser.
 	AllowedOrigins []string
@@ -205,11 +207,15 @@ func (c Config) Validate() error {
 	if !call.ValidName(c.Name) {
 		problems = append(problems, fmt.Errorf("%w: the name %q must be 1 to 63 letters, digits, dots, hyphens or underscores", ErrConfig, c.Name))
 	}
-	for _, a := range []struct{ flag, address string }{
-		{"--listen", c.ListenAddr}, {"--http", c.HTTPAddr}, {"--peer", c.PeerAddr},
+	for _, a := range []struct {
+		flag, address string
+		safe          bool
+	}{
+		{"--listen", c.ListenAddr, c.TLS.on()}, {"--http", c.HTTPAddr, c.TLS.on()}, {"--peer", c.PeerAddr, false},
 	} {
-		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure))
+		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure || a.safe))
 	}
+	problems = append(problems, c.TLS.check())
 	if c.DebugAddr != "" {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}
@@ -245,7 +251,7 @@ func (c Config) Validate() error {
 }
 
 // checkListenAddress refuses what cannot be listened on, or should not without TLS.
-func checkListenAddress(flag, address string, insecure bool) error {
+func checkListenAddress(flag, address string, safe bool) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%w: %s %q must be host:port", ErrConfig, flag, address)
@@ -253,7 +259,7 @@ func checkListenAddress(flag, address string, insecure bool) error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%w: %s %q must have a port between 0 and 65535", ErrConfig, flag, address)
 	}
-	if !insecure && !loopback(host) {
+	if !safe && !loopback(host) {
 		return fmt.Errorf("%s %s: %w", flag, address, ErrInsecure)
 	}
 	return nil

@@ -97,7 +97,7 @@ func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.S
 // serveGRPC serves clients. The peer address is the member's own.
 func (r *running) serveGRPC() error {
 	server, err := r.newGRPC(r.config.StreamsMax,
-		grpc.Creds(meteredCredentials{TransportCredentials: insecure.NewCredentials(), meter: r.meter}),
+		grpc.Creds(meteredCredentials{TransportCredentials: r.grpcCredentials(), meter: r.meter}),
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes))
 	if err != nil {
 		return err
@@ -167,8 +167,9 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
+	listener := r.httpListener()
 	go func() {
-		err := rest.Serve(life, r.listeners.http, handler, r.config.StopGrace, r.log)
+		err := rest.Serve(life, listener, handler, r.config.StopGrace, r.log)
 		if err != nil {
 			r.fail(err)
 		}

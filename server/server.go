@@ -138,6 +138,7 @@ type running struct {
 	stopping   context.Context //nolint:containedctx // It is the life of what answers calls.
 	rooms      *gate.Rooms
 	meter      *frames.Meter
+	secured    secured
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
@@ -150,6 +151,9 @@ func (r *running) start(ctx context.Context) error {
 		CallsMax: r.config.CallsMax, WaitsMax: r.config.WaitsMax, ConnectionsMax: r.config.ConnectionsMax,
 		IntakeBytesMax: r.config.IntakeBytesMax, ExemptCallers: r.config.ExemptCallers,
 	}); err != nil {
+		return err
+	}
+	if err = r.openCertificates(ctx); err != nil {
 		return err
 	}
 	if err = r.listen(ctx); err != nil {
@@ -373,6 +377,7 @@ func (r *running) makeServices(stopping context.Context) error {
 			ClientAddr: r.advertised.Client,
 			HTTPAddr:   r.advertised.HTTP,
 			PeerAddr:   r.advertised.Peer,
+			Alarms:     r.certificateAlarms,
 		},
 	})
 	r.health = gate.NewHealth(stopping, r.caughtUp)

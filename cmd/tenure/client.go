@@ -47,7 +47,16 @@ func (e *environment) connected(more []tenure.Option, connect func(*tenure.Clien
 		return nil, err
 	}
 	options := append([]tenure.Option{tenure.WithUserAgent("tenure-cli/" + e.version)}, more...)
-	c, err := tenure.Open("tenure://"+strings.Join(e.endpoints, ","), options...)
+	scheme := schemePlain
+	if e.security.on() {
+		scheme = schemeSecure
+		config, err := e.security.config()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, tenure.WithTLS(config))
+	}
+	c, err := tenure.Open(scheme+strings.Join(e.endpoints, ","), options...)
 	if err != nil {
 		text := err.Error()
 		if refused, ok := errors.AsType[*tenure.Error](err); ok {

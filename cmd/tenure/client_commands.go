@@ -23,6 +23,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newCompactCommand(env),
 		newBackupCommand(env),
 		newUnfreezeCommand(env),
+		newHealthCommand(env),
 	}
 	for _, cmd := range commands {
 		explainErrors(env, cmd)
@@ -63,7 +64,11 @@ func groupCommand(use, short, example string, children ...*cobra.Command) *cobra
 
 // connect returns the members that the flags name. Close them.
 func (e *environment) connect() (*members, error) {
-	return newMembers(e.endpoints, "tenure-cli/"+e.version)
+	security, err := e.security.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return newMembers(e.endpoints, security, "tenure-cli/"+e.version)
 }
 
 // withMembers runs one short piece of work with the members, within --timeout.

@@ -63,7 +63,7 @@ func TestConnectionStringsOfCommandsNameMembersOnly(t *testing.T) {
 	for endpoints, want := range map[string]string{
 		"tenure://h/n":           `do not support a namespace or parameters in a connection string; leave out "/n"`,
 		"tenure://h1,h2?ttl=30s": `leave out "?ttl=30s"`,
-		"tenures://h":            "commands do not use TLS yet",
+		"tenures://h/n":          `leave out "/n"`,
 	} {
 		env, out := environmentAt()
 		if code := execute(t.Context(), env, []string{"kv", "get", "k", "--endpoints", endpoints}); code != exitUsage || !strings.Contains(out.String(), want) {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -141,7 +142,7 @@ func deafEndpoint(t *testing.T) string {
 // membersAt returns members at endpoints, closed at the test's end.
 func membersAt(t *testing.T, endpoints ...string) *members {
 	t.Helper()
-	m, err := newMembers(endpoints, "test")
+	m, err := newMembers(endpoints, insecure.NewCredentials(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

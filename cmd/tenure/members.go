@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -25,6 +25,7 @@ const connectPatience = 3 * time.Second
 // the connection; the next caller gets one to the next member.
 type members struct {
 	endpoints []string
+	security  credentials.TransportCredentials
 	options   []grpc.DialOption
 
 	// turn is held while connecting, so that everybody waits for one attempt. It comes before mu.
@@ -45,17 +46,15 @@ type link struct {
 func (l *link) cluster() tenurev1.ClusterServiceClient { return tenurev1.NewClusterServiceClient(l) }
 
 // newMembers returns the members at some endpoints, host:port each. It connects when somebody asks for a link.
-func newMembers(endpoints []string, userAgent string) (*members, error) {
+func newMembers(endpoints []string, security credentials.TransportCredentials, userAgent string) (*members, error) {
 	if err := checkEndpoints(endpoints); err != nil {
 		return nil, err
 	}
 	return &members{
 		endpoints: endpoints,
-		options: []grpc.DialOption{
-			grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithUserAgent(userAgent),
-		},
-		turn: make(chan struct{}, 1),
+		security:  security,
+		options:   []grpc.DialOption{grpc.WithUserAgent(userAgent)},
+		turn:      make(chan struct{}, 1),
 	}, nil
 }
 
@@ -64,12 +63,8 @@ const portDefault = "7400"
 
 // memberEndpoints returns the addresses, host:port each, that --endpoints means: a list of hosts with or without a port, or a
 // connection string of the client libraries. Its namespace and parameters are refused: commands take whole keys and have flags.
-func memberEndpoints(list []string) ([]string, error) {
-	text := strings.TrimSpace(strings.Join(list, ","))
-	text, isString := strings.CutPrefix(text, "tenure://")
-	if strings.HasPrefix(text, "tenures://") {
-		return nil, usageError("--endpoints: commands do not use TLS yet; give host:port, or a connection string that starts with tenure://")
-	}
+func (s *security) memberEndpoints(list []string) ([]string, error) {
+	text, isString := s.withoutScheme(strings.TrimSpace(strings.Join(list, ",")))
 	if isString {
 		text = strings.TrimSuffix(text, "/")
 		if at := strings.IndexAny(text, "/?"); at >= 0 {
@@ -155,18 +150,11 @@ func (m *members) use(l *link, at int) error {
 func (m *members) connect(ctx context.Context, endpoint string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
-	var mu sync.Mutex // Guards cause.
-	cause := errNoAnswer
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err != nil {
-			mu.Lock()
-			cause = err
-			mu.Unlock()
-		}
-		return conn, err
-	}
-	options := append([]grpc.DialOption{grpc.WithContextDialer(dial)}, m.options...)
+	tried := &attempt{cause: errNoAnswer}
+	options := append([]grpc.DialOption{
+		grpc.WithContextDialer(tried.dial),
+		grpc.WithTransportCredentials(watched{TransportCredentials: m.security, attempt: tried}),
+	}, m.options...)
 	conn, err := grpc.NewClient("passthrough:///"+endpoint, options...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", endpoint, err)
@@ -175,9 +163,7 @@ func (m *members) connect(ctx context.Context, endpoint string) (*link, error) {
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		if state == connectivity.TransientFailure || !conn.WaitForStateChange(ctx, state) {
 			_ = conn.Close()
-			mu.Lock()
-			defer mu.Unlock()
-			return nil, cause
+			return nil, tried.why()
 		}
 	}
 	return &link{ClientConn: conn, endpoint: endpoint}, nil

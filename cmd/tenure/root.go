@@ -43,6 +43,8 @@ type environment struct {
 	configFile string
 	// endpoints are the members a client command tries, as host:port.
 	endpoints []string
+	// security says whether client commands use TLS.
+	security security
 	// output is outputText or outputJSON.
 	output string
 	// timeout bounds one call of a client command.
@@ -174,9 +176,10 @@ environment, and the environment overrides the file.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
 	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
+	env.security.register(flags)
 	flags.StringVarP(&env.output, "output", "o", outputText, "output format: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
-	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newVersionCommand(env))
+	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newCertCommand(env), newVersionCommand(env))
 	root.AddCommand(clientCommands(env)...)
 	prepare(env, root)
 	explainUsage(root)
@@ -209,12 +212,12 @@ func (e *environment) validate() error {
 	if len(e.endpoints) == 0 {
 		return usageError("--endpoints is empty; give at least one host:port")
 	}
-	endpoints, err := memberEndpoints(e.endpoints)
+	endpoints, err := e.security.memberEndpoints(e.endpoints)
 	if err != nil {
 		return err
 	}
 	e.endpoints = endpoints
-	return nil
+	return e.security.validate()
 }
 
 // newVersionCommand returns `tenure version`.

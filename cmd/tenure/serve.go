@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -96,6 +97,10 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")
 	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "number of ticks without a leader after which a member asks for votes; the shortest TTL is twice that time")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
+	flags.StringVar(&c.TLS.CertFile, "cert-file", "", "certificate of this member, PEM; with --key-file, --listen and --http speak TLS")
+	flags.StringVar(&c.TLS.KeyFile, "key-file", "", "private key of --cert-file, PEM")
+	flags.StringVar(&c.TLS.ClientCAFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")
+	flags.StringVar((*string)(&c.TLS.ClientAuth), "client-auth", "", "client certificates: none (not asked for), verify (one that is sent must be valid), require; verify if --client-ca-file is set")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "web origins that may use HTTP, such as https://console.example")
 	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
@@ -121,6 +126,13 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(config.DataDir)) }()
 	}
+	if config.TLS.CertFile != "" {
+		// Without TLS a member ends when its terminal is closed, as other programs do.
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		config.TLS.Reload = hangups
+	}
 	s, err := server.New(config)
 	if err != nil {
 		return usageError("%w", err)
@@ -132,7 +144,7 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		return explainServe(config, err)
 	case <-s.Ready():
 	}
-	announce(env, s.Addresses(), f.dev)
+	announce(env, s.Addresses(), f)
 	return explainServe(config, <-ended)
 }
 
@@ -161,14 +173,17 @@ func newLogger(env *environment, format, level string) (*zap.Logger, error) {
 }
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
-func announce(env *environment, at server.Addresses, dev bool) {
+func announce(env *environment, at server.Addresses, f *serveFlags) {
 	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s\n", at.GRPC, at.HTTP, at.Peer)
-	if !dev {
+	if !f.dev {
 		return
 	}
-	tenure := "tenure"
+	tenure, curl, grpcurl := "tenure", "curl http://", "grpcurl -plaintext "
+	if f.config.TLS.CertFile != "" {
+		tenure, curl, grpcurl = "tenure --ca-file ca.crt", "curl --cacert ca.crt https://", "grpcurl -cacert ca.crt "
+	}
 	if at.GRPC != endpointDefault {
-		tenure = "TENURE_ENDPOINTS=" + at.GRPC + " tenure"
+		tenure = "TENURE_ENDPOINTS=" + at.GRPC + " " + tenure
 	}
 	lines := []string{
 		"",
@@ -186,8 +201,8 @@ func announce(env *environment, at server.Addresses, dev bool) {
 		"  "+tenure+" lock info jobs/nightly               # and see who holds it",
 		"  "+tenure+" watch --prefix ''",
 		"  "+tenure+" kv put greeting hello",
-		"  curl http://"+at.HTTP+"/v1/kv/greeting",
-		"  grpcurl -plaintext "+at.GRPC+" list",
+		"  "+curl+at.HTTP+"/v1/kv/greeting",
+		"  "+grpcurl+at.GRPC+" list",
 		"",
 	)
 	_, _ = fmt.Fprintln(env.stdout, strings.Join(lines, "\n"))

@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
@@ -33,6 +34,8 @@ type Self struct {
 	Name, Version, Zone string
 	// ClientAddr, httpAddr and peerAddr are where others reach it.
 	ClientAddr, HTTPAddr, PeerAddr string
+	// Alarms returns what an operator should know that the node does not.
+	Alarms func() []raftnode.Alarm
 }
 
 // New returns the service of a member that says of itself what self does.

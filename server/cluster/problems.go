@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func (a *Service) problems(status raftnode.Status, usage storage.Usage, members 
 			"The state has %d bytes; from %d on, changes that make it grow are refused. Delete keys, end sessions, or raise the "+
 				"limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax))
 	}
-	for _, alarm := range a.Node.Alarms() {
+	for _, alarm := range slices.Concat(a.Node.Alarms(), a.self.Alarms()) {
 		found = append(found, problem(alarm.Name, "%s", alarm.Message))
 	}
 	found = append(found, memberProblems(status, members)...)

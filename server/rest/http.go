@@ -21,6 +21,10 @@ const (
 	httpWriteTimeout   = 2 * time.Minute // from the request's header to the end of an answer that is no stream; calls may wait 60 s
 	httpIdleTimeout    = 2 * time.Minute
 	httpHeaderBytesMax = 16 << 10 // a key of 1 024 bytes is at most 3 072 in a URL
+	// http2StreamsMax is how many requests a connection with HTTP/2 may have open, and http2IntakeBytes what may be on its way
+	// for them before it is read: the least that there can be.
+	http2StreamsMax  = 250
+	http2IntakeBytes = 64 << 10
 )
 
 // Options say what the HTTP listener serves.
@@ -90,8 +94,13 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    httpHeaderBytesMax,
-		BaseContext:       func(net.Listener) context.Context { return requests },
-		ErrorLog:          zap.NewStdLog(log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          http2StreamsMax,
+			MaxReceiveBufferPerConnection: http2IntakeBytes,
+			MaxReceiveBufferPerStream:     http2IntakeBytes,
+		},
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    zap.NewStdLog(log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

@@ -129,7 +129,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 }
 
 // problemName is where the code names a problem of the status.
-var problemName = regexp.MustCompile(`\b(?:problem|Alarm)[A-Z]\w* += "([a-z-]+)"`)
+var problemName = regexp.MustCompile(`\b(?:[Pp]roblem|Alarm)[A-Z]\w* += "([a-z-]+)"`)
 
 // Every problem that the status can tell of has a runbook under its name, and so has what operators ask for by other names.
 func TestProblemsHaveRunbooks(t *testing.T) {

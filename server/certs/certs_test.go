@@ -1,0 +1,568 @@
+package certs_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/tenure-io/tenure/server/certs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	patience = time.Minute
+	domain   = certs.TrustDomainDefault
+)
+
+// ca is a CA whose certificates are in a directory.
+type ca struct {
+	*certs.Authority
+	t    *testing.T
+	dir  string
+	path string // of its own certificate
+}
+
+func newCA(t *testing.T) *ca {
+	t.Helper()
+	made, err := certs.NewAuthority(domain, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := certs.ParseAuthority(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &ca{Authority: a, t: t, dir: t.TempDir()}
+	c.path = c.write("ca", made).Cert
+	return c
+}
+
+// write writes a certificate, and returns where.
+func (c *ca) write(name string, made certs.Issued) certs.Files {
+	c.t.Helper()
+	f := certs.Files{Cert: filepath.Join(c.dir, name+".crt"), Key: filepath.Join(c.dir, name+".key")}
+	if err := errors.Join(os.WriteFile(f.Cert, made.Cert, 0o600), os.WriteFile(f.Key, made.Key, 0o600)); err != nil {
+		c.t.Fatal(err)
+	}
+	return f
+}
+
+// member writes the certificate of a member at localhost that was issued some time ago.
+func (c *ca) member(name string, ago time.Duration) certs.Files {
+	c.t.Helper()
+	made, err := c.Member(domain, name, []string{"localhost"}, time.Now().Add(-ago))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.write(name, made)
+}
+
+// client writes the certificate of a client.
+func (c *ca) client(name string) certs.Files {
+	c.t.Helper()
+	made, err := c.Client(domain, name, time.Now())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.write(name, made)
+}
+
+// listen serves one byte to whoever makes a handshake, until the test ends.
+func listen(t *testing.T, s *certs.Source, o certs.ListenOptions) (address string, metrics *prometheus.Registry) {
+	t.Helper()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.Handshaker(o)
+	metrics = prometheus.NewRegistry()
+	if err = certs.Register(metrics, map[string]*certs.Source{"test": s}, map[string]*certs.Handshaker{"test": h}); err != nil {
+		t.Fatal(err)
+	}
+	listener := h.Listener(inner)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte{1})
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-ended
+	})
+	return inner.Addr().String(), metrics
+}
+
+// open reads files that are right.
+func open(t *testing.T, f certs.Files) *certs.Source {
+	t.Helper()
+	s, err := certs.Open(certs.Options{Files: f, Purpose: "test", Uses: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// connect makes a handshake as a client, and waits until the other side has made it, too. It returns whom it met.
+func connect(address string, d certs.Dialing) (*x509.Certificate, error) {
+	config, err := d.Config()
+	if err != nil {
+		return nil, err
+	}
+	return connectWith(address, config)
+}
+
+func connectWith(address string, config *tls.Config) (*x509.Certificate, error) {
+	conn, err := tls.Dial("tcp", address, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+		return nil, err
+	}
+	return conn.ConnectionState().PeerCertificates[0], nil
+}
+
+// failures returns how many handshakes failed for a cause.
+func failures(t *testing.T, metrics *prometheus.Registry, cause string) float64 {
+	t.Helper()
+	families, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == "tenure_certs_handshakes_failed_total" && l.GetName() == "cause" && l.GetValue() == cause {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	t.Fatalf("no metric of the cause %s", cause)
+	return 0
+}
+
+// refusal is any error: who is refused hears why only if its connection is not reset first.
+const refusal = "*"
+
+func TestHandshakes(t *testing.T) {
+	ours, foreign := newCA(t), newCA(t)
+	server, client, stranger := ours.member("a", 0), ours.client("c"), foreign.client("c")
+	tests := map[string]struct {
+		auth    certs.ClientAuth
+		dialing certs.Dialing
+		client  string // what the client is told; empty: nothing is wrong
+		cause   string // of the failure on the other side
+	}{
+		"the right CA and host are enough": {certs.AuthNone, certs.Dialing{Files: certs.Files{CA: ours.path}}, "", ""},
+		"another name of the member is, too": {
+			certs.AuthNone, certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "a.member." + domain}, "", "",
+		},
+		"a member of another CA is refused": {
+			certs.AuthNone, certs.Dialing{Files: certs.Files{CA: foreign.path}}, "signed by unknown authority", "refused",
+		},
+		"a member of another name is refused": {
+			certs.AuthNone, certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "b.member." + domain}, "not b.member", "refused",
+		},
+		"who needs no certificate may have one of anybody": {
+			certs.AuthNone, certs.Dialing{Files: certs.Files{Cert: stranger.Cert, Key: stranger.Key, CA: ours.path}}, "", "",
+		},
+		"who shows no certificate is verified, too": {certs.AuthVerify, certs.Dialing{Files: certs.Files{CA: ours.path}}, "", ""},
+		"one that is shown must be of the CA": {
+			certs.AuthVerify,
+			certs.Dialing{Files: certs.Files{Cert: stranger.Cert, Key: stranger.Key, CA: ours.path}},
+			refusal, "certificate",
+		},
+		"a certificate that is required must be shown": {
+			certs.AuthRequire, certs.Dialing{Files: certs.Files{CA: ours.path}}, refusal, "other",
+		},
+		"one that is required and of the CA is enough": {
+			certs.AuthRequire, certs.Dialing{Files: certs.Files{Cert: client.Cert, Key: client.Key, CA: ours.path}}, "", "",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			server.CA = ours.path
+			address, metrics := listen(t, open(t, server), certs.ListenOptions{Name: "test", Auth: tc.auth})
+			if tc.dialing.ServerName == "" {
+				tc.dialing.ServerName = "localhost"
+			}
+			_, err := connect(address, tc.dialing)
+			if (tc.client == "") != (err == nil) || tc.client != "" && tc.client != refusal && !strings.Contains(err.Error(), tc.client) {
+				t.Errorf("the client got %v, want %q", err, tc.client)
+			}
+			if tc.cause != "" {
+				await(t, "the failure is counted as "+tc.cause, func() bool { return failures(t, metrics, tc.cause) == 1 })
+			}
+		})
+	}
+}
+
+// await waits until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
+
+func TestOlderVersionsAndTicketsAreNotSpoken(t *testing.T) {
+	ours := newCA(t)
+	address, _ := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{})
+	config, err := certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "localhost"}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := config.Clone()
+	old.MinVersion, old.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+	if _, err := connectWith(address, old); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("with TLS 1.2: got %v, want that the version is refused", err)
+	}
+	remembering := config.Clone()
+	cache := tls.NewLRUClientSessionCache(1)
+	remembering.ClientSessionCache = cache
+	if _, err := connectWith(address, remembering); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := cache.Get("localhost"); found {
+		t.Error("the client got a session ticket")
+	}
+}
+
+func TestReload(t *testing.T) {
+	ours := newCA(t)
+	files := ours.member("a", 0)
+	s := open(t, files)
+	address, _ := listen(t, s, certs.ListenOptions{})
+	dialing := certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "localhost"}
+	serial := func() string {
+		t.Helper()
+		met, err := connect(address, dialing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return met.SerialNumber.String()
+	}
+	first := serial()
+	ours.member("a", 0)
+	if got := serial(); got != first {
+		t.Error("files are taken without being asked to")
+	}
+	s.Reload()
+	second := serial()
+	if second == first || len(s.Problems()) > 0 {
+		t.Errorf("a new certificate is not taken: %v", s.Problems())
+	}
+	good, err := os.ReadFile(files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(ours.member("b", 0).Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(){
+		"no PEM":          func() { writeFile(t, files.Key, []byte("x")) },
+		"another key":     func() { writeFile(t, files.Key, other) },
+		"no file":         func() { _ = os.Remove(files.Key) },
+		"half of the key": func() { writeFile(t, files.Key, good[:len(good)/2]) },
+	} {
+		spoil()
+		s.Reload()
+		problems := s.Problems()
+		if len(problems) != 1 || problems[0].Name != certs.ProblemNotLoaded || serial() != second {
+			t.Errorf("%s: got problems %v; want one that says that it is not taken, and the certificate of before", name, problems)
+		}
+		for line := range strings.Lines(string(good)) {
+			if strings.Contains(fmt.Sprint(problems), strings.TrimSpace(line)) {
+				t.Errorf("%s: the problem shows a part of the key: %v", name, problems)
+			}
+		}
+		writeFile(t, files.Key, good)
+		s.Reload()
+		if problems := s.Problems(); len(problems) > 0 {
+			t.Errorf("%s: what was mended is still a problem: %v", name, problems)
+		}
+	}
+	ours.member("a", 91*24*time.Hour)
+	s.Reload()
+	if problems := s.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Message, "has ended") || serial() != second {
+		t.Errorf("got %v, want that a certificate that has ended is not taken", problems)
+	}
+}
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCannotBeUsedIsNotOpened(t *testing.T) {
+	ours := newCA(t)
+	good, client := ours.member("a", 0), ours.client("c")
+	empty := filepath.Join(ours.dir, "empty")
+	writeFile(t, empty, nil)
+	tests := map[string]struct {
+		files certs.Files
+		want  error
+	}{
+		"a certificate that has ended":          {ours.member("old", 91*24*time.Hour), certs.ErrEnded},
+		"one whose time has not begun":          {ours.member("new", -time.Hour), certs.ErrNotYet},
+		"one of a client":                       {client, certs.ErrUsage},
+		"a missing file":                        {certs.Files{Cert: good.Cert, Key: filepath.Join(ours.dir, "none")}, os.ErrNotExist},
+		"a CA's file without a certificate":     {certs.Files{Cert: good.Cert, Key: good.Key, CA: empty}, certs.ErrNoCertificate},
+		"a CA's file that is no certificate":    {certs.Files{Cert: good.Cert, Key: good.Key, CA: good.Key}, certs.ErrNoCertificate},
+		"a file that is larger than any should": {certs.Files{Cert: "/dev/zero", Key: good.Key}, certs.ErrTooLarge},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := certs.Open(certs.Options{Files: tc.files, Uses: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+			if !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnEndThatIsNearIsAProblem(t *testing.T) {
+	const day = 24 * time.Hour
+	ours := newCA(t)
+	files := ours.member("a", 0)
+	files.CA = ours.path
+	for after, want := range map[time.Duration]string{
+		75 * day: "", 77 * day: "ends on", 91 * day: "ended on", 3640 * day: "ended on",
+	} {
+		now := time.Now()
+		s, err := certs.Open(certs.Options{Files: files, Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(after)
+		problems := s.Problems()
+		if (want == "") != (len(problems) == 0) || want != "" && (problems[0].Name != certs.ProblemExpires || !strings.Contains(problems[0].Message, want)) {
+			t.Errorf("after %v: got %v, want %q", after, problems, want)
+		}
+		if withCA := len(problems) == 2; withCA != (after > 3600*day) {
+			t.Errorf("after %v: got %v; want the CA's end only when it is near", after, problems)
+		}
+	}
+}
+
+// silentMany is how many connections say nothing; a soak has as many as the design speaks of.
+func silentMany() int {
+	if os.Getenv("TENURE_SOAK") != "" {
+		return 10_000
+	}
+	return 200
+}
+
+func TestSilentConnectionsHoldUpNobody(t *testing.T) {
+	ours := newCA(t)
+	// As many as one address may have.
+	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{Timeout: time.Hour, HandshakesMax: 100})
+	for range silentMany() {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	await(t, "those beyond the share are closed", func() bool { return failures(t, metrics, "room") == float64(silentMany()-50) })
+	config, err := certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "localhost"}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	conn, err := tls.DialWithDialer(from, "tcp", address, config)
+	if err != nil {
+		t.Fatalf("another address: %v", err)
+	}
+	_ = conn.Close()
+}
+
+func TestASilentConnectionIsClosed(t *testing.T) {
+	ours := newCA(t)
+	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{Timeout: time.Millisecond})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v; want that the connection is closed", got, err)
+	}
+	await(t, "it is counted", func() bool { return failures(t, metrics, "time") == 1 })
+}
+
+func TestWhoSpeaksHTTPIsToldToSpeakHTTPS(t *testing.T) {
+	ours := newCA(t)
+	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err = io.WriteString(conn, "GET / "); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(got), "HTTP/1.0 400 ") || !strings.Contains(string(got), "use https://") {
+		t.Errorf("got %q, %v; want an answer that says HTTPS", got, err)
+	}
+	await(t, "it is counted", func() bool { return failures(t, metrics, "not_tls") == 1 })
+}
+
+func TestCloseEndsHandshakes(t *testing.T) {
+	ours := newCA(t)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := open(t, ours.member("a", 0)).Handshaker(certs.ListenOptions{Timeout: time.Hour}).Listener(inner)
+	conn, err := net.Dial("tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err = listener.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err = listener.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept returned %v, want net.ErrClosed", err)
+	}
+}
+
+func TestNamesInCertificates(t *testing.T) {
+	ours := newCA(t)
+	made, err := ours.Member(domain, "a", []string{"a.example.net", "10.0.0.5", "::1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := parse(t, made)
+	for _, host := range []string{"member." + domain, "a.member." + domain, "a.example.net", "10.0.0.5", "::1"} {
+		if err = leaf.VerifyHostname(host); err != nil {
+			t.Error(err)
+		}
+	}
+	if made, err = ours.Client(domain, "billing", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	leaf = parse(t, made)
+	if len(leaf.URIs) != 1 || leaf.URIs[0].String() != "spiffe://tenure.internal/client/billing" || len(leaf.DNSNames) > 0 {
+		t.Errorf("got %v, %v; want one SPIFFE id", leaf.URIs, leaf.DNSNames)
+	}
+	for _, name := range []string{"", "A", "a.b", "a_b", "-a", strings.Repeat("a", 64), "*", "ä"} {
+		if _, err := ours.Member(domain, name, nil, time.Now()); !errors.Is(err, certs.ErrMemberName) {
+			t.Errorf("member %q: got %v", name, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "a/b", "a b", "a%2f", strings.Repeat("a", 64)} {
+		if _, err := ours.Client(domain, name, time.Now()); !errors.Is(err, certs.ErrClientName) {
+			t.Errorf("client %q: got %v", name, err)
+		}
+	}
+	for _, host := range []string{"", "a:7400", "https://a", "*.example.net", "a..b", "10.0.0.0/8"} {
+		if _, err := ours.Member(domain, "a", []string{host}, time.Now()); !errors.Is(err, certs.ErrHost) {
+			t.Errorf("host %q: got %v", host, err)
+		}
+	}
+	for _, name := range []string{"", "Tenure", "a..b", "a/b", strings.Repeat("a.", 95) + "a"} {
+		if _, err := certs.NewAuthority(name, time.Now()); !errors.Is(err, certs.ErrTrustDomain) {
+			t.Errorf("trust domain %q: got %v", name, err)
+		}
+	}
+}
+
+func parse(t *testing.T, made certs.Issued) *x509.Certificate {
+	t.Helper()
+	block, _ := pem.Decode(made.Cert)
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaf
+}
+
+func TestNoCAIsBelowTheCA(t *testing.T) {
+	ours := newCA(t)
+	member := ours.member("a", 0)
+	pair := certs.Issued{Cert: read(t, member.Cert), Key: read(t, member.Key)}
+	if _, err := certs.ParseAuthority(pair); !errors.Is(err, certs.ErrNotCA) {
+		t.Errorf("got %v, want that a member's certificate signs nothing", err)
+	}
+	block, _ := pem.Decode(read(t, ours.path))
+	own, err := x509.ParseCertificate(block.Bytes)
+	if err != nil || !own.IsCA || own.MaxPathLen != 0 || !own.MaxPathLenZero {
+		t.Errorf("got %v, CA %t, path length %d; want a CA of path length 0", err, own.IsCA, own.MaxPathLen)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestOpenSSL lets openssl verify our certificates, and serves with one that openssl made.
+func TestOpenSSL(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is missing")
+	}
+	ours := newCA(t)
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "openssl", args...)
+		cmd.Dir = ours.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("openssl %v: %v\n%s", args, err, out)
+		}
+	}
+	ours.member("a", 0)
+	ours.client("c")
+	run("verify", "-x509_strict", "-CAfile", "ca.crt", "-purpose", "sslserver", "-verify_hostname", "a.member."+domain, "a.crt")
+	run("verify", "-x509_strict", "-CAfile", "ca.crt", "-purpose", "sslclient", "a.crt")
+	run("verify", "-x509_strict", "-CAfile", "ca.crt", "-purpose", "sslclient", "c.crt")
+
+	writeFile(t, filepath.Join(ours.dir, "names"), []byte("subjectAltName=DNS:member.tenure.internal,DNS:b.member.tenure.internal,DNS:localhost\n"+
+		"extendedKeyUsage=serverAuth,clientAuth\nbasicConstraints=CA:FALSE\n"))
+	run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=b", "-keyout", "b.key", "-out", "b.csr")
+	run("x509", "-req", "-in", "b.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "90", "-extfile", "names", "-out", "b.crt")
+	s := open(t, certs.Files{Cert: filepath.Join(ours.dir, "b.crt"), Key: filepath.Join(ours.dir, "b.key")})
+	address, _ := listen(t, s, certs.ListenOptions{})
+	if _, err := connect(address, certs.Dialing{Files: certs.Files{CA: ours.path}, ServerName: "localhost"}); err != nil {
+		t.Error(err)
+	}
+}

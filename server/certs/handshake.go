@@ -1,0 +1,171 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/tenure-io/tenure/server/share"
+)
+
+const (
+	// handshakeTimeoutDefault is when a handshake must have ended.
+	handshakeTimeoutDefault = 5 * time.Second
+	// handshakesMaxDefault is how many may be under way on one listener.
+	handshakesMaxDefault = 4096
+)
+
+// errNoRoom says that a caller has too many handshakes under way.
+var errNoRoom = errors.New("too many handshakes under way")
+
+// cause is why a handshake failed.
+type cause int
+
+const (
+	causeTime        cause = iota // it did not end in time
+	causeRoom                     // its caller had too many under way
+	causeNotTLS                   // the other side does not speak TLS
+	causeCertificate              // the other side's certificate is not valid
+	causeRefused                  // the other side refused, most likely our certificate
+	causeOther
+
+	causes
+)
+
+// String names the cause, for a metric.
+func (c cause) String() string {
+	return [...]string{"time", "room", "not_tls", "certificate", "refused", "other"}[c]
+}
+
+// causeOf returns why a handshake failed.
+func causeOf(err error) cause {
+	var record tls.RecordHeaderError
+	var verification *tls.CertificateVerificationError
+	var op *net.OpError
+	var timed interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, errNoRoom):
+		return causeRoom
+	case errors.As(err, &record):
+		return causeNotTLS
+	case errors.As(err, &verification):
+		return causeCertificate
+	case errors.As(err, &timed) && timed.Timeout():
+		return causeTime
+	case errors.As(err, &op) && op.Op == "remote error": // as crypto/tls calls an alert that came
+		return causeRefused
+	default:
+		return causeOther
+	}
+}
+
+// ListenOptions say how those who connect to one listener are met.
+type ListenOptions struct {
+	// Name names the listener in logs.
+	Name string
+	// Auth says what is asked of those who connect; empty is AuthNone. Without a CA nothing is asked.
+	Auth ClientAuth
+	// Callers tells callers apart, who share the handshakes that may be under way.
+	Callers share.Callers
+	// HandshakesMax is how many there may be; 0 is 4 096.
+	HandshakesMax int
+	// Timeout is when a handshake must have ended; 0 is 5 s.
+	Timeout time.Duration
+	// Verify refuses a connection whose certificates are valid; nil refuses none.
+	Verify func(tls.ConnectionState) error
+	// Logger is told of handshakes that fail, at its debug level; nil logs nothing.
+	Logger *zap.Logger
+}
+
+// Handshaker makes the handshakes of one listener. Any goroutine may use it.
+type Handshaker struct {
+	o      ListenOptions
+	source *Source
+	room   *share.Pool
+	made   atomic.Int64
+	failed [causes]atomic.Int64
+}
+
+// Handshaker returns what makes the handshakes of a listener with the certificates of a source.
+func (s *Source) Handshaker(o ListenOptions) *Handshaker {
+	if o.HandshakesMax == 0 {
+		o.HandshakesMax = handshakesMaxDefault
+	}
+	if o.Timeout == 0 {
+		o.Timeout = handshakeTimeoutDefault
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	return &Handshaker{o: o, source: s, room: share.NewPool(int64(o.HandshakesMax))}
+}
+
+// config returns the configuration of the listener.
+func (h *Handshaker) config(protocols ...string) *tls.Config {
+	return h.source.listening(h.o.Auth, h.o.Verify, protocols...)
+}
+
+// within makes a handshake that ends in time, if its caller has room for it.
+func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
+	caller := h.o.Callers.Of(raw.RemoteAddr())
+	err := errNoRoom
+	if h.room.Take(caller, 1) {
+		if err = raw.SetDeadline(time.Now().Add(h.o.Timeout)); err == nil {
+			err = handshake()
+		}
+		h.room.Give(caller, 1)
+	}
+	if err != nil {
+		c := causeOf(err)
+		h.failed[c].Add(1)
+		h.o.Logger.Debug("handshake failed", zap.String("listener", h.o.Name), zap.Stringer("cause", c),
+			zap.Stringer("address", raw.RemoteAddr()), zap.Error(err))
+		return err
+	}
+	h.made.Add(1)
+	return nil
+}
+
+// Credentials returns what a gRPC server accepts connections with.
+func (h *Handshaker) Credentials() credentials.TransportCredentials {
+	return serverCredentials{TransportCredentials: credentials.NewTLS(h.config(protoHTTP2)), h: h}
+}
+
+// serverCredentials are credentials whose handshakes are bounded.
+type serverCredentials struct {
+	credentials.TransportCredentials
+	h *Handshaker
+}
+
+// ServerHandshake makes a handshake. gRPC closes the connection if it fails, and takes the deadline away once the client has
+// said what it must after it.
+func (c serverCredentials) ServerHandshake(raw net.Conn) (conn net.Conn, info credentials.AuthInfo, err error) {
+	err = c.h.within(raw, func() error {
+		conn, info, err = c.TransportCredentials.ServerHandshake(raw)
+		return err
+	})
+	if err == nil {
+		err = raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
+	}
+	return conn, info, err
+}
+
+// Clone copies the credentials.
+func (c serverCredentials) Clone() credentials.TransportCredentials {
+	return serverCredentials{TransportCredentials: c.TransportCredentials.Clone(), h: c.h}
+}
+
+// handshake makes a handshake of HTTP. When ctx ends, it fails and the connection is closed.
+func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
+	conn := tls.Server(raw, h.config(protoHTTP2, protoHTTP1))
+	if err := h.within(raw, func() error { return conn.HandshakeContext(ctx) }); err != nil {
+		return nil, err
+	}
+	return conn, raw.SetDeadline(time.Time{})
+}

@@ -1,0 +1,94 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+)
+
+// Listener returns a listener whose connections have made their handshakes: each makes it on a goroutine of its own, so that
+// a silent one holds up nobody. Close ends those under way, and waits for them.
+func (h *Handshaker) Listener(inner net.Listener) net.Listener {
+	l := &listener{Listener: inner, h: h, ready: make(chan accepted)}
+	l.life, l.end = context.WithCancel(context.Background())
+	l.running.Go(l.run)
+	return l
+}
+
+// accepted is what Accept returns.
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+type listener struct {
+	net.Listener
+	h       *Handshaker
+	ready   chan accepted
+	life    context.Context //nolint:containedctx // It is the listener's own: a net.Listener is given none.
+	end     context.CancelFunc
+	running sync.WaitGroup
+}
+
+// run accepts connections until the listener is closed.
+func (l *listener) run() {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			if !l.hand(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			continue // Whoever accepts decides how long it waits.
+		}
+		l.running.Go(func() {
+			conn, err := l.h.handshake(l.life, raw)
+			if err == nil && l.hand(accepted{conn: conn}) {
+				return
+			}
+			if record := new(tls.RecordHeaderError); errors.As(err, record) && speaksHTTP(record.RecordHeader) {
+				_, _ = io.WriteString(raw, useHTTPS) // The connection's deadline still holds.
+			}
+			_ = raw.Close() // Nobody is told more than that.
+		})
+	}
+}
+
+// useHTTPS answers a request of HTTP that came without TLS.
+const useHTTPS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS: use https://\n"
+
+// speaksHTTP reports whether a request of HTTP begins so.
+func speaksHTTP(first [5]byte) bool {
+	return slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"}, string(first[:]))
+}
+
+// hand gives something to whoever accepts; it reports false if the listener was closed before.
+func (l *listener) hand(a accepted) bool {
+	select {
+	case l.ready <- a:
+		return true
+	case <-l.life.Done():
+		return false
+	}
+}
+
+// Accept returns the next connection that has made its handshake.
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case a := <-l.ready:
+		return a.conn, a.err
+	case <-l.life.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close closes the listener.
+func (l *listener) Close() error {
+	l.end()
+	err := l.Listener.Close()
+	l.running.Wait()
+	return err
+}

@@ -1,0 +1,184 @@
+package certs
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// lookInterval is how often files are looked at.
+	lookInterval = 10 * time.Second
+	// warnAtMost and warnPart say how long before its end a certificate is a problem: a part of its life, but not longer.
+	warnAtMost = 14 * 24 * time.Hour
+	warnPart   = 3
+)
+
+// The problems with certificates; each is the heading of a runbook.
+const (
+	ProblemNotLoaded = "certificate-not-loaded"
+	ProblemExpires   = "certificate-expires"
+)
+
+// Problem is something that an operator should look at.
+type Problem struct {
+	// Name is one of the constants.
+	Name string
+	// Message says it in a sentence.
+	Message string
+}
+
+// Options say how files become certificates.
+type Options struct {
+	Files
+	// Purpose says what the certificates are for, as a word: it names them in logs.
+	Purpose string
+	// Uses are the extended key usages that the certificate must have, if it has any.
+	Uses []x509.ExtKeyUsage
+	// Check refuses a certificate that is not right for another reason; nil refuses none.
+	Check func(leaf *x509.Certificate) error
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+	// Logger is told when files are taken and when they are not; nil logs nothing.
+	Logger *zap.Logger
+}
+
+// Source has the certificates that files say, and looks at the files again. Any goroutine may use it.
+type Source struct {
+	o       Options
+	current atomic.Pointer[material]
+	taken   atomic.Int64 // how often changed files were
+
+	mu   sync.Mutex        // guards what follows, and is held while files are read
+	seen [sha256.Size]byte // digest of the files that were looked at last
+	bad  error             // why those were not taken
+}
+
+// Open reads files. It fails when they cannot be used.
+func Open(o Options) (*Source, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	s := &Source{o: o}
+	m, digest, err := s.look()
+	if err != nil {
+		return nil, err
+	}
+	s.seen = digest
+	s.current.Store(m)
+	return s, nil
+}
+
+// look reads the files and checks what they say.
+func (s *Source) look() (*material, [sha256.Size]byte, error) {
+	contents, digest, err := s.o.read()
+	if err != nil {
+		return nil, digest, err
+	}
+	m, err := s.o.parse(contents)
+	if err == nil {
+		err = s.o.check(m, s.o.Now(), s.o.Uses)
+	}
+	if err == nil && m.pair != nil && s.o.Check != nil {
+		if err = s.o.Check(m.pair.Leaf); err != nil {
+			err = fmt.Errorf("%s: %w", s.o.Cert, err)
+		}
+	}
+	return m, digest, err
+}
+
+// Reload looks at the files, and takes what they say if it changed and can be used.
+func (s *Source) Reload() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, digest, err := s.look()
+	if err != nil {
+		if s.bad == nil || s.bad.Error() != err.Error() {
+			s.o.Logger.Error("certificate not taken, the earlier one stays", zap.String("purpose", s.o.Purpose), zap.Error(err))
+		}
+		s.bad = err
+		return
+	}
+	s.bad = nil
+	if digest == s.seen {
+		return
+	}
+	s.seen = digest
+	s.current.Store(m)
+	s.taken.Add(1)
+	s.o.Logger.Info("certificate taken", zap.String("purpose", s.o.Purpose), zap.Times("ends", s.ends()))
+}
+
+// Run looks at the files every few seconds, and whenever reload has something, until ctx ends.
+func (s *Source) Run(ctx context.Context, reload <-chan struct{}) {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-reload:
+		case <-ctx.Done():
+			return
+		}
+		s.Reload()
+	}
+}
+
+// ends returns when the certificate in use ends, and when the last of the CAs does; of those that there are.
+func (s *Source) ends() []time.Time {
+	var ends []time.Time
+	m := s.current.Load()
+	if m.pair != nil {
+		ends = append(ends, m.pair.Leaf.NotAfter)
+	}
+	if len(m.cas) > 0 {
+		ends = append(ends, lastEnd(m.cas))
+	}
+	return ends
+}
+
+// problem returns why the files as they are now are not taken.
+func (s *Source) problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bad
+}
+
+// Problems returns what an operator should look at, worst first.
+func (s *Source) Problems() []Problem {
+	var found []Problem
+	if bad := s.problem(); bad != nil {
+		found = append(found, Problem{ProblemNotLoaded, fmt.Sprintf(
+			"The files were changed and cannot be used, so this member goes on with the certificates it had: %v.", bad)})
+	}
+	m, now := s.current.Load(), s.o.Now()
+	if m.pair != nil && soon(m.pair.Leaf, now) {
+		found = append(found, expires(s.o.Cert, m.pair.Leaf.NotAfter, now))
+	}
+	if len(m.cas) > 0 && lastEnd(m.cas).Sub(now) < warnAtMost {
+		found = append(found, expires(s.o.CA, lastEnd(m.cas), now))
+	}
+	return found
+}
+
+// soon reports whether a certificate ends soon, for the life that it has.
+func soon(leaf *x509.Certificate, now time.Time) bool {
+	return leaf.NotAfter.Sub(now) < min(warnAtMost, leaf.NotAfter.Sub(leaf.NotBefore)/warnPart)
+}
+
+func expires(path string, end, now time.Time) Problem {
+	verb := "ends"
+	if now.After(end) {
+		verb = "ended"
+	}
+	return Problem{ProblemExpires, fmt.Sprintf("The certificate in %s %s on %s. Replace the file; no restart is needed.", path, verb, dayOf(end))}
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/certs"
+)
+
+// secured is what makes the member's handshakes; nothing in it without TLS.
+type secured struct {
+	sources    []*certs.Source
+	grpc, http *certs.Handshaker
+}
+
+// openCertificates reads the certificates, and looks at their files until the member stops.
+func (r *running) openCertificates(ctx context.Context) error {
+	var clients *certs.Source
+	var err error
+	if t := r.config.TLS; t.on() {
+		if clients, err = r.secureClients(t); err != nil {
+			return err
+		}
+	}
+	if len(r.secured.sources) > 0 {
+		r.background(context.WithoutCancel(ctx), r.lookAtCertificates)
+	}
+	return certs.Register(r.config.Registry, map[string]*certs.Source{"clients": clients},
+		map[string]*certs.Handshaker{"grpc": r.secured.grpc, "http": r.secured.http})
+}
+
+// secureClients reads what clients are met with.
+func (r *running) secureClients(t TLS) (*certs.Source, error) {
+	s, err := r.openSource(certs.Options{
+		Files:   certs.Files{Cert: t.CertFile, Key: t.KeyFile, CA: t.ClientCAFile},
+		Purpose: "clients",
+		Uses:    []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.secured.grpc = r.handshaker(s, certs.ListenOptions{Name: "grpc", Auth: t.auth()})
+	r.secured.http = r.handshaker(s, certs.ListenOptions{Name: "http", Auth: t.auth()})
+	return s, nil
+}
+
+// openSource reads certificates whose files the member looks at.
+func (r *running) openSource(o certs.Options) (*certs.Source, error) {
+	o.Logger = r.log
+	s, err := certs.Open(o)
+	if err == nil {
+		r.secured.sources = append(r.secured.sources, s)
+	}
+	return s, err
+}
+
+// handshaker makes the handshakes of a listener.
+func (r *running) handshaker(s *certs.Source, o certs.ListenOptions) *certs.Handshaker {
+	o.Callers, o.Logger = r.rooms.Callers, r.log
+	return s.Handshaker(o)
+}
+
+// lookAtCertificates reads changed files, until ctx ends.
+func (r *running) lookAtCertificates(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	reloads := make([]chan struct{}, len(r.secured.sources))
+	for i, s := range r.secured.sources {
+		reloads[i] = make(chan struct{}, 1)
+		all.Go(func() { s.Run(ctx, reloads[i]) })
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.config.TLS.Reload:
+		}
+		for _, reload := range reloads {
+			select {
+			case reload <- struct{}{}:
+			default: // It looks soon anyway.
+			}
+		}
+	}
+}
+
+// certificateAlarms returns what an operator should know of the certificates.
+func (r *running) certificateAlarms() []raftnode.Alarm {
+	var alarms []raftnode.Alarm
+	for _, s := range r.secured.sources {
+		for _, p := range s.Problems() {
+			alarms = append(alarms, raftnode.Alarm{Name: p.Name, Member: r.node.Status().MemberID, Message: p.Message})
+		}
+	}
+	return alarms
+}
+
+// grpcCredentials are what the gRPC listener accepts connections with.
+func (r *running) grpcCredentials() credentials.TransportCredentials {
+	if r.secured.grpc == nil {
+		return insecure.NewCredentials()
+	}
+	return r.secured.grpc.Credentials()
+}
+
+// httpListener is the listener of HTTP, with TLS if there is any.
+func (r *running) httpListener() net.Listener {
+	if r.secured.http == nil {
+		return r.listeners.http
+	}
+	return r.secured.http.Listener(r.listeners.http)
+}

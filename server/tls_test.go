@@ -1,0 +1,298 @@
+package server_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
+	"github.com/tenure-io/tenure/server/certs"
+)
+
+// authority is a CA whose certificates are in a directory.
+type authority struct {
+	*certs.Authority
+	t   *testing.T
+	dir string
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	made, err := certs.NewAuthority(certs.TrustDomainDefault, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{t: t, dir: t.TempDir()}
+	if a.Authority, err = certs.ParseAuthority(made); err != nil {
+		t.Fatal(err)
+	}
+	a.write("ca", made, nil)
+	return a
+}
+
+// write writes a certificate.
+func (a *authority) write(name string, made certs.Issued, err error) {
+	a.t.Helper()
+	if err = errors.Join(err, os.WriteFile(a.path(name+".crt"), made.Cert, 0o600), os.WriteFile(a.path(name+".key"), made.Key, 0o600)); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
+
+// member writes the certificate of a member that was issued some time ago.
+func (a *authority) member(name string, ago time.Duration) {
+	a.t.Helper()
+	made, err := a.Member(certs.TrustDomainDefault, name, []string{"localhost", "127.0.0.1"}, time.Now().Add(-ago))
+	a.write(name, made, err)
+}
+
+// client writes the certificate of a client.
+func (a *authority) client(name string) {
+	a.t.Helper()
+	made, err := a.Client(certs.TrustDomainDefault, name, time.Now())
+	a.write(name, made, err)
+}
+
+// dialing is how a client dials with its certificate; empty for none.
+func (a *authority) dialing(name string) certs.Dialing {
+	d := certs.Dialing{Files: certs.Files{CA: a.path("ca.crt")}}
+	if name != "" {
+		d.Cert, d.Key = a.path(name+".crt"), a.path(name+".key")
+	}
+	return d
+}
+
+// secure gives a member TLS.
+func (a *authority) secure(name string) func(*server.Config) {
+	return func(c *server.Config) {
+		c.TLS = server.TLS{CertFile: a.path(name + ".crt"), KeyFile: a.path(name + ".key"), ClientCAFile: a.path("ca.crt")}
+	}
+}
+
+// dialSecure connects with TLS, until the test ends.
+func dialSecure(t *testing.T, address string, d certs.Dialing) *grpc.ClientConn {
+	t.Helper()
+	with, err := d.Credentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialWith(t, address, with)
+}
+
+func dialWith(t *testing.T, address string, with credentials.TransportCredentials) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(with))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestTLSOnAllListenersOfClients(t *testing.T) {
+	a := newAuthority(t)
+	a.member("a", 0)
+	a.client("c")
+	m := startMember(t, a.secure("a"))
+	for _, who := range []string{"", "c"} {
+		kv := tenurev1.NewKVServiceClient(dialSecure(t, m.at.GRPC, a.dialing(who)))
+		if _, err := kv.Put(t.Context(), &tenurev1.PutRequest{Key: "k", Content: text("v")}); err != nil {
+			t.Errorf("gRPC with the certificate %q: %v", who, err)
+		}
+		config, err := a.dialing(who).Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range []int{1, 2} {
+			transport := &http.Transport{TLSClientConfig: config.Clone(), ForceAttemptHTTP2: version == 2}
+			transport.TLSClientConfig.NextProtos = nil
+			answer, err := (&http.Client{Transport: transport}).Get("https://" + m.at.HTTP + "/v1/kv/k?raw=true")
+			if err != nil {
+				t.Fatalf("HTTP/%d with the certificate %q: %v", version, who, err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			if err = errors.Join(err, answer.Body.Close()); err != nil || string(body) != "v" || answer.ProtoMajor != version {
+				t.Errorf("HTTP/%d with the certificate %q: got HTTP/%d, %q, %v", version, who, answer.ProtoMajor, body, err)
+			}
+			transport.CloseIdleConnections()
+		}
+	}
+	// Nothing is served without TLS.
+	if _, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"}); err == nil {
+		t.Error("gRPC is served without TLS")
+	}
+	answer, err := http.Get("http://" + m.at.HTTP + "/v1/kv/k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("HTTP without TLS: got %d, want 400", answer.StatusCode)
+	}
+}
+
+func TestAStreamOverHTTP2WithTLS(t *testing.T) {
+	a := newAuthority(t)
+	a.member("a", 0)
+	m := startMember(t, a.secure("a"))
+	config, err := a.dialing("").Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	watch, err := client.Get("https://" + m.at.HTTP + "/v1/watch?keys=k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = watch.Body.Close() }()
+	lines := bufio.NewScanner(watch.Body)
+	if !lines.Scan() {
+		t.Fatalf("the watch ended: %v", lines.Err())
+	}
+	kv := tenurev1.NewKVServiceClient(dialSecure(t, m.at.GRPC, a.dialing("")))
+	if _, err = kv.Put(t.Context(), &tenurev1.PutRequest{Key: "k", Content: text("v")}); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"key":"k"`) || strings.Contains(lines.Text(), `"key": "k"`) {
+			return
+		}
+	}
+	t.Errorf("the watch ended without the event: %v", lines.Err())
+}
+
+func TestAClientWithoutCertificateIsRefusedWhereOneIsRequired(t *testing.T) {
+	a := newAuthority(t)
+	a.member("a", 0)
+	a.client("c")
+	m := startMember(t, a.secure("a"), func(c *server.Config) { c.TLS.ClientAuth = certs.AuthRequire })
+	if _, err := healthpb.NewHealthClient(dialSecure(t, m.at.GRPC, a.dialing("c"))).Check(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := healthpb.NewHealthClient(dialSecure(t, m.at.GRPC, a.dialing(""))).Check(t.Context(), nil); err == nil {
+		t.Error("a client without certificate is served")
+	}
+	config, err := a.dialing("").Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	if answer, err := (&http.Client{Transport: transport}).Get("https://" + m.at.HTTP + "/healthz"); err == nil {
+		_ = answer.Body.Close()
+		t.Error("HTTP serves a client without certificate")
+	}
+}
+
+// TestCertificatesAreChangedUnderLoad puts while the member's certificate is replaced, by connections that are new and old.
+func TestCertificatesAreChangedUnderLoad(t *testing.T) {
+	a := newAuthority(t)
+	a.member("a", 0)
+	reload := make(chan os.Signal)
+	m := startMember(t, a.secure("a"), func(c *server.Config) { c.TLS.Reload = reload })
+	old := tenurev1.NewKVServiceClient(dialSecure(t, m.at.GRPC, a.dialing("")))
+	status := func() []*tenurev1.StatusProblem {
+		t.Helper()
+		st, err := tenurev1.NewClusterServiceClient(dialSecure(t, m.at.GRPC, a.dialing(""))).GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.GetProblems()
+	}
+	put := func() {
+		t.Helper()
+		for _, kv := range []tenurev1.KVServiceClient{old, tenurev1.NewKVServiceClient(dialSecure(t, m.at.GRPC, a.dialing("")))} {
+			if _, err := kv.Put(t.Context(), &tenurev1.PutRequest{Key: "k", Content: text("v")}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	put()
+	for range 5 {
+		a.member("a", 0)
+		reload <- os.Interrupt // Whatever it is.
+		put()
+	}
+	if err := os.WriteFile(a.path("a.key"), []byte("spoiled"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reload <- os.Interrupt
+	await(t, "the status says that the key is not taken", func() bool {
+		put()
+		problems := status()
+		return len(problems) == 1 && problems[0].GetName() == "certificate-not-loaded" &&
+			strings.HasSuffix(problems[0].GetRunbook(), "/docs/operations.md#certificate-not-loaded")
+	})
+}
+
+func TestSilentHandshakesDoNotDelayOthers(t *testing.T) {
+	a := newAuthority(t)
+	a.member("a", 0)
+	m := startMember(t, a.secure("a"))
+	for range 50 {
+		for _, address := range []string{m.at.GRPC, m.at.HTTP} {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+	}
+	if _, err := healthpb.NewHealthClient(dialSecure(t, m.at.GRPC, a.dialing(""))).Check(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSettingsOfTLS(t *testing.T) {
+	tests := map[string]struct {
+		tls  server.TLS
+		want string
+	}{
+		"a certificate needs a key":              {server.TLS{CertFile: "c"}, "--cert-file and --key-file belong together"},
+		"a key needs a certificate":              {server.TLS{KeyFile: "k"}, "--cert-file and --key-file belong together"},
+		"what is asked for must be known":        {server.TLS{CertFile: "c", KeyFile: "k", ClientAuth: "maybe"}, `--client-auth is "maybe"`},
+		"who is verified needs a CA":             {server.TLS{CertFile: "c", KeyFile: "k", ClientAuth: certs.AuthRequire}, "--client-auth require needs --client-ca-file"},
+		"a CA of clients has no use without TLS": {server.TLS{ClientCAFile: "ca"}, "need --cert-file and --key-file"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := server.New(server.Config{DataDir: "d", TLS: tc.tls})
+			if !errors.Is(err, server.ErrConfig) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+	if _, err := server.New(server.Config{DataDir: "d", ListenAddr: ":7400", HTTPAddr: ":7401", TLS: server.TLS{CertFile: "c", KeyFile: "k"}}); err != nil {
+		t.Errorf("with TLS any address may be listened on: %v", err)
+	}
+}
+
+// await waits until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
