@@ -89,3 +89,11 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	}
 	return &storev1.Result{}, c.queue.holdersRaised()
 }
+
+// change does something to the members, and notes whether a record of one was written.
+func (c memberVerbs) change(do func(m *Change) (*storev1.Result, error)) (*storev1.Result, error) {
+	m := &Change{Rows: c.rows, ClusterVersion: c.state.ClusterVersion, Term: c.term, WallMs: c.wallMs}
+	result, err := do(m)
+	c.membersChanged = c.membersChanged || m.Changed
+	return result, err
+}

@@ -143,16 +143,18 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	case *storev1.Command_SetClusterVersion:
 		return c.members.setClusterVersion(kind.SetClusterVersion)
 	case *storev1.Command_PutMember:
-		return c.members.putMember(kind.PutMember)
+		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.put(kind.PutMember) })
 	case *storev1.Command_DeleteMember:
-		return c.members.deleteMember(kind.DeleteMember)
+		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.remove(kind.DeleteMember) })
 	case *storev1.Command_MakeJoinToken:
-		made, err := c.members.makeJoinToken(kind.MakeJoinToken)
-		return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
+		return c.members.change(func(m *Change) (*storev1.Result, error) {
+			made, err := m.makeToken(kind.MakeJoinToken)
+			return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
+		})
 	case *storev1.Command_JoinMember:
-		return c.members.joinMember(kind.JoinMember)
+		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.join(kind.JoinMember) })
 	case *storev1.Command_EndJoinTokens:
-		return c.members.endJoinTokens(kind.EndJoinTokens)
+		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.endTokens(kind.EndJoinTokens) })
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", layout.ErrUnknownFormat, kind)
 	}
@@ -184,16 +186,6 @@ func (c *command) finish() error {
 	return nil
 }
 
-// checkTerm refuses a decision of a leader's timers that reached the log in another term: its timers have started
-// again since.
-func (c *command) checkTerm(decided uint64) error {
-	if decided != c.term {
-		return rule.Broken(storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH,
-			storev1.FailureDetail_FAILURE_DETAIL_OTHER_TERM, decided, c.term)
-	}
-	return nil
-}
-
 // name returns a key of the command's namespace, or why it is none.
 func (c *command) name(key string) (layout.Name, error) {
 	if key == "" {
@@ -213,3 +205,6 @@ func sessionID(b []byte) (layout.SessionID, error) {
 	}
 	return id, nil
 }
+
+// checkTerm refuses a decision of a leader's timers that reached the log in another term.
+func (c *command) checkTerm(decided uint64) error { return rule.CheckTerm(decided, c.term) }

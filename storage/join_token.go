@@ -51,28 +51,19 @@ func joinTokens(rows table.Reader) ([]JoinToken, error) {
 func (r *MemberReader) JoinTokens() ([]JoinToken, error) { return joinTokens(r.rows) }
 
 // setJoinToken writes a token.
-func (c memberVerbs) setJoinToken(t JoinToken) error {
+func (c *Change) setJoinToken(t JoinToken) error {
 	t.FormatVersion = layout.RecordFormat
 	value, err := layout.Encode(t.JoinTokenRecord)
 	if err == nil {
-		c.rows.Set(joinTokenRow(t.Name), value)
+		c.Rows.Set(joinTokenRow(t.Name), value)
 	}
 	return err
 }
 
-// needVersion2 refuses commands of cluster version 2 before the version is raised.
-func (c *command) needVersion2() error {
-	if c.state.ClusterVersion < layout.Version2 {
-		return rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
-			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version2)
-	}
-	return nil
-}
-
-// makeJoinToken makes the token for a new member. There is one for a name, and one for the place of a member: those that
+// makeToken makes the token for a new member. There is one for a name, and one for the place of a member: those that
 // were made before and that nobody has used are ended, so that an operator who lost an answer asks again.
-func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
-	if err := c.needVersion2(); err != nil {
+func (c *Change) makeToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
+	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
 	switch {
@@ -86,7 +77,7 @@ func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinT
 	if err := c.checkPlace(m); err != nil {
 		return nil, err
 	}
-	before, err := joinTokens(c.rows)
+	before, err := joinTokens(c.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +89,7 @@ func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinT
 			return nil, memberExists(t.GetMemberId(), storev1.FailureDetail_FAILURE_DETAIL_MEMBER_PLACE_TAKEN, t.Name)
 		case t.bound():
 		case samePlace || t.Name == m.GetName():
-			c.rows.Remove(joinTokenRow(t.Name))
+			c.Rows.Remove(joinTokenRow(t.Name))
 			replaced = replaced || !sameHash(t.GetTokenSha256(), m.GetTokenSha256())
 		default:
 			unused++
@@ -117,8 +108,8 @@ func (c memberVerbs) makeJoinToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinT
 }
 
 // checkPlace refuses a name that a member has, and a member to replace that is none.
-func (c memberVerbs) checkPlace(m *storev1.MakeJoinToken) error {
-	all, err := members(c.rows)
+func (c *Change) checkPlace(m *storev1.MakeJoinToken) error {
+	all, err := members(c.Rows)
 	if err != nil {
 		return err
 	}
@@ -136,9 +127,9 @@ func (c memberVerbs) checkPlace(m *storev1.MakeJoinToken) error {
 	return nil
 }
 
-// joinMember records a member that brought the token of its name, and binds the token to it.
-func (c memberVerbs) joinMember(j *storev1.JoinMember) (*storev1.Result, error) {
-	if err := c.needVersion2(); err != nil {
+// join records a member that brought the token of its name, and binds the token to it.
+func (c *Change) join(j *storev1.JoinMember) (*storev1.Result, error) {
+	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
 	m := proto.CloneOf(j.GetMember())
@@ -153,7 +144,7 @@ func (c memberVerbs) joinMember(j *storev1.JoinMember) (*storev1.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	all, err := members(c.rows)
+	all, err := members(c.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +158,7 @@ func (c memberVerbs) joinMember(j *storev1.JoinMember) (*storev1.Result, error) 
 			m.StayLearner = m.GetStayLearner() || other.GetStayLearner()
 		}
 	}
-	if _, err = c.putMember(&storev1.PutMember{Member: m}); err != nil {
+	if _, err = c.put(&storev1.PutMember{Member: m}); err != nil {
 		return nil, err
 	}
 	t.MemberId, t.Incarnation = m.GetId(), m.GetIncarnation()
@@ -176,8 +167,8 @@ func (c memberVerbs) joinMember(j *storev1.JoinMember) (*storev1.Result, error) 
 
 // usableToken returns the token that a member brought, if it can join with it. The failure is the same for every other: it
 // tells a caller who tries tokens nothing.
-func (c memberVerbs) usableToken(j *storev1.JoinMember) (JoinToken, error) {
-	t, err := joinTokenFor(c.rows, j.GetMember().GetName())
+func (c *Change) usableToken(j *storev1.JoinMember) (JoinToken, error) {
+	t, err := joinTokenFor(c.Rows, j.GetMember().GetName())
 	if err == nil && !t.fits(j) {
 		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_JOIN_TOKEN_REFUSED, storev1.FailureDetail_FAILURE_DETAIL_JOIN_TOKEN_WRONG)
 	}
@@ -215,22 +206,22 @@ func sameHash(a, b []byte) bool {
 	return len(a) == sha256.Size && subtle.ConstantTimeCompare(a, b) == 1
 }
 
-// endJoinTokens ends tokens whose time ran out and that nobody has used.
-func (c memberVerbs) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
-	if err := c.needVersion2(); err != nil {
+// endTokens ends tokens whose time ran out and that nobody has used.
+func (c *Change) endTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
+	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
-	if err := c.checkTerm(e.GetTerm()); err != nil {
+	if err := rule.CheckTerm(e.GetTerm(), c.Term); err != nil {
 		return nil, err
 	}
-	all, err := joinTokens(c.rows)
+	all, err := joinTokens(c.Rows)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range all {
 		for _, ref := range e.GetTokens() {
 			if !t.bound() && t.Name == ref.GetName() && sameHash(t.GetTokenSha256(), ref.GetTokenSha256()) {
-				c.rows.Remove(joinTokenRow(t.Name))
+				c.Rows.Remove(joinTokenRow(t.Name))
 			}
 		}
 	}
@@ -239,14 +230,14 @@ func (c memberVerbs) endJoinTokens(e *storev1.EndJoinTokens) (*storev1.Result, e
 
 // endTokensOf ends the token with which a member joined that is removed, and those with which others could take its
 // place.
-func (c memberVerbs) endTokensOf(id uint64) error {
-	all, err := joinTokens(c.rows)
+func (c *Change) endTokensOf(id uint64) error {
+	all, err := joinTokens(c.Rows)
 	if err != nil {
 		return err
 	}
 	for _, t := range all {
 		if t.GetMemberId() == id || !t.bound() && t.GetReplaces() == id {
-			c.rows.Remove(joinTokenRow(t.Name))
+			c.Rows.Remove(joinTokenRow(t.Name))
 		}
 	}
 	return nil

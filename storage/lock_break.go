@@ -37,7 +37,7 @@ func (c breakVerbs) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, e
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION)
 	}
 	if b.GetFrom() != nil || b.GetMost() != 0 {
-		if err = c.needVersion2(); err != nil {
+		if err = rule.NeedVersion2(c.state.ClusterVersion); err != nil {
 			return nil, err
 		}
 	}

@@ -15,9 +15,19 @@ const (
 	memberAddressBytesMax = 512
 )
 
-// putMember records a member, or what changed of it. An id belongs to one member for good: it is refused after the
+// Change is a command under way that changes the members, or who may join them.
+type Change struct {
+	Rows           *table.Overlay
+	ClusterVersion uint32
+	Term           uint64 // of the entry
+	WallMs         int64
+	// Changed says that a record of a member was written.
+	Changed bool
+}
+
+// put records a member, or what changed of it. An id belongs to one member for good: it is refused after the
 // member was removed, and under another incarnation.
-func (c memberVerbs) putMember(p *storev1.PutMember) (*storev1.Result, error) {
+func (c *Change) put(p *storev1.PutMember) (*storev1.Result, error) {
 	m := p.GetMember()
 	if err := checkMember(m); err != nil {
 		return nil, err
@@ -25,10 +35,10 @@ func (c memberVerbs) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	if err := c.checkNotRemoved(m.GetId()); err != nil {
 		return nil, err
 	}
-	if err := checkFollows(m, c.state.ClusterVersion); err != nil {
+	if err := checkFollows(m, c.ClusterVersion); err != nil {
 		return nil, err
 	}
-	others, err := members(c.rows)
+	others, err := members(c.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +51,14 @@ func (c memberVerbs) putMember(p *storev1.PutMember) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rows.Set(layout.NumberRow(layout.RowMember, m.GetId()), value)
-	c.membersChanged = true
+	c.Rows.Set(layout.NumberRow(layout.RowMember, m.GetId()), value)
+	c.Changed = true
 	return &storev1.Result{}, nil
 }
 
 // checkNotRemoved refuses the id of a member that was removed.
-func (c memberVerbs) checkNotRemoved(id uint64) error {
-	_, removed, err := c.rows.Get(layout.NumberRow(layout.RowRemoved, id))
+func (c *Change) checkNotRemoved(id uint64) error {
+	_, removed, err := c.Rows.Get(layout.NumberRow(layout.RowRemoved, id))
 	if err == nil && removed {
 		err = rule.Broken(storev1.FailureReason_FAILURE_REASON_MEMBER_REMOVED,
 			storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WAS_REMOVED, id)
@@ -104,18 +114,18 @@ func checkApart(m, other *storev1.Member) error {
 	}
 }
 
-// deleteMember forgets a member and keeps its id from being used again.
-func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, error) {
+// remove forgets a member and keeps its id from being used again.
+func (c *Change) remove(d *storev1.DeleteMember) (*storev1.Result, error) {
 	id := d.GetId()
 	if id == 0 {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
 	}
-	_, removed, err := c.rows.Get(layout.NumberRow(layout.RowRemoved, id))
+	_, removed, err := c.Rows.Get(layout.NumberRow(layout.RowRemoved, id))
 	if err != nil || removed {
 		return &storev1.Result{}, err
 	}
 	last := &storev1.Member{Id: id}
-	value, ok, err := c.rows.Get(layout.NumberRow(layout.RowMember, id))
+	value, ok, err := c.Rows.Get(layout.NumberRow(layout.RowMember, id))
 	if err != nil {
 		return nil, err
 	}
@@ -125,15 +135,15 @@ func (c memberVerbs) deleteMember(d *storev1.DeleteMember) (*storev1.Result, err
 			return nil, fmt.Errorf("member %x: %w", id, err)
 		}
 		last = r.GetMember()
-		c.rows.Remove(layout.NumberRow(layout.RowMember, id))
+		c.Rows.Remove(layout.NumberRow(layout.RowMember, id))
 	}
-	value, err = layout.Encode(&storev1.RemovedMemberRecord{FormatVersion: layout.RecordFormat, Member: last, RemoveTimeMs: c.wallMs})
+	value, err = layout.Encode(&storev1.RemovedMemberRecord{FormatVersion: layout.RecordFormat, Member: last, RemoveTimeMs: c.WallMs})
 	if err != nil {
 		return nil, err
 	}
-	c.rows.Set(layout.NumberRow(layout.RowRemoved, id), value)
-	c.membersChanged = true
-	if c.state.ClusterVersion >= layout.Version2 {
+	c.Rows.Set(layout.NumberRow(layout.RowRemoved, id), value)
+	c.Changed = true
+	if c.ClusterVersion >= layout.Version2 {
 		err = c.endTokensOf(id)
 	}
 	return &storev1.Result{}, err
@@ -152,6 +162,12 @@ func members(rows table.Reader) ([]*storev1.Member, error) {
 	})
 	return all, err
 }
+
+// MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
+type MemberReader struct{ rows table.Snapshot }
+
+// NewMemberReader returns a reader of the members of a snapshot.
+func NewMemberReader(rows table.Snapshot) MemberReader { return MemberReader{rows} }
 
 // Members returns the servers of the cluster, by id.
 func (r *MemberReader) Members() ([]*storev1.Member, error) {

@@ -26,12 +26,9 @@ type Reader struct {
 	known   bool
 }
 
-// MemberReader reads the members of a Reader's snapshot, and the tokens with which others join.
-type MemberReader struct{ rows table.Snapshot }
-
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: MemberReader{rows}, store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: NewMemberReader(rows), store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

@@ -96,7 +96,7 @@ type memberChange struct {
 
 // write records the member that is left, and all others as removed.
 func (m *memberChange) write(w *work) error {
-	c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: m.wallMs})
+	c := &Change{Rows: w.rows, ClusterVersion: w.state.ClusterVersion, Term: w.state.Term, WallMs: m.wallMs}
 	others, err := members(w.rows)
 	if err != nil {
 		return err
@@ -105,11 +105,11 @@ func (m *memberChange) write(w *work) error {
 		if other.GetId() == m.keep.GetId() {
 			continue
 		}
-		if _, err = c.members.deleteMember(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
+		if _, err = c.remove(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
 			return err
 		}
 	}
 	w.rows.Remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
-	_, err = c.members.putMember(&storev1.PutMember{Member: m.keep})
+	_, err = c.put(&storev1.PutMember{Member: m.keep})
 	return err
 }
