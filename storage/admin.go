@@ -34,12 +34,12 @@ func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.R
 		f.Failure.Actual = uint64(c.state.ClusterVersion)
 		return nil, f
 	}
-	all, err := members(c.rows)
+	all, err := All(c.rows)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range all {
-		if err = checkFollows(m, s.GetVersion()); err != nil {
+		if err = CheckFollows(m, s.GetVersion()); err != nil {
 			return nil, err
 		}
 	}

@@ -60,9 +60,9 @@ func (c *Change) setJoinToken(t JoinToken) error {
 	return err
 }
 
-// makeToken makes the token for a new member. There is one for a name, and one for the place of a member: those that
+// MakeToken makes the token for a new member. There is one for a name, and one for the place of a member: those that
 // were made before and that nobody has used are ended, so that an operator who lost an answer asks again.
-func (c *Change) makeToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
+func (c *Change) MakeToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResult, error) {
 	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (c *Change) makeToken(m *storev1.MakeJoinToken) (*storev1.MakeJoinTokenResu
 
 // checkPlace refuses a name that a member has, and a member to replace that is none.
 func (c *Change) checkPlace(m *storev1.MakeJoinToken) error {
-	all, err := members(c.Rows)
+	all, err := All(c.Rows)
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (c *Change) checkPlace(m *storev1.MakeJoinToken) error {
 	return nil
 }
 
-// join records a member that brought the token of its name, and binds the token to it.
-func (c *Change) join(j *storev1.JoinMember) (*storev1.Result, error) {
+// Join records a member that brought the token of its name, and binds the token to it.
+func (c *Change) Join(j *storev1.JoinMember) (*storev1.Result, error) {
 	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (c *Change) join(j *storev1.JoinMember) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := members(c.Rows)
+	all, err := All(c.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (c *Change) join(j *storev1.JoinMember) (*storev1.Result, error) {
 			m.StayLearner = m.GetStayLearner() || other.GetStayLearner()
 		}
 	}
-	if _, err = c.put(&storev1.PutMember{Member: m}); err != nil {
+	if _, err = c.Put(&storev1.PutMember{Member: m}); err != nil {
 		return nil, err
 	}
 	t.MemberId, t.Incarnation = m.GetId(), m.GetIncarnation()
@@ -206,8 +206,8 @@ func sameHash(a, b []byte) bool {
 	return len(a) == sha256.Size && subtle.ConstantTimeCompare(a, b) == 1
 }
 
-// endTokens ends tokens whose time ran out and that nobody has used.
-func (c *Change) endTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
+// EndTokens ends tokens whose time ran out and that nobody has used.
+func (c *Change) EndTokens(e *storev1.EndJoinTokens) (*storev1.Result, error) {
 	if err := rule.NeedVersion2(c.ClusterVersion); err != nil {
 		return nil, err
 	}
@@ -243,8 +243,8 @@ func (c *Change) endTokensOf(id uint64) error {
 	return nil
 }
 
-// dropJoinTokens ends all tokens: they were made for a cluster that is no more.
-func dropJoinTokens(rows *table.Overlay) error {
+// DropTokens ends all tokens: they were made for a cluster that is no more.
+func DropTokens(rows *table.Overlay) error {
 	all, err := joinTokens(rows)
 	for _, t := range all {
 		rows.Remove(joinTokenRow(t.Name))

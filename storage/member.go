@@ -25,9 +25,9 @@ type Change struct {
 	Changed bool
 }
 
-// put records a member, or what changed of it. An id belongs to one member for good: it is refused after the
+// Put records a member, or what changed of it. An id belongs to one member for good: it is refused after the
 // member was removed, and under another incarnation.
-func (c *Change) put(p *storev1.PutMember) (*storev1.Result, error) {
+func (c *Change) Put(p *storev1.PutMember) (*storev1.Result, error) {
 	m := p.GetMember()
 	if err := checkMember(m); err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func (c *Change) put(p *storev1.PutMember) (*storev1.Result, error) {
 	if err := c.checkNotRemoved(m.GetId()); err != nil {
 		return nil, err
 	}
-	if err := checkFollows(m, c.ClusterVersion); err != nil {
+	if err := CheckFollows(m, c.ClusterVersion); err != nil {
 		return nil, err
 	}
-	others, err := members(c.Rows)
+	others, err := All(c.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +88,9 @@ func checkMember(m *storev1.Member) error {
 	}
 }
 
-// checkFollows refuses a member that says that it cannot follow a cluster version. One that says nothing is believed
+// CheckFollows refuses a member that says that it cannot follow a cluster version. One that says nothing is believed
 // to.
-func checkFollows(m *storev1.Member, version uint32) error {
+func CheckFollows(m *storev1.Member, version uint32) error {
 	if m.GetVersionMax() == 0 || (m.GetVersionMin() <= version && version <= m.GetVersionMax()) {
 		return nil
 	}
@@ -114,8 +114,8 @@ func checkApart(m, other *storev1.Member) error {
 	}
 }
 
-// remove forgets a member and keeps its id from being used again.
-func (c *Change) remove(d *storev1.DeleteMember) (*storev1.Result, error) {
+// Remove forgets a member and keeps its id from being used again.
+func (c *Change) Remove(d *storev1.DeleteMember) (*storev1.Result, error) {
 	id := d.GetId()
 	if id == 0 {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_MEMBER_WITHOUT_ID)
@@ -149,8 +149,8 @@ func (c *Change) remove(d *storev1.DeleteMember) (*storev1.Result, error) {
 	return &storev1.Result{}, err
 }
 
-// members returns all members, by id.
-func members(rows table.Reader) ([]*storev1.Member, error) {
+// All returns all members, by id.
+func All(rows table.Reader) ([]*storev1.Member, error) {
 	var all []*storev1.Member
 	err := rows.Scan([]byte{layout.RowMember}, []byte{layout.RowMember + 1}, func(_, value []byte) (bool, error) {
 		r := &storev1.MemberRecord{}
@@ -171,7 +171,7 @@ func NewMemberReader(rows table.Snapshot) MemberReader { return MemberReader{row
 
 // Members returns the servers of the cluster, by id.
 func (r *MemberReader) Members() ([]*storev1.Member, error) {
-	return members(r.rows)
+	return All(r.rows)
 }
 
 // RemovedMembers returns the servers that were removed, by id. None of their ids is ever used again.

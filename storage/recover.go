@@ -97,7 +97,7 @@ type memberChange struct {
 // write records the member that is left, and all others as removed.
 func (m *memberChange) write(w *work) error {
 	c := &Change{Rows: w.rows, ClusterVersion: w.state.ClusterVersion, Term: w.state.Term, WallMs: m.wallMs}
-	others, err := members(w.rows)
+	others, err := All(w.rows)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (m *memberChange) write(w *work) error {
 		if other.GetId() == m.keep.GetId() {
 			continue
 		}
-		if _, err = c.remove(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
+		if _, err = c.Remove(&storev1.DeleteMember{Id: other.GetId()}); err != nil {
 			return err
 		}
 	}
 	w.rows.Remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
-	_, err = c.put(&storev1.PutMember{Member: m.keep})
+	_, err = c.Put(&storev1.PutMember{Member: m.keep})
 	return err
 }

@@ -155,7 +155,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	} else {
 		w.rows.Remove([]byte{layout.RowFreeze})
 	}
-	if err := dropJoinTokens(w.rows); err != nil {
+	if err := DropTokens(w.rows); err != nil {
 		return err
 	}
 	if h.members != nil {
