@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -34,12 +35,12 @@ func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.R
 		f.Failure.Actual = uint64(c.state.ClusterVersion)
 		return nil, f
 	}
-	all, err := All(c.rows)
+	all, err := members.All(c.rows)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range all {
-		if err = CheckFollows(m, s.GetVersion()); err != nil {
+		if err = members.CheckFollows(m, s.GetVersion()); err != nil {
 			return nil, err
 		}
 	}
@@ -91,8 +92,8 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 }
 
 // change does something to the members, and notes whether a record of one was written.
-func (c memberVerbs) change(do func(m *Change) (*storev1.Result, error)) (*storev1.Result, error) {
-	m := &Change{Rows: c.rows, ClusterVersion: c.state.ClusterVersion, Term: c.term, WallMs: c.wallMs}
+func (c memberVerbs) change(do func(m *members.Change) (*storev1.Result, error)) (*storev1.Result, error) {
+	m := &members.Change{Rows: c.rows, ClusterVersion: c.state.ClusterVersion, Term: c.term, WallMs: c.wallMs}
 	result, err := do(m)
 	c.membersChanged = c.membersChanged || m.Changed
 	return result, err

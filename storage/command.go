@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -143,18 +144,18 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	case *storev1.Command_SetClusterVersion:
 		return c.members.setClusterVersion(kind.SetClusterVersion)
 	case *storev1.Command_PutMember:
-		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.Put(kind.PutMember) })
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Put(kind.PutMember) })
 	case *storev1.Command_DeleteMember:
-		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.Remove(kind.DeleteMember) })
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Remove(kind.DeleteMember) })
 	case *storev1.Command_MakeJoinToken:
-		return c.members.change(func(m *Change) (*storev1.Result, error) {
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) {
 			made, err := m.MakeToken(kind.MakeJoinToken)
 			return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
 		})
 	case *storev1.Command_JoinMember:
-		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.Join(kind.JoinMember) })
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Join(kind.JoinMember) })
 	case *storev1.Command_EndJoinTokens:
-		return c.members.change(func(m *Change) (*storev1.Result, error) { return m.EndTokens(kind.EndJoinTokens) })
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.EndTokens(kind.EndJoinTokens) })
 	default:
 		return nil, fmt.Errorf("%w: command kind %T", layout.ErrUnknownFormat, kind)
 	}

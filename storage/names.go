@@ -1,7 +1,9 @@
 package storage
 
 import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
 )
 
@@ -29,6 +31,16 @@ type (
 	// Wait is a place whose wait has a time-out.
 	Wait = records.Wait
 )
+
+// JoinToken is one join token, as the state has it. The token itself is nowhere.
+type JoinToken = members.JoinToken
+
+// CheckAddress refuses what others cannot connect to. The error does not repeat the address.
+func CheckAddress(address string) error { return members.CheckAddress(address) }
+
+// CheckJoiner refuses a description with which no member can join. Its addresses are those that it advertises; only the one
+// for other members is required.
+func CheckJoiner(m *storev1.Member) error { return members.CheckJoiner(m) }
 
 // ParseSessionID reads exactly what SessionID.String writes, in either case of letters; anything else is ErrSessionID.
 func ParseSessionID(text string) (SessionID, error) { return layout.ParseSessionID(text) }

@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -14,7 +15,7 @@ import (
 type Reader struct {
 	records.LockReader
 	records.SessionReader
-	MemberReader
+	members.MemberReader
 	store *Store
 	rows  table.Snapshot
 	dead  error
@@ -28,7 +29,7 @@ type Reader struct {
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: NewMemberReader(rows), store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -96,8 +97,8 @@ type memberChange struct {
 
 // write records the member that is left, and all others as removed.
 func (m *memberChange) write(w *work) error {
-	c := &Change{Rows: w.rows, ClusterVersion: w.state.ClusterVersion, Term: w.state.Term, WallMs: m.wallMs}
-	others, err := All(w.rows)
+	c := &members.Change{Rows: w.rows, ClusterVersion: w.state.ClusterVersion, Term: w.state.Term, WallMs: m.wallMs}
+	others, err := members.All(w.rows)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -155,7 +156,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	} else {
 		w.rows.Remove([]byte{layout.RowFreeze})
 	}
-	if err := DropTokens(w.rows); err != nil {
+	if err := members.DropTokens(w.rows); err != nil {
 		return err
 	}
 	if h.members != nil {
