@@ -1,6 +1,7 @@
 package tenure
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -72,7 +73,7 @@ func Open(target string, options ...Option) (*Client, error) {
 		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
 		resuming: map[resumption]attempted{},
 	}
-	poolOptions := conn.Options{Members: t.members, TTL: t.ttl, Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
+	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
 		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(&o)...)
 	}

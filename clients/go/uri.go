@@ -109,8 +109,8 @@ func (t *target) parseQuery(query string) error {
 		switch name {
 		case "ttl":
 			t.ttl, err = time.ParseDuration(list[0])
-			if err == nil && t.ttl <= 0 {
-				return invalid("ttl=%s must be longer than zero", list[0])
+			if err == nil && t.ttl < 0 {
+				return invalid("ttl=%s is negative", list[0])
 			}
 		case "lock_delay":
 			var delay time.Duration

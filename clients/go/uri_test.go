@@ -35,7 +35,8 @@ func TestConnectionStrings(t *testing.T) {
 		"an unknown parameter":                {text: "tenure://h1/app?tll=5s", bad: true},
 		"a parameter twice":                   {text: "tenure://h1/app?ttl=5s&ttl=6s", bad: true},
 		"a TTL that is no duration":           {text: "tenure://h1/app?ttl=5", bad: true},
-		"a TTL of nothing":                    {text: "tenure://h1/app?ttl=0s", bad: true},
+		"a negative TTL":                      {text: "tenure://h1/app?ttl=-1s", bad: true},
+		"sessions without TTL":                {text: "tenure://h1/app?ttl=0", members: []string{"h1:7400"}, namespace: "app"},
 		"a namespace that is escaped wrongly": {text: "tenure://h1/%zz", bad: true},
 	}
 	for name, test := range tests {

@@ -91,6 +91,8 @@ def kind_of(error: BaseException) -> str:
     """Returns the protocol's word for an error."""
     if isinstance(error, KindError):
         return error.kind
+    if isinstance(error, errors.TLSFailed):
+        return "tls_failed"
     if isinstance(error, errors.Unavailable):
         return "unavailable" if error.applied is False else "outcome_unknown"
     return next((kind for cls, kind in _KINDS if isinstance(error, cls)), "internal")

@@ -9,7 +9,6 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
-import grpc.aio
 import pytest
 
 from tenure import _rpc, aio, errors
@@ -285,7 +284,7 @@ def member(monkeypatch: pytest.MonkeyPatch) -> FakeMember:
     """Makes clients connect to a member in memory."""
     made = FakeMember()
 
-    def connect(address: str, credentials: grpc.ChannelCredentials | None) -> FakeLink:
+    def connect(address: str, door: object) -> FakeLink:
         link = FakeLink(made, address)
         made.links.append(link)
         return link

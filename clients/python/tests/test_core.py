@@ -385,7 +385,12 @@ def test_an_empty_list_or_the_same_one_changes_nothing() -> None:
 def test_a_connection_string_says_members_namespace_and_parameters() -> None:
     got = parse_address("tenure://h1:7400,h2,[::1]:7401/team/app?ttl=1m30s&lock_delay=500ms&name=worker")
     want = Address(
-        endpoints=("h1:7400", "h2:7400", "[::1]:7401"), namespace="team/app", ttl=90.0, lock_delay=0.5, name="worker"
+        endpoints=("h1:7400", "h2:7400", "[::1]:7401"),
+        namespace="team/app",
+        ttl=90.0,
+        lock_delay=0.5,
+        name="worker",
+        scheme="tenure",
     )
     assert got == want
     assert parse_address("tenures://h").tls
@@ -402,6 +407,11 @@ def test_a_connection_string_says_members_namespace_and_parameters() -> None:
         "tenure://h,h:7400",
         "http://h",
         "tenure://h?ttl=soon",
+        "tenure://h?ttl=15",
+        "tenure://h?ttl=-1s",
+        "tenure://h?lock_delay=1",
+        "tenure://h?insecure=yes",
+        "tenure://h?ca_file=",
         "tenure://h?ttl=1s&ttl=2s",
         "tenure://h?unknown=1",
         "tenure://a b",
@@ -413,7 +423,7 @@ def test_a_wrong_connection_string_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "want"), [("15s", 15.0), ("1h2m3s", 3723.0), ("1.5s", 1.5), ("20", 20.0), ("7ms", 0.007)]
+    ("text", "want"), [("15s", 15.0), ("1h2m3s", 3723.0), ("1.5s", 1.5), ("0", 0.0), ("2us", 2e-6), ("7ms", 0.007)]
 )
 def test_durations(text: str, want: float) -> None:
     assert parse_duration(text) == pytest.approx(want)

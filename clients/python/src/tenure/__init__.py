@@ -28,6 +28,7 @@ from tenure.errors import (
     SessionSuperseded,
     StaleToken,
     TenureError,
+    TLSFailed,
     Unavailable,
     WaitTimeout,
 )
@@ -127,6 +128,7 @@ __all__ = [
     "StaleToken",
     "State",
     "StateChange",
+    "TLSFailed",
     "TenureError",
     "TxnResult",
     "Unavailable",

@@ -364,6 +364,16 @@ class LinkLost(Unavailable):
     reason = "LINK_LOST"
 
 
+class TLSFailed(Unavailable):
+    """No member could be reached from the first, because certificates do not verify: the members', or the client's.
+
+    Or a file of TLS cannot be used. The text says which, and what to do. Once connected, a client takes such a member
+    for one that is down.
+    """
+
+    reason = "TLS_FAILED"
+
+
 class InJeopardy(Unavailable):
     """The session's lease has ended, and no member has answered since."""
 

@@ -38,7 +38,7 @@ def decide(error: errors.TenureError, *, failures: int) -> Decision:
     Doing a call twice must be the same as doing it once, as it is for reads, and for changes with a request id or an
     idempotency key.
     """
-    if not isinstance(error, _PASSING):
+    if not isinstance(error, _PASSING) or isinstance(error, errors.TLSFailed):
         return GIVE_UP
     if isinstance(error, errors.InternalError) and failures > 1:
         return GIVE_UP

@@ -43,10 +43,14 @@ class Client(Connection):
     It connects in the background when it is first used, or at `async with`. All times are in seconds. `timeout` is for
     calls that do not belong to a session: how long they wait for a member (Unavailable). A call under a session waits
     until the session's lease has ended and then for up to twice its TTL, at most 45 s. A call that is given a `timeout`
-    of its own ends after that time at the latest (DeadlineExceeded). `credentials` are gRPC channel credentials for
-    tenures:// addresses, for example with your own certificate authority.
+    of its own ends after that time at the latest (DeadlineExceeded).
 
-    A malformed connection string raises ValueError. Close the client, best by `async with`: a process that exits
+    `ca_file`, `cert_file`, `key_file` and `server_name` are for TLS, or `credentials` in place of them: channel
+    credentials of gRPC. `token` is a text or a function that returns one, `token_file` a file with one; `insecure` lets
+    it be sent to other machines without TLS. `interceptors` are those of grpc.aio.
+
+    A malformed connection string, or settings that do not go together, raise ValueError, and a file of TLS that cannot
+    be used raises TLSFailed. Close the client, best by `async with`: a process that exits
     without closing it leaves its sessions to expire.
     """
 

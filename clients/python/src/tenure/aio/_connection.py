@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
+import grpc.aio
 
 from tenure import _convert, errors
 from tenure._core.address import Address, parse_address
@@ -19,13 +21,17 @@ from tenure._core.fork import ForkGuard
 from tenure._core.members import MemberList
 from tenure._core.namespace import Namespace
 from tenure._core.retry import decide
-from tenure._core.unreachable import why
+from tenure._core.security import Security, TokenSource, from_environment
+from tenure._core.security import decide as decide_tls
+from tenure._core.unreachable import Cause, why
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, Listeners, TaskDispatcher
+from tenure.aio._door import Door
 from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link, check_process
+from tenure.aio._token import token_of
 from tenure.types import CloseCause, State, StateChange
 from tenure.v1 import cluster_pb2
 
@@ -57,7 +63,15 @@ class Connection:
         uri: str,
         *,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
+        ca_file: str = "",
+        cert_file: str = "",
+        key_file: str = "",
+        server_name: str = "",
+        token: str | TokenSource = "",
+        token_file: str = "",
+        insecure: bool = False,
         credentials: grpc.ChannelCredentials | None = None,
+        interceptors: Sequence[grpc.aio.ClientInterceptor] = (),
         clock: Clock | None = None,
         rng: random.Random | None = None,
         dispatcher: Dispatcher | None = None,
@@ -66,17 +80,18 @@ class Connection:
         check_process()
         self.address: Address = parse_address(uri)
         self.timeout = timeout
-        self._credentials = credentials
-        if credentials is None and self.address.tls:
-            self._credentials = grpc.ssl_channel_credentials()
         self._clock = clock or system_clock()
+        told = Security(ca_file, cert_file, key_file, server_name, token, token_file, insecure)
+        self._door = self._make_door(told, credentials, interceptors)
         self._rng = rng or random.Random()
         self._guard = ForkGuard()
         self._namespace = Namespace(self.address.namespace)
         self._converter = _convert.Converter(self._namespace)
         self._members = MemberList(self.address.endpoints, self._rng)
         self._members_seconds = members_seconds
-        self._unreached: dict[str, str] = {}  # Why the last attempt to connect to a member failed, by its address.
+        self._unreached: dict[str, Cause] = {}  # Why the last attempt to connect to a member failed, by its address.
+        self._attempts = 0  # To connect.
+        self._reached = False  # Whether a member was ever connected to.
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
         self._listeners = Listeners(self._dispatcher.line())
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -97,6 +112,23 @@ class Connection:
         self._close_begun = False
         self._closing = False  # From now on nothing new is begun.
         self.state = State.CONNECTING
+
+    def _make_door(
+        self,
+        told: Security,
+        credentials: grpc.ChannelCredentials | None,
+        interceptors: Sequence[grpc.aio.ClientInterceptor],
+    ) -> Door:
+        """Returns how connections are made, by what options, connection string and environment say."""
+        security, environment = told.otherwise(self.address.security), from_environment(os.environ)
+        if credentials is not None:
+            if security.ca_file or security.cert_file or security.key_file:
+                raise ValueError("credentials and files of TLS exclude each other")
+            environment = environment.without_files()
+        security = security.otherwise(environment)
+        own = credentials is not None
+        tls = decide_tls(self.address.scheme, self.address.endpoints, security, own)
+        return Door(tls, security, credentials, token_of(security, self._clock), interceptors)
 
     # Life.
 
@@ -261,22 +293,44 @@ class Connection:
 
     async def _try_connect(self, address: str, rounds: int = 0) -> Link | None:
         """Returns a connection to a member that has answered; None if it does not."""
-        link = Link(address, self._credentials)
+        self._attempts += 1
+        attempt = self._attempts
+        answer = None
+        try:
+            link = Link(address, self._door)
+        except errors.TenureError as error:
+            self._unreached[address] = self._why(error, attempt)
+            return None
         try:
             answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds(rounds))
+        except (errors.Unauthenticated, errors.PermissionDenied):
+            pass  # A member answered: calls hear the same, and say it.
         except errors.TenureError as error:
             log.debug("no connection to %s: %s", address, error)
-            self._unreached[address] = why(error, self._credentials is not None)
+            self._unreached[address] = self._why(error, attempt)
             await link.close()
             return None
         except BaseException:
             await link.close()
             raise
+        self._reached = True
         self._unreached.clear()
         self._members.connected(address)
         self._current = address
-        self._learn(answer, first=True)
+        if answer is not None:
+            self._learn(answer, first=True)
         return link
+
+    def _why(self, error: errors.TenureError, attempt: int) -> Cause:
+        return why(error, self._door.tls, sends_certificate=self._door.sends_certificate, attempt=attempt)
+
+    def _distrusted(self, before: int) -> bool:
+        """Whether TLS fails for certificates at every member, in attempts after so many, and none was ever reached.
+
+        Waiting does not help then.
+        """
+        causes = [self._unreached.get(address) for address in (*self._members.addresses, *self._unreached)]
+        return not self._reached and all(c is not None and c.certificate and c.attempt > before for c in causes)
 
     def _unreached_text(self) -> str:
         """Names the members, and why the last attempt to connect to each failed."""

@@ -8,26 +8,16 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-import grpc
 import grpc.aio
 
 from tenure import _convert, errors
 from tenure._core.fork import ADVICE
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
+from tenure.aio._door import Door
+from tenure.aio._token import Token
 
 T = TypeVar("T")
-
-# A connection of its own for each link, so that one link's trouble is not another's; the library reconnects by itself.
-_OPTIONS = [
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.enable_retries", 0),
-    ("grpc.service_config_disable_resolution", 1),
-    ("grpc.max_receive_message_length", 4 << 20),
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-]
-
+Metadata = tuple[tuple[str, str], ...]
 
 # The process that used gRPC first. What gRPC keeps for a process does not work in a forked child of it.
 _used_by: list[int] = []
@@ -62,28 +52,26 @@ class Link:
 
     served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
 
-    def __init__(self, address: str, credentials: grpc.ChannelCredentials | None) -> None:
+    def __init__(self, address: str, door: Door) -> None:
         self.address = address
-        self._credentials = credentials
-        self._channel = self._connect()
+        self._door = door
+        self._token = door.token
+        self._channel = door.channel(address)
         self._lines: list[Line] = []
         if not _used_by:
             _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def _connect(self) -> grpc.aio.Channel:
-        """Returns a connection of its own, which is made when it is first used."""
-        if self._credentials is None:
-            return grpc.aio.insecure_channel(self.address, options=_OPTIONS)
-        return grpc.aio.secure_channel(self.address, self._credentials, options=_OPTIONS)
-
     def _line(self) -> Line:
         """Returns a connection that has room for a stream."""
         for line in self._lines:
             if line.streams < LINE_STREAMS_MAX:
                 return line
-        self._lines.append(Line(self._connect()))
+        try:
+            self._lines.append(Line(self._door.channel(self.address)))
+        except errors.TLSFailed as error:  # It was connected before: a file may be on its way.
+            raise errors.Unavailable(str(error), applied=False) from None
         return self._lines[-1]
 
     @property
@@ -133,7 +121,22 @@ class Link:
                 request_serializer=rpc.request.SerializeToString,
                 response_deserializer=rpc.response.FromString,
             )
-        return await self.race(_typed(lambda: call(request, timeout=timeout)))
+        if self._token is None:
+            return await self.race(_typed(lambda: call(request, timeout=timeout)))
+        return await self.race(self._with_token(self._token, lambda m: call(request, timeout=timeout, metadata=m)))
+
+    async def _with_token(self, token: Token, begin: Callable[[Metadata], Awaitable[T]]) -> T:
+        """Makes a call with the token, and once more if it is refused and there is another token by then."""
+        used = await token.get()
+        try:
+            return await _typed(lambda: begin(_bearing(used)))
+        except errors.Unauthenticated:
+            if not await token.renew(used):
+                raise
+        return await _typed(lambda: begin(_bearing(token.text)))
+
+    def _stream_metadata(self) -> Metadata:
+        return () if self._token is None else _bearing(self._token.text)
 
     def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Stream[Req, Res]:
         """Begins a call with a stream of answers. It must be read to its end, or cancelled."""
@@ -143,14 +146,14 @@ class Link:
         call = line.channel.unary_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(request), serves=True, line=line)
+        return Stream(self, call(request, metadata=self._stream_metadata()), serves=True, line=line)
 
     def bidi_stream(self, rpc: BidiStream[Req, Res]) -> Stream[Req, Res]:
         """Begins a call with streams both ways."""
         call = self._channel.stream_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(), serves=False)
+        return Stream(self, call(metadata=self._stream_metadata()), serves=False)
 
 
 class Stream(Generic[Req, Res]):
@@ -161,6 +164,7 @@ class Stream(Generic[Req, Res]):
         self._call = call
         self._serves = serves  # Whether any message is an answer that counts.
         self._line = line
+        self._used = link._token.text if link._token is not None else ""
         if line is not None:
             line.streams += 1
 
@@ -168,6 +172,12 @@ class Stream(Generic[Req, Res]):
         """Returns the next message; None at a clean end. Raises a typed error."""
         try:
             message: Any = await self._link.race(_typed(self._call.read))
+        except errors.Unauthenticated:
+            self._leave_line()
+            token = self._link._token
+            if token is None or not await self._link.race(token.renew(self._used)):
+                raise
+            raise errors.Unavailable("the token was replaced", applied=False) from None
         except errors.TenureError:
             self._leave_line()
             raise
@@ -192,6 +202,11 @@ class Stream(Generic[Req, Res]):
         line, self._line = self._line, None
         if line is not None:
             line.streams -= 1
+
+
+def _bearing(token: str) -> Metadata:
+    """Returns what a call carries to say who calls."""
+    return (("authorization", f"Bearer {token}"),)
 
 
 async def _typed(begin: Callable[[], Awaitable[T]]) -> T:

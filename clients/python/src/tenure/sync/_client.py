@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import grpc
 from typing_extensions import Self
 
 from tenure import aio
@@ -38,10 +37,14 @@ class Client:
     It connects in the background. All times are in seconds. `timeout` is for calls that do not belong to a session: how
     long they wait for a member (Unavailable). A call under a session waits until the session's lease has ended and then
     for up to twice its TTL, at most 45 s. A call that is given a `timeout` of its own ends after that time at the
-    latest (DeadlineExceeded). `credentials` are gRPC channel credentials for tenures:// addresses, for example with
-    your own certificate authority.
+    latest (DeadlineExceeded).
 
-    A malformed connection string raises ValueError. Close the client, best by `with`: a process that exits without
+    `ca_file`, `cert_file`, `key_file` and `server_name` are for TLS, or `credentials` in place of them: channel
+    credentials of gRPC. `token` is a text or a function that returns one, `token_file` a file with one; `insecure` lets
+    it be sent to other machines without TLS. `interceptors` are those of grpc.aio.
+
+    A malformed connection string, or settings that do not go together, raise ValueError, and a file of TLS that cannot
+    be used raises TLSFailed. Close the client, best by `with`: a process that exits without
     closing it leaves its sessions to expire.
     """
 
@@ -50,7 +53,6 @@ class Client:
         uri: str,
         *,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
-        credentials: grpc.ChannelCredentials | None = None,
         **options: Any,
     ) -> None:
         self._close_begun = threading.Lock()  # Taken by the thread that closes, and never given back.
@@ -59,7 +61,7 @@ class Client:
         self._portal = Portal()
 
         def make() -> aio.Client:
-            client = aio.Client(uri, timeout=timeout, credentials=credentials, dispatcher=self._dispatcher, **options)
+            client = aio.Client(uri, timeout=timeout, dispatcher=self._dispatcher, **options)
             client._start()
             return client
 

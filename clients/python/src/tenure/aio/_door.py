@@ -1,0 +1,67 @@
+"""How connections are made: with TLS or without, and with a token or without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import grpc
+import grpc.aio
+
+from tenure import errors
+from tenure._core.security import Security, is_local, read_files
+from tenure._core.unreachable import CLEAR
+from tenure.aio._token import Token
+
+# A connection of its own for each link, so that one link's trouble is not another's; the library reconnects by itself.
+_OPTIONS: list[tuple[str, int | str]] = [
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_retries", 0),
+    ("grpc.service_config_disable_resolution", 1),
+    ("grpc.max_receive_message_length", 4 << 20),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+]
+
+
+class Door:
+    """Makes connections. Files are read for each, so that they can be replaced."""
+
+    def __init__(
+        self,
+        tls: bool = False,
+        security: Security | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        token: Token | None = None,
+        interceptors: Sequence[grpc.aio.ClientInterceptor] = (),
+    ) -> None:
+        self.tls = tls
+        self.token = token
+        self._security = security or Security()
+        self._credentials = credentials
+        self._interceptors = list(interceptors)
+        if tls and credentials is None:
+            read_files(self._security)  # A mistake is told at once.
+
+    def channel(self, address: str) -> grpc.aio.Channel:
+        """Returns a connection of its own, which is made when it is first used.
+
+        Raises TLSFailed if a file is of no use, and PermissionDenied rather than to send the token in clear.
+        """
+        options = list(_OPTIONS)
+        if not self.tls:
+            if self.token is not None and not self._security.insecure and not is_local(address):
+                raise errors.PermissionDenied(CLEAR)
+            return grpc.aio.insecure_channel(address, options=options, interceptors=self._interceptors)
+        credentials = self._credentials
+        if credentials is None:
+            pem = read_files(self._security)
+            credentials = grpc.ssl_channel_credentials(pem.ca, pem.key, pem.cert)
+        if self._security.server_name:
+            options.append(("grpc.ssl_target_name_override", self._security.server_name))
+        return grpc.aio.secure_channel(address, credentials, options=options, interceptors=self._interceptors)
+
+    @property
+    def sends_certificate(self) -> bool:
+        """Whether the client has a certificate of its own, as far as is known."""
+        return bool(self._security.cert_file) or self._credentials is not None

@@ -1,0 +1,249 @@
+"""What a client is told about security, and the token that its calls carry."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from conftest import PATIENCE, Proxied, Seen, Twin
+
+import tenure
+from tenure import errors
+from tenure._core.clock import Clock
+from tenure.aio._token import TOKEN_SECONDS, Token
+from tenure.testing import Member
+
+OWN = grpc.ssl_channel_credentials()
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    path = tmp_path / "token"
+    path.write_text("from-file\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "environment", "why"),
+    [
+        ("tenure://h1?server_name=h2", {}, {}, "a server name (server_name, TENURE_SERVER_NAME) is given"),
+        ("tenure://h1", {}, {"SERVER_NAME": "h2"}, "use tenures://"),
+        ("tenure://h1", {"ca_file": "x"}, {}, "a CA (ca_file, TENURE_CA_FILE) is given"),
+        ("tenure://h1?cert_file=x&key_file=y", {}, {}, "a certificate (cert_file, TENURE_CERT_FILE) is given"),
+        ("tenure://h1", {"credentials": OWN}, {}, "credentials is given"),
+        ("h1?ca_file=x", {"credentials": OWN}, {}, "exclude each other"),
+        ("h1?cert_file=x", {}, {}, "go together"),
+        ("h1", {}, {"KEY_FILE": "x"}, "go together"),
+        ("h1?ca_file=", {}, {}, "ca_file: it is empty"),
+        ("tenures://h1?token=s3cret", {}, {}, "token= is refused"),
+        ("http://h1?%74oken=s3cret", {}, {}, "token= is refused"),
+        ("localhost,h1", {}, {"TOKEN": "t"}, "not sent to h1:7400 without TLS"),
+        ("tenure://h1?insecure=false", {"token": "t"}, {}, "not sent to h1:7400 without TLS"),
+        ("tenures://h1?insecure=true", {}, {}, "nothing skips verification"),
+        ("h1?insecure=yes", {}, {}, "must be true or false"),
+        ("localhost", {}, {"TOKEN": "t", "TOKEN_FILE": "/none"}, "more than one token"),
+    ],
+)
+def test_what_does_not_go_together(
+    uri: str, options: dict[str, Any], environment: dict[str, str], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(f"TENURE_{name}", value)
+    with pytest.raises(ValueError, match=r"\w") as refused:
+        tenure.aio.Client(uri, **options)
+    assert why in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "environment", "tls"),
+    [
+        ("tenures://h1", {}, {}, True),
+        ("h1?server_name=h2", {}, {}, True),
+        ("h1", {}, {"SERVER_NAME": "h2"}, True),
+        ("h1", {"credentials": OWN}, {"CA_FILE": "/none"}, True),
+        ("localhost,127.0.0.1,[::1]", {"token": "t"}, {}, False),
+        ("tenures://h1", {}, {"TOKEN": "t"}, True),
+        ("tenure://h1?insecure=true", {"token": "t"}, {}, False),
+        ("h1", {"token": "t", "insecure": True}, {}, False),
+        ("localhost", {"token": "t"}, {"TOKEN_FILE": "/none"}, False),
+    ],
+)
+def test_what_goes_together(
+    uri: str, options: dict[str, Any], environment: dict[str, str], tls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(f"TENURE_{name}", value)
+    assert tenure.aio.Client(uri, **options)._door.tls is tls
+
+
+def test_a_token_that_cannot_be_used() -> None:
+    with pytest.raises(errors.Unauthenticated, match="token_file /none: No such file"):
+        tenure.aio.Client("localhost?token_file=/none")
+    with pytest.raises(errors.Unauthenticated, match="not printable"):
+        tenure.aio.Client("localhost", token="a\nb")
+
+
+class Gate:
+    """A member that takes calls with one token only: what passes is passed on to a real one."""
+
+    def __init__(self) -> None:
+        self.accepted = ""
+        self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=16)
+        self._server = grpc.server(self._threads)
+        self._server.add_generic_rpc_handlers((self,))  # type: ignore[arg-type]
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._member = Member(flags=["--advertise", self.address])
+        self._member.start()
+        self._channel = grpc.insecure_channel(self._member.address)
+        self._server.start()
+
+    def service(self, details: Any) -> Any:
+        """Handles every call as one with streams both ways, which on the wire they all are."""
+
+        def handle(requests: Any, context: Any) -> Iterator[bytes]:
+            got = dict(context.invocation_metadata()).get("authorization")
+            if got != f"Bearer {self.accepted}":
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not known: {got}")
+            call: Any = self._channel.stream_stream(details.method)(requests)
+            context.add_callback(call.cancel)
+            try:
+                yield from call
+            except grpc.RpcError as error:
+                context.set_trailing_metadata(error.trailing_metadata() or ())
+                context.abort(error.code(), error.details() or "")
+
+        return grpc.stream_stream_rpc_method_handler(handle)
+
+    def close(self) -> None:
+        self._server.stop(0).wait()
+        self._channel.close()
+        self._threads.shutdown()
+        self._member.close()
+
+
+@pytest.fixture(scope="module")
+def gate() -> Iterator[Gate]:
+    with contextlib.closing(Gate()) as made:
+        yield made
+
+
+def test_a_token_is_sent_with_each_call(twin: Twin, gate: Gate, token_file: Path) -> None:
+    async def slow() -> str:
+        await asyncio.sleep(0)
+        return "from-coroutine"
+
+    given: dict[str, dict[str, Any]] = {
+        "text": {"token": "text"},
+        "from-file": {"token_file": str(token_file)},
+        "from-function": {"token": lambda: "from-function"},
+        "from-coroutine": {"token": slow},
+    }
+    for accepted, options in given.items():
+        client = twin.client(gate.address, timeout=PATIENCE, **options)
+        gate.accepted = "another"
+        with pytest.raises(errors.Unauthenticated, match="not known: Bearer"):
+            twin.do(client.kv.get, "k")
+        gate.accepted = accepted
+        twin.do(client.kv.put, "k", b"v")
+        twin.do(client.cache, "k")  # It watches.
+
+
+def test_there_is_no_token(twin: Twin, gate: Gate) -> None:
+    def none() -> str:
+        raise LookupError("out of tokens")
+
+    client = twin.client(gate.address, timeout=PATIENCE, token=none)
+    with pytest.raises(errors.Unauthenticated, match="out of tokens") as refused:
+        twin.do(client.kv.put, "k", b"v")
+    assert refused.value.applied is False
+
+
+def test_a_token_that_is_refused_is_read_again(twin: Twin, gate: Gate, seen: Seen) -> None:
+    issued = ["first"]
+    gate.accepted = "first"
+
+    def issue(token: str) -> None:
+        gate.accepted = token
+        issued.append(token)
+
+    client = twin.client(f"{gate.address}?ttl=10m", timeout=PATIENCE, token=lambda: issued[-1])
+    session = twin.do(client.session, on_state=seen)
+    issue("second")
+    twin.do(session.kv.put, "k", b"v")
+    issue("third")
+    twin.do(session.lock("lock").acquire)
+    gate.accepted = "fourth"  # Nobody has it yet: the session cannot be renewed.
+    before = len(seen.items)
+    twin.do(_break, client)
+    seen.wait_state(tenure.State.SUSPENDED, before)
+    issued.append("fourth")
+    seen.wait_state(tenure.State.CONNECTED, before + 1)
+
+
+def _break(client: Any) -> None:
+    """Breaks the connection."""
+    inner = getattr(client, "_aio", client)
+    link = inner._link
+    inner._loop.call_soon_threadsafe(link.break_off)
+
+
+def test_an_interceptor_sees_calls(twin: Twin, proxied: Proxied) -> None:
+    methods: list[str] = []
+
+    class Recorder(grpc.aio.UnaryUnaryClientInterceptor):
+        async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+            methods.append(details.method.decode() if isinstance(details.method, bytes) else details.method)
+            return await continuation(details, request)
+
+    client = twin.client(proxied.uri(), timeout=PATIENCE, interceptors=[Recorder()])
+    twin.do(client.kv.put, "k", b"v")
+    assert "/tenure.v1.KVService/Put" in methods
+
+
+class Hand(Clock):
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> float:
+        return self.at
+
+
+def test_a_token_is_read_again_when_it_is_old() -> None:
+    clock = Hand()
+    texts = ["a"]
+    asked: list[str] = []
+
+    def source() -> str:
+        asked.append(texts[-1])
+        if not texts[-1]:
+            raise LookupError("none")
+        return texts[-1]
+
+    async def run() -> None:
+        token = Token(source, clock)
+        assert (await token.get(), len(asked)) == ("a", 1)
+        texts.append("b\n")
+        clock.at += TOKEN_SECONDS - 0.001
+        assert (await token.get(), len(asked)) == ("a", 1)
+        clock.at += 0.001
+        assert (await token.get(), len(asked)) == ("b", 2)
+        texts.append("")  # What there was may be good still.
+        clock.at += TOKEN_SECONDS
+        assert (await token.get(), len(asked)) == ("b", 3)
+        assert (await token.renew("b"), len(asked)) == (False, 4)
+        texts.append("c")
+        assert (await token.renew("b"), len(asked)) == (True, 5)
+        assert (await token.renew("b"), len(asked)) == (True, 5)
+        assert await token.get() == "c"
+
+    asyncio.run(run())
