@@ -31,7 +31,7 @@ MVN ?= mvn
 PLATFORM := $(shell uname -s | sed 's/Linux/linux/;s/Darwin/osx/')-$(shell uname -m | sed 's/arm64/aarch_64/;s/aarch64/aarch_64/')
 
 # Where the Go code is: the main module, and the modules beside it that import it.
-SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod test/*/go.mod))
+SIDE_MODULES := $(patsubst %/go.mod,%,$(wildcard bench/go.mod bench/*/go.mod test/*/go.mod))
 
 GO_TEST_FLAGS ?= -timeout 15m
 FUZZ_TIME ?= 30s
@@ -188,6 +188,17 @@ mutants: ## change the product in 120 small ways, one at a time, and list those 
 .PHONY: bench
 bench: build ## measure one member against raw gRPC and raw fdatasync
 	cd bench && TENURE_BINARY=$(TENURE) $(GO) run . $(BENCH_FLAGS)
+
+ZOOKEEPER := $(BUILD)/zookeeper.classpath
+
+$(ZOOKEEPER): bench/peers/zookeeper/pom.xml | $(BUILD)
+	cd bench/peers/zookeeper && $(MVN) --batch-mode --quiet --no-transfer-progress --strict-checksums \
+		$(MAVEN_DEPENDENCY_PLUGIN):build-classpath -Dmdep.outputFile=$@
+
+.PHONY: bench-peers
+bench-peers: build $(ZOOKEEPER) ## measure Tenure beside etcd and ZooKeeper in one run, on a quiet machine (50 min); PEERS_FLAGS
+	$(GO) build -C bench/peers -o $(BUILD)/etcd go.etcd.io/etcd/server/v3
+	cd bench/peers && $(GO) run . -tenure $(TENURE) -etcd $(BUILD)/etcd -zookeeper "$$(cat $(ZOOKEEPER))" $(PEERS_FLAGS)
 
 .PHONY: costs
 costs: ## name the slowest command that anybody can make
