@@ -71,7 +71,7 @@ func (c memberVerbs) setLimits(s *storev1.SetLimits) (*storev1.Result, error) {
 	proto.Merge(set, s.GetLimits())
 	quota.DropZeros(set.ProtoReflect())
 	after := quota.InForce(set)
-	if HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
+	if quota.HasLimitBounds(c.state.ClusterVersion) && !s.GetForce() {
 		for _, u := range quota.Uses(&c.state, c.rows.Bytes) {
 			if err = u.Check(before, after); err != nil {
 				return nil, err

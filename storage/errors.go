@@ -19,7 +19,7 @@ var (
 	// ErrBootstrapped means that the store already holds a state.
 	ErrBootstrapped = errors.New("store is already bootstrapped")
 	// ErrEntryOrder means that an entry does not follow the last applied one.
-	ErrEntryOrder = errors.New("entry is out of order")
+	ErrEntryOrder = layout.ErrEntryOrder
 	// ErrUnknownFormat means that log or disk hold something this program does not know. It must stop, not guess.
 	ErrUnknownFormat = layout.ErrUnknownFormat
 	// ErrCorrupt means that a stored row cannot be what this program wrote.

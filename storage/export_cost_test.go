@@ -12,14 +12,15 @@ import (
 
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
 func (s *Store) BytesWritten(entries []Entry) (int, error) {
-	w := newWork(s.db, s.Applied())
+	rows := s.overlay(s.Applied())
+	w := newWork(rows, s.Applied())
 	for _, e := range entries {
 		if _, err := w.entry(e); err != nil {
 			return 0, err
 		}
 	}
 	batch := s.db.NewBatch()
-	err := w.rows.WriteTo(batch)
+	err := rows.WriteTo(batch)
 	n := batch.Len()
 	return n, errors.Join(err, batch.Close())
 }
@@ -50,12 +51,13 @@ func (s *Store) checkVoid(from, to []byte) error {
 
 // RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
 func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
-	w := newWork(s.db, s.Applied())
-	w.rows.Meter = &table.Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
+	overlay := s.overlay(s.Applied())
+	w := newWork(overlay, s.Applied())
+	overlay.Meter = &table.Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
 	for _, e := range entries {
 		if _, err = w.entry(e); err != nil {
 			return 0, 0, err
 		}
 	}
-	return w.rows.Meter.Rows, w.rows.Meter.Bytes, nil
+	return overlay.Meter.Rows, overlay.Meter.Bytes, nil
 }

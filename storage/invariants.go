@@ -10,7 +10,7 @@ import (
 )
 
 // verify checks what must hold after a command that was not refused. It is called only where invariants are enabled.
-func (c *command) verify(before Applied) error {
+func (c *command) verify(before layout.Applied) error {
 	verifyCounts(before, c.state)
 	for i, e := range c.events {
 		invariants.That(e.GetIndex() == uint32(i) && e.GetCount() == uint32(len(c.events)),
@@ -41,7 +41,7 @@ func (c *command) verify(before Applied) error {
 }
 
 // verifyCounts checks the account of the state after a command against the one before.
-func verifyCounts(before, now Applied) {
+func verifyCounts(before, now layout.Applied) {
 	for what, n := range map[string]uint64{
 		"live sessions": now.Sessions, "keys": now.Keys, "bytes of live keys": now.LiveBytes, "bytes of history": now.HistoryBytes,
 		"bytes of ended request windows": now.TombstoneBytes, "bytes of idempotency keys": now.KeyedBytes,

@@ -6,36 +6,11 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
-	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
 // GrowthBytesMax returns how many bytes the store may have and still grow.
 func GrowthBytesMax(limits *storev1.Limits) uint64 { return quota.GrowthBytesMax(limits) }
-
-// needSpace refuses what makes the state grow once the store has reached the part of its limit that is for growth. It
-// looks at the state as the command has left it so far, so a transaction may first delete and then put.
-func (c *command) needSpace() error {
-	limits, err := c.effectiveLimits()
-	if err != nil || c.rows.Bytes < GrowthBytesMax(limits) {
-		return err
-	}
-	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
-		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.Bytes, GrowthBytesMax(limits))
-	f.Failure.LimitName = "store_bytes_max"
-	f.Failure.Limit = limits.GetStoreBytesMax()
-	f.Failure.Actual = c.rows.Bytes
-	return f
-}
-
-// needSpaceFor is needSpace for a value that comes with the release of a lock, which goes on in a full store: a value
-// that is no longer than the one before needs no space.
-func (c *command) needSpaceFor(old keyFacts, value []byte) error {
-	if len(value) <= old.valueBytes {
-		return nil
-	}
-	return c.needSpace()
-}
 
 // Usage says how full a store is.
 type Usage struct {

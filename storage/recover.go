@@ -96,9 +96,9 @@ type memberChange struct {
 }
 
 // write records the member that is left, and all others as removed.
-func (m *memberChange) write(w *work) error {
-	c := &members.Change{Rows: w.rows, ClusterVersion: w.state.ClusterVersion, Term: w.state.Term, WallMs: m.wallMs}
-	others, err := members.All(w.rows)
+func (m *memberChange) write(rows *table.Overlay, state Applied) error {
+	c := &members.Change{Rows: rows, ClusterVersion: state.ClusterVersion, Term: state.Term, WallMs: m.wallMs}
+	others, err := members.All(rows)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (m *memberChange) write(w *work) error {
 			return err
 		}
 	}
-	w.rows.Remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
+	rows.Remove(layout.NumberRow(layout.RowMember, m.keep.GetId())) // Its incarnation may be new.
 	_, err = c.Put(&storev1.PutMember{Member: m.keep})
 	return err
 }

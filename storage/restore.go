@@ -20,6 +20,8 @@ import (
 const (
 	// restoreBatchBytes is how many bytes of rows Restore writes at once.
 	restoreBatchBytes = 4 << 20
+	// restoreStepMax is how many sessions, or locks, Restore looks at before it writes what became of them.
+	restoreStepMax = 4096
 	// freezeMsMin is the shortest freeze that follows a restore by itself.
 	freezeMsMin = 60_000
 	// revisionJump is by how much a restore moves the revision at least.
@@ -144,7 +146,8 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision
 	}
-	w := newWork(s.db, state)
+	w := newWork(s.overlay(state), state)
+	rows := w.overlay()
 	if h.freezeMs > 0 {
 		value, err := layout.Encode(&storev1.FreezeRecord{
 			FormatVersion: layout.RecordFormat, FreezeMs: h.freezeMs, BeginRevision: state.Revision,
@@ -152,19 +155,19 @@ func (s *Store) begin(state Applied, h newHistory) error {
 		if err != nil {
 			return err
 		}
-		w.rows.Set([]byte{layout.RowFreeze}, value)
+		rows.Set([]byte{layout.RowFreeze}, value)
 	} else {
-		w.rows.Remove([]byte{layout.RowFreeze})
+		rows.Remove([]byte{layout.RowFreeze})
 	}
-	if err := members.DropTokens(w.rows); err != nil {
+	if err := members.DropTokens(rows); err != nil {
 		return err
 	}
 	if h.members != nil {
-		if err := h.members.write(w); err != nil {
+		if err := h.members.write(rows, state); err != nil {
 			return err
 		}
 	}
-	w.rows.Seal(w.sum)
+	w.seal()
 	if h.endSessions {
 		var err error
 		if w, err = s.endAll(w, h); err != nil {
@@ -177,57 +180,47 @@ func (s *Store) begin(state Applied, h newHistory) error {
 			return err
 		}
 	}
-	w.state.Checksum, w.state.StoreBytes = w.sum.Sum, w.rows.Bytes
-	if err := s.commit(w); err != nil {
+	state = w.applied()
+	if err := s.commit(w.overlay(), state); err != nil {
 		return err
 	}
-	s.publish(w.state, w.state.Checksum)
+	s.publish(state, state.Checksum)
 	return s.flush()
 }
 
 // next commits what w has done, but not its account, and goes on with an empty overlay, so that memory stays bounded.
 func (s *Store) next(w *work) (*work, error) {
-	w.state.Checksum, w.state.StoreBytes = w.sum.Sum, w.rows.Bytes
-	if err := s.commitRows(w.rows); err != nil {
+	state := w.applied()
+	if err := s.commitRows(w.overlay()); err != nil {
 		return nil, err
 	}
-	return newWork(s.db, w.state), nil
+	return newWork(s.overlay(state), state), nil
 }
 
 // endAll ends all sessions, a command's worth at a time.
 func (s *Store) endAll(w *work, h newHistory) (*work, error) {
-	how := sessionEnd{
-		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_RESTORED,
-		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_RESTORED,
-		reason:    h.reason,
-	}
 	from := []byte{layout.RowSession}
 	for {
 		var ids []SessionID
-		err := w.rows.Scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
+		err := w.overlay().Scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
 			id, ok := layout.CutSessionRow(row)
 			if !ok {
 				return false, fmt.Errorf("%w: session row", ErrCorrupt)
 			}
 			ids = append(ids, id)
-			return len(ids) < endObjectsMax1, nil
+			return len(ids) < restoreStepMax, nil
 		})
 		if err != nil || len(ids) == 0 {
 			return w, err
 		}
-		c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: h.unixSeconds * 1000})
-		result, err := c.sessions.endSessions(ids, how)
+		left, err := w.endRestored(ids, h.reason, h.unixSeconds*1000)
 		if err != nil {
 			return nil, err
 		}
 		from = append(layout.SessionRow(layout.RowSession, ids[len(ids)-1]), 0)
-		if left := result.GetEndSessions().GetLeftSessionIds(); len(left) > 0 {
+		if len(left) > 0 {
 			from = append([]byte{layout.RowSession}, left[0]...)
 		}
-		if err = c.finish(); err != nil {
-			return nil, err
-		}
-		w.rows.Seal(w.sum)
 		if w, err = s.next(w); err != nil {
 			return nil, err
 		}
@@ -237,21 +230,22 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 // forgetIdleLocks forgets locks with nothing left, whose last change is of the old history: no event of it comes to be
 // compacted any more.
 func (s *Store) forgetIdleLocks(w *work) (*work, error) {
+	compacted := w.applied().CompactedRevision
 	from := []byte{layout.RowLock}
 	for {
 		var idle [][]byte
 		seen := 0
-		err := w.rows.Scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
+		err := w.overlay().Scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
 			h := &storev1.LockHead{}
 			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
 			}
-			if records.IsIdle(h) && h.GetModRevision() <= w.state.CompactedRevision {
+			if records.IsIdle(h) && h.GetModRevision() <= compacted {
 				idle = append(idle, slices.Clone(row))
 			}
 			from = append(slices.Clone(row), 0)
 			seen++
-			return seen < endObjectsMax1, nil
+			return seen < restoreStepMax, nil
 		})
 		if err != nil {
 			return nil, err
@@ -261,16 +255,16 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: lock row", ErrCorrupt)
 			}
-			_, exists, getErr := w.rows.Get(layout.NameRow(layout.RowKey, n))
+			_, exists, getErr := w.overlay().Get(layout.NameRow(layout.RowKey, n))
 			if getErr != nil {
 				return nil, getErr
 			}
 			if !exists {
-				w.rows.Remove(row)
+				w.overlay().Remove(row)
 			}
 		}
-		w.rows.Seal(w.sum)
-		if w, err = s.next(w); err != nil || seen < endObjectsMax1 {
+		w.seal()
+		if w, err = s.next(w); err != nil || seen < restoreStepMax {
 			return w, err
 		}
 	}

@@ -274,3 +274,21 @@ func (c sessionVerbs) dropHolds(s *endingSession, how sessionEnd) error {
 	}
 	return nil
 }
+
+// endRestored ends sessions because their state was restored or recovered, and returns those that it left: one command's worth.
+func (w *work) endRestored(ids []layout.SessionID, reason string, wallMs int64) (left [][]byte, err error) {
+	c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: wallMs})
+	result, err := c.sessions.endSessions(ids, sessionEnd{
+		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_RESTORED,
+		holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_RESTORED,
+		reason:    reason,
+	})
+	if err == nil {
+		err = c.finish()
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.seal()
+	return result.GetEndSessions().GetLeftSessionIds(), nil
+}

@@ -215,22 +215,22 @@ func (s *Store) Bootstrap(g Genesis) error {
 		ClusterID:      g.ClusterID,
 		HistoryID:      g.HistoryID,
 	}
-	w := newWork(s.db, first)
+	rows := s.overlay(first)
 	if g.FreezeMs > 0 {
 		value, err := layout.Encode(&storev1.FreezeRecord{FormatVersion: layout.RecordFormat, FreezeMs: g.FreezeMs})
 		if err != nil {
 			return fmt.Errorf("bootstrap: %w", err)
 		}
-		w.rows.Set([]byte{layout.RowFreeze}, value)
-		w.state.StoreBytes = w.rows.Bytes
+		rows.Set([]byte{layout.RowFreeze}, value)
+		first.StoreBytes = rows.Bytes
 	}
-	if err := s.commit(w); err != nil {
+	if err := s.commit(rows, first); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
 	if err := s.flush(); err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	s.publish(w.state, w.state.Checksum)
+	s.publish(first, first.Checksum)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 const (
@@ -413,4 +414,39 @@ func (c *claims) checkPrefixes() error {
 		}
 	}
 	return nil
+}
+
+// ReadsOnly reports whether no operation of a transaction can change anything, whichever of its lists runs.
+func ReadsOnly(t *storev1.Txn) bool {
+	return !slices.ContainsFunc(t.GetThenOps(), writes) && !slices.ContainsFunc(t.GetElseOps(), writes)
+}
+
+// readTxn answers a transaction that reads only, from a snapshot of which at is the account.
+func readTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*storev1.Result, error) {
+	at.ClusterVersion = max(at.ClusterVersion, layout.Version2)
+	overlay := table.NewOverlay(rows.Disk, at.StoreBytes)
+	overlay.Voids, overlay.Index = rows.Voids, rows.Index
+	w := newWork(overlay, at)
+	result, err := w.readTxn(cmd)
+	if failure := rule.At(at.ClusterVersion, err); failure != nil {
+		return &storev1.Result{Revision: at.Revision, Failure: failure}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result.Revision = at.Revision
+	return result, nil
+}
+
+func (w *work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
+	c := newCommand(w, w.state.Term, cmd)
+	if _, err := memoryOf(cmd); err != nil {
+		return nil, err
+	}
+	if id := cmd.GetRequestId(); id != nil {
+		if _, err := c.sessions.session(&storev1.SessionRef{SessionId: id.GetSessionId(), Epoch: id.GetEpoch()}); err != nil {
+			return nil, err
+		}
+	}
+	return c.run(cmd)
 }

@@ -8,6 +8,8 @@ var (
 	ErrUnknownFormat = errors.New("unknown format")
 	// ErrCorrupt means that a stored row cannot be what this program wrote.
 	ErrCorrupt = errors.New("stored row is corrupt")
+	// ErrEntryOrder means that an entry does not follow the last applied one.
+	ErrEntryOrder = errors.New("entry is out of order")
 	// ErrSessionID means that a text or byte string is not a session id.
 	ErrSessionID = errors.New("malformed session id")
 )
