@@ -20,25 +20,25 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	before := s.Applied()
 	rows := s.overlay(before)
 	rows.Hot, rows.Voids = s.hot, s.voids
-	w := newWork(rows, before)
+	w := NewWork(rows, before)
 	var entries []EntryOutcome
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
-		done, err := w.entry(e)
+		done, err := w.Entry(e)
 		if err != nil {
 			return Outcome{}, s.fail(fmt.Errorf("apply entry %d: %w", e.Index, err))
 		}
 		if len(done.Results) > 0 {
 			entries = append(entries, done)
 		}
-		sums = append(sums, w.checksum())
+		sums = append(sums, w.Checksum())
 	}
 	if invariants.Enabled {
 		if err := rows.VerifyBytes(before.StoreBytes); err != nil {
 			return Outcome{}, s.fail(err)
 		}
 	}
-	out := w.outcome()
+	out := w.Outcome()
 	s.writes.Add(1)
 	if err := s.commit(rows, out.Applied); err != nil {
 		return Outcome{}, s.fail(err) // writes stays odd: readers ask their snapshots from now on.

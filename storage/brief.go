@@ -7,7 +7,7 @@ import (
 )
 
 // readBrief returns the brief in a row, and whether there is one.
-func (w *work) readBrief(at []byte) (layout.Brief, bool, error) {
+func (w *Work) readBrief(at []byte) (layout.Brief, bool, error) {
 	if w.state.ClusterVersion < layout.Version2 {
 		return layout.Brief{}, false, nil
 	}
@@ -21,7 +21,7 @@ func (w *work) readBrief(at []byte) (layout.Brief, bool, error) {
 
 // saveBrief writes the brief of a row that is written with a value of so many bytes, or removes the one of the value before,
 // as its size demands.
-func (w *work) saveBrief(at, row, value []byte, field protowire.Number, valueBytes, valueBytesBefore int) error {
+func (w *Work) saveBrief(at, row, value []byte, field protowire.Number, valueBytes, valueBytesBefore int) error {
 	if w.state.ClusterVersion < layout.Version2 || valueBytes < layout.BriefValueMin {
 		w.dropBrief(at, valueBytesBefore)
 		return nil
@@ -35,7 +35,7 @@ func (w *work) saveBrief(at, row, value []byte, field protowire.Number, valueByt
 }
 
 // dropBrief removes the brief of a row whose value had so many bytes.
-func (w *work) dropBrief(at []byte, valueBytes int) {
+func (w *Work) dropBrief(at []byte, valueBytes int) {
 	if w.state.ClusterVersion >= layout.Version2 && valueBytes >= layout.BriefValueMin {
 		w.rows.Remove(at)
 	}

@@ -23,7 +23,7 @@ const (
 
 // command is one command under way: what it sees, and what it has done so far.
 type command struct {
-	*work
+	*Work
 	verbs
 	ns       uint64
 	term     uint64 // of the entry
@@ -52,9 +52,9 @@ type command struct {
 	meter *table.Meter
 }
 
-func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
+func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 	c := &command{
-		work:     w,
+		Work:     w,
 		ns:       cmd.GetNamespaceId(),
 		term:     term,
 		revision: w.state.Revision + 1,
@@ -65,7 +65,7 @@ func newCommand(w *work, term uint64, cmd *storev1.Command) *command {
 }
 
 // wallTime returns the wall clock that a command carries.
-func (w *work) wallTime(cmd *storev1.Command) int64 {
+func (w *Work) wallTime(cmd *storev1.Command) int64 {
 	return cmd.GetWallTimeMs()
 }
 
@@ -183,7 +183,7 @@ func (c *command) finish() error {
 		}
 	}
 	c.state.Revision = c.events[len(c.events)-1].GetRevision()
-	c.work.events = append(c.work.events, c.events...)
+	c.Work.events = append(c.Work.events, c.events...)
 	return nil
 }
 

@@ -13,9 +13,9 @@ import (
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
 func (s *Store) BytesWritten(entries []Entry) (int, error) {
 	rows := s.overlay(s.Applied())
-	w := newWork(rows, s.Applied())
+	w := NewWork(rows, s.Applied())
 	for _, e := range entries {
-		if _, err := w.entry(e); err != nil {
+		if _, err := w.Entry(e); err != nil {
 			return 0, err
 		}
 	}
@@ -52,10 +52,10 @@ func (s *Store) checkVoid(from, to []byte) error {
 // RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
 func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
 	overlay := s.overlay(s.Applied())
-	w := newWork(overlay, s.Applied())
+	w := NewWork(overlay, s.Applied())
 	overlay.Meter = &table.Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
 	for _, e := range entries {
-		if _, err = w.entry(e); err != nil {
+		if _, err = w.Entry(e); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	forgetBytesMax = 4 << 20
 )
 
-func forgetStint() *stint { return &stint{rows: forgetRowsMax, bytes: forgetBytesMax} }
+func forgetStint() *Stint { return &Stint{Rows: forgetRowsMax, Bytes: forgetBytesMax} }
 
 // compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
 // whether it left some.
@@ -55,7 +55,7 @@ func (c memoryVerbs) forgetBuried() error {
 }
 
 // forgetTombstonesAbove forgets the oldest tombstones above the limit. It reports whether it left some.
-func (c memoryVerbs) forgetTombstonesAbove(left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetTombstonesAbove(left *Stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
@@ -65,13 +65,13 @@ func (c memoryVerbs) forgetTombstonesAbove(left *stint) (more bool, err error) {
 
 // forgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
 // more for the next command.
-func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *Stint) (more bool, err error) {
 	if keep > 0 && c.state.TombstoneBytes <= keep {
 		return false, nil
 	}
 	var rows [][]byte
 	err = c.rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
-		if more = len(rows) >= left.rows; more {
+		if more = len(rows) >= left.Rows; more {
 			return false, nil
 		}
 		rows = append(rows, bytes.Clone(row))
@@ -84,7 +84,7 @@ func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (mor
 		if keep > 0 && c.state.TombstoneBytes <= keep {
 			return false, nil
 		}
-		if left.over() {
+		if left.Over() {
 			return true, nil
 		}
 		gone, err := c.forgetTombstone(row, left)
@@ -97,7 +97,7 @@ func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *stint) (mor
 
 // forgetTombstone forgets the results of a window that is over, the oldest first, and then the window. What a command leaves of it
 // still answers. It reports whether all is gone.
-func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err error) {
+func (c memoryVerbs) forgetTombstone(row []byte, left *Stint) (gone bool, err error) {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return false, fmt.Errorf("%w: tombstone row", layout.ErrCorrupt)
@@ -114,11 +114,11 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err er
 	gone = true
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
 	err = c.rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
-		if gone = !left.over(); !gone {
+		if gone = !left.Over(); !gone {
 			return false, nil
 		}
 		results = append(results, result{row: bytes.Clone(row), size: uint64(len(value))})
-		left.spend(1, uint64(len(row)+len(value)))
+		left.Spend(1, uint64(len(row)+len(value)))
 		return true, nil
 	})
 	if err != nil {
@@ -133,7 +133,7 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *stint) (gone bool, err er
 		c.rows.Remove(layout.WindowRow(id, epoch))
 		c.rows.Remove(row)
 		c.state.TombstoneBytes -= head.GetBytes()
-		left.spend(1, uint64(len(row)))
+		left.Spend(1, uint64(len(row)))
 		return true, nil
 	}
 	last := results[len(results)-1].row // There is one, as the stint was not over.

@@ -41,20 +41,20 @@ func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
 	c.state.KeyedBytes += keyedBytes(m.row, value)
 	left := forgetStint()
 	if c.state.ClusterVersion < layout.Version2 {
-		left = &stint{rows: keyedForgottenMax1, bytes: math.MaxUint64}
+		left = &Stint{Rows: keyedForgottenMax1, Bytes: math.MaxUint64}
 	}
 	_, err = c.memory.forgetKeyed(left)
 	return err
 }
 
 // forgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
-func (c memoryVerbs) forgetKeyed(left *stint) (more bool, err error) {
+func (c memoryVerbs) forgetKeyed(left *Stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
 	}
 	for c.state.KeyedOver(limits) {
-		if left.over() {
+		if left.Over() {
 			return true, nil
 		}
 		if err = c.forgetOldestKeyed(left); err != nil {
@@ -65,10 +65,10 @@ func (c memoryVerbs) forgetKeyed(left *stint) (more bool, err error) {
 }
 
 // forgetOldestKeyed forgets the oldest keyed call.
-func (c memoryVerbs) forgetOldestKeyed(left *stint) error {
+func (c memoryVerbs) forgetOldestKeyed(left *Stint) error {
 	number := layout.NumberRow(layout.RowKeyed, c.state.KeyedForgotten)
 	c.state.KeyedForgotten++
-	left.spend(1, uint64(len(number)))
+	left.Spend(1, uint64(len(number)))
 	row, ok, err := c.rows.Get(number)
 	if err != nil || !ok {
 		return err
@@ -77,7 +77,7 @@ func (c memoryVerbs) forgetOldestKeyed(left *stint) error {
 	if err != nil {
 		return err
 	}
-	left.spend(0, uint64(len(row)+len(value)))
+	left.Spend(0, uint64(len(row)+len(value)))
 	c.state.KeyedBytes -= keyedBytes(row, value)
 	c.rows.Remove(row)
 	c.rows.Remove(number)

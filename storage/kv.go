@@ -18,7 +18,7 @@ const (
 )
 
 // keyRecord returns a key's record, or nil if the key is missing.
-func (w *work) keyRecord(n layout.Name) (*storev1.KeyRecord, error) {
+func (w *Work) keyRecord(n layout.Name) (*storev1.KeyRecord, error) {
 	value, ok, err := w.rows.Get(layout.NameRow(layout.RowKey, n))
 	if err != nil || !ok {
 		return nil, err
@@ -56,7 +56,7 @@ func factsOf(n layout.Name, b layout.Brief) (keyFacts, error) {
 }
 
 // keyFacts returns what is known of a key without its value.
-func (w *work) keyFacts(n layout.Name) (k keyFacts, err error) {
+func (w *Work) keyFacts(n layout.Name) (k keyFacts, err error) {
 	row := layout.NameRow(layout.RowKey, n)
 	_, err = w.rows.View(row, func(value []byte) (err error) {
 		k, err = decodeKeyFacts(n, row, value)
@@ -66,7 +66,7 @@ func (w *work) keyFacts(n layout.Name) (k keyFacts, err error) {
 }
 
 // briefFacts is keyFacts for commands that do something to thousands of keys: it reads no large value, but one row more.
-func (w *work) briefFacts(n layout.Name) (keyFacts, error) {
+func (w *Work) briefFacts(n layout.Name) (keyFacts, error) {
 	b, ok, err := w.readBrief(layout.NameRow(layout.RowKeyBrief, n))
 	if err != nil {
 		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)

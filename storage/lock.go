@@ -24,7 +24,7 @@ type lock struct {
 }
 
 // lock returns a key's lock; a key that was never locked has one that nobody ever held.
-func (w *work) lock(n layout.Name) (*lock, error) {
+func (w *Work) lock(n layout.Name) (*lock, error) {
 	head, err := records.LockHead(w.rows, n)
 	if err != nil {
 		return nil, err
@@ -168,12 +168,12 @@ func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
 }
 
 // hold returns the hold of a number, valid or delayed, or nil.
-func (w *work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
+func (w *Work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	return records.ReadHold(w.rows, n, lockIndex)
 }
 
 // ownHold returns the valid hold of a session's owner, or nil.
-func (w *work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.HoldRecord, error) {
+func (w *Work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.HoldRecord, error) {
 	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
@@ -198,7 +198,7 @@ func (c lockVerbs) listedHold(id layout.SessionID, o layout.Listed) (*lock, *sto
 }
 
 // sessionHolds returns all valid holds of a session on a key, by owner.
-func (w *work) sessionHolds(l *lock, id layout.SessionID) ([]*storev1.HoldRecord, error) {
+func (w *Work) sessionHolds(l *lock, id layout.SessionID) ([]*storev1.HoldRecord, error) {
 	from := layout.OwnerRow(id, layout.ObjectHold, l.name, "")
 	var numbers []uint64
 	err := w.rows.Scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {

@@ -21,7 +21,7 @@ type lockBreak struct {
 	lock   *lock
 	reason string
 	point  *storev1.BreakPoint // where the next command goes on
-	left   *stint
+	left   *Stint
 	result *storev1.BreakLockResult
 }
 
@@ -67,13 +67,13 @@ func (c breakVerbs) breakLock(b *storev1.BreakLock) (*storev1.BreakLockResult, e
 }
 
 // breakStint returns how much one command breaks.
-func (c breakVerbs) breakStint(most uint32) *stint {
+func (c breakVerbs) breakStint(most uint32) *Stint {
 	if c.state.ClusterVersion < layout.Version2 {
-		return endless()
+		return Endless()
 	}
-	s := &stint{rows: breakMax, bytes: breakBytesMax}
+	s := &Stint{Rows: breakMax, Bytes: breakBytesMax}
 	if most > 0 {
-		s.rows = min(s.rows, int(most))
+		s.Rows = min(s.Rows, int(most))
 	}
 	return s
 }
@@ -85,7 +85,7 @@ func (c breakVerbs) breakAll(k *lockBreak) error {
 		return err
 	}
 	for _, h := range holds {
-		if k.left.over() {
+		if k.left.Over() {
 			more = true
 			break
 		}
@@ -112,7 +112,7 @@ func (c breakVerbs) breakAll(k *lockBreak) error {
 func (c breakVerbs) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, last uint64, more bool, err error) {
 	readMax := breakReadMax
 	if c.state.ClusterVersion < layout.Version2 {
-		readMax = k.left.rows
+		readMax = k.left.Rows
 	}
 	last = k.point.GetAfterLockIndex()
 	read := 0
@@ -120,7 +120,7 @@ func (c breakVerbs) holdsToBreak(k *lockBreak) (holds []*storev1.HoldRecord, las
 		if h.GetFencingToken() > k.point.GetRevision() {
 			return false
 		}
-		if more = len(holds) >= k.left.rows || read >= readMax; more {
+		if more = len(holds) >= k.left.Rows || read >= readMax; more {
 			return false
 		}
 		read++
@@ -173,7 +173,7 @@ func (c breakVerbs) breakHolds(k *lockBreak, holds []*storev1.HoldRecord) error 
 	for _, h := range holds {
 		switch {
 		case h.GetFencingToken() > k.point.GetRevision():
-		case k.left.over():
+		case k.left.Over():
 			k.result.Remaining++
 		default:
 			if err := c.breakHold(k, h); err != nil {
@@ -195,7 +195,7 @@ func (c breakVerbs) breakHold(k *lockBreak, h *storev1.HoldRecord) error {
 		cause: storev1.HoldEndCause_HOLD_END_CAUSE_BROKEN, reason: k.reason, delayMs: r.GetLockDelayMs(),
 	})
 	k.result.Holds++
-	k.left.spend(1, c.rows.WrittenSince(mark))
+	k.left.Spend(1, c.rows.WrittenSince(mark))
 	return err
 }
 
@@ -204,7 +204,7 @@ func (c breakVerbs) breakPlaces(k *lockBreak, places []*place) error {
 	for _, p := range places {
 		switch {
 		case p.number > k.point.GetRevision():
-		case k.left.over():
+		case k.left.Over():
 			k.result.Remaining++
 		default:
 			mark := c.rows.Mark()
@@ -212,7 +212,7 @@ func (c breakVerbs) breakPlaces(k *lockBreak, places []*place) error {
 				return err
 			}
 			k.result.Places++
-			k.left.spend(1, c.rows.WrittenSince(mark))
+			k.left.Spend(1, c.rows.WrittenSince(mark))
 		}
 	}
 	return nil

@@ -234,7 +234,7 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 }
 
 // window returns the head of a request window, or nil.
-func (w *work) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
+func (w *Work) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
 	value, ok, err := w.rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return nil, err

@@ -18,7 +18,7 @@ type place struct {
 }
 
 // ownPlace returns the place of a session's owner without its value, or nil.
-func (w *work) ownPlace(l *lock, id layout.SessionID, owner string) (*place, error) {
+func (w *Work) ownPlace(l *lock, id layout.SessionID, owner string) (*place, error) {
 	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner))
 	if err != nil || !ok {
 		return nil, err
@@ -30,7 +30,7 @@ func (w *work) ownPlace(l *lock, id layout.SessionID, owner string) (*place, err
 }
 
 // place returns the place of a number without the value that its grant writes, which may be large; nil if there is none.
-func (w *work) place(n layout.Name, number uint64) (*place, error) {
+func (w *Work) place(n layout.Name, number uint64) (*place, error) {
 	b, found, err := w.readBrief(layout.NumberedRow(layout.RowPlaceBrief, n, number))
 	if err == nil && !found {
 		row := layout.NumberedRow(layout.RowPlace, n, number)
@@ -53,7 +53,7 @@ func (w *work) place(n layout.Name, number uint64) (*place, error) {
 }
 
 // wholePlace is place with the value: for those who grant the place, or write it again.
-func (w *work) wholePlace(n layout.Name, number uint64) (*place, error) {
+func (w *Work) wholePlace(n layout.Name, number uint64) (*place, error) {
 	row := layout.NumberedRow(layout.RowPlace, n, number)
 	var p *place
 	_, err := w.rows.View(row, func(value []byte) (err error) {

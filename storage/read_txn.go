@@ -21,5 +21,5 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readTxn(r.rows, at, cmd)
+	return ReadTxn(r.rows, at, cmd)
 }

@@ -146,8 +146,8 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision
 	}
-	w := newWork(s.overlay(state), state)
-	rows := w.overlay()
+	w := NewWork(s.overlay(state), state)
+	rows := w.Overlay()
 	if h.freezeMs > 0 {
 		value, err := layout.Encode(&storev1.FreezeRecord{
 			FormatVersion: layout.RecordFormat, FreezeMs: h.freezeMs, BeginRevision: state.Revision,
@@ -167,7 +167,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 			return err
 		}
 	}
-	w.seal()
+	w.Seal()
 	if h.endSessions {
 		var err error
 		if w, err = s.endAll(w, h); err != nil {
@@ -180,8 +180,8 @@ func (s *Store) begin(state Applied, h newHistory) error {
 			return err
 		}
 	}
-	state = w.applied()
-	if err := s.commit(w.overlay(), state); err != nil {
+	state = w.Applied()
+	if err := s.commit(w.Overlay(), state); err != nil {
 		return err
 	}
 	s.publish(state, state.Checksum)
@@ -189,20 +189,20 @@ func (s *Store) begin(state Applied, h newHistory) error {
 }
 
 // next commits what w has done, but not its account, and goes on with an empty overlay, so that memory stays bounded.
-func (s *Store) next(w *work) (*work, error) {
-	state := w.applied()
-	if err := s.commitRows(w.overlay()); err != nil {
+func (s *Store) next(w *Work) (*Work, error) {
+	state := w.Applied()
+	if err := s.commitRows(w.Overlay()); err != nil {
 		return nil, err
 	}
-	return newWork(s.overlay(state), state), nil
+	return NewWork(s.overlay(state), state), nil
 }
 
 // endAll ends all sessions, a command's worth at a time.
-func (s *Store) endAll(w *work, h newHistory) (*work, error) {
+func (s *Store) endAll(w *Work, h newHistory) (*Work, error) {
 	from := []byte{layout.RowSession}
 	for {
 		var ids []SessionID
-		err := w.overlay().Scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
+		err := w.Overlay().Scan(from, []byte{layout.RowSession + 1}, func(row, _ []byte) (bool, error) {
 			id, ok := layout.CutSessionRow(row)
 			if !ok {
 				return false, fmt.Errorf("%w: session row", ErrCorrupt)
@@ -213,7 +213,7 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 		if err != nil || len(ids) == 0 {
 			return w, err
 		}
-		left, err := w.endRestored(ids, h.reason, h.unixSeconds*1000)
+		left, err := w.EndRestored(ids, h.reason, h.unixSeconds*1000)
 		if err != nil {
 			return nil, err
 		}
@@ -229,13 +229,13 @@ func (s *Store) endAll(w *work, h newHistory) (*work, error) {
 
 // forgetIdleLocks forgets locks with nothing left, whose last change is of the old history: no event of it comes to be
 // compacted any more.
-func (s *Store) forgetIdleLocks(w *work) (*work, error) {
-	compacted := w.applied().CompactedRevision
+func (s *Store) forgetIdleLocks(w *Work) (*Work, error) {
+	compacted := w.Applied().CompactedRevision
 	from := []byte{layout.RowLock}
 	for {
 		var idle [][]byte
 		seen := 0
-		err := w.overlay().Scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
+		err := w.Overlay().Scan(from, []byte{layout.RowLock + 1}, func(row, value []byte) (bool, error) {
 			h := &storev1.LockHead{}
 			if err := layout.Decode(value, h); err != nil {
 				return false, fmt.Errorf("lock: %w", err)
@@ -255,15 +255,15 @@ func (s *Store) forgetIdleLocks(w *work) (*work, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: lock row", ErrCorrupt)
 			}
-			_, exists, getErr := w.overlay().Get(layout.NameRow(layout.RowKey, n))
+			_, exists, getErr := w.Overlay().Get(layout.NameRow(layout.RowKey, n))
 			if getErr != nil {
 				return nil, getErr
 			}
 			if !exists {
-				w.overlay().Remove(row)
+				w.Overlay().Remove(row)
 			}
 		}
-		w.seal()
+		w.Seal()
 		if w, err = s.next(w); err != nil || seen < restoreStepMax {
 			return w, err
 		}

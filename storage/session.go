@@ -22,7 +22,7 @@ type session struct {
 }
 
 // sessionRecord returns a live session's record, or nil.
-func (w *work) sessionRecord(id layout.SessionID) (*storev1.SessionRecord, error) {
+func (w *Work) sessionRecord(id layout.SessionID) (*storev1.SessionRecord, error) {
 	value, ok, err := w.rows.Get(layout.SessionRow(layout.RowSession, id))
 	if err != nil || !ok {
 		return nil, err

@@ -46,7 +46,7 @@ func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*stor
 	}
 	left := forgetStint()
 	if c.state.ClusterVersion < layout.Version2 {
-		left = &stint{rows: len(ending) + forgettingMax1, bytes: math.MaxUint64}
+		left = &Stint{Rows: len(ending) + forgettingMax1, Bytes: math.MaxUint64}
 	}
 	if _, err := c.forgetEnded(left); err != nil {
 		return nil, err
@@ -194,14 +194,14 @@ func (c sessionVerbs) recordEnded(id layout.SessionID, r *storev1.EndedSessionRe
 const forgettingMax1 = 16
 
 // forgetEnded forgets the oldest records of ended sessions above the limit. It reports whether it left some.
-func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
+func (c sessionVerbs) forgetEnded(left *Stint) (more bool, err error) {
 	limits, err := c.effectiveLimits()
 	if err != nil {
 		return false, err
 	}
 	keep := uint64(limits.GetEndedSessionsMax())
 	for c.state.EndedSessions-c.state.EndedForgotten > keep {
-		if left.over() {
+		if left.Over() {
 			return true, nil
 		}
 		row := layout.NumberRow(layout.RowEnded, c.state.EndedForgotten)
@@ -210,7 +210,7 @@ func (c sessionVerbs) forgetEnded(left *stint) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		left.spend(1, uint64(len(row)+len(value)))
+		left.Spend(1, uint64(len(row)+len(value)))
 		if !ok {
 			continue
 		}
@@ -275,8 +275,8 @@ func (c sessionVerbs) dropHolds(s *endingSession, how sessionEnd) error {
 	return nil
 }
 
-// endRestored ends sessions because their state was restored or recovered, and returns those that it left: one command's worth.
-func (w *work) endRestored(ids []layout.SessionID, reason string, wallMs int64) (left [][]byte, err error) {
+// EndRestored ends sessions because their state was restored or recovered, and returns those that it left: one command's worth.
+func (w *Work) EndRestored(ids []layout.SessionID, reason string, wallMs int64) (left [][]byte, err error) {
 	c := newCommand(w, w.state.Term, &storev1.Command{WallTimeMs: wallMs})
 	result, err := c.sessions.endSessions(ids, sessionEnd{
 		cause:     storev1.SessionEndCause_SESSION_END_CAUSE_RESTORED,
@@ -289,6 +289,6 @@ func (w *work) endRestored(ids []layout.SessionID, reason string, wallMs int64) 
 	if err != nil {
 		return nil, err
 	}
-	w.seal()
+	w.Seal()
 	return result.GetEndSessions().GetLeftSessionIds(), nil
 }

@@ -421,12 +421,12 @@ func ReadsOnly(t *storev1.Txn) bool {
 	return !slices.ContainsFunc(t.GetThenOps(), writes) && !slices.ContainsFunc(t.GetElseOps(), writes)
 }
 
-// readTxn answers a transaction that reads only, from a snapshot of which at is the account.
-func readTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*storev1.Result, error) {
+// ReadTxn answers a transaction that reads only, from a snapshot of which at is the account.
+func ReadTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*storev1.Result, error) {
 	at.ClusterVersion = max(at.ClusterVersion, layout.Version2)
 	overlay := table.NewOverlay(rows.Disk, at.StoreBytes)
 	overlay.Voids, overlay.Index = rows.Voids, rows.Index
-	w := newWork(overlay, at)
+	w := NewWork(overlay, at)
 	result, err := w.readTxn(cmd)
 	if failure := rule.At(at.ClusterVersion, err); failure != nil {
 		return &storev1.Result{Revision: at.Revision, Failure: failure}, nil
@@ -438,7 +438,7 @@ func readTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*sto
 	return result, nil
 }
 
-func (w *work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
+func (w *Work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, w.state.Term, cmd)
 	if _, err := memoryOf(cmd); err != nil {
 		return nil, err

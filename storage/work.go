@@ -40,8 +40,8 @@ type EntryOutcome struct {
 	Results []*storev1.Result
 }
 
-// work is one Apply under way.
-type work struct {
+// Work is one Apply under way.
+type Work struct {
 	rows   *table.Overlay
 	state  layout.Applied
 	sum    *table.Checksum
@@ -53,34 +53,34 @@ type work struct {
 	limitsChanged bool
 }
 
-// newWork begins with rows that hold nothing yet, above those on disk, of which state is the account.
-func newWork(rows *table.Overlay, state layout.Applied) *work {
-	return &work{rows: rows, state: state, sum: table.NewChecksum(state.Checksum)}
+// NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.
+func NewWork(rows *table.Overlay, state layout.Applied) *Work {
+	return &Work{rows: rows, state: state, sum: table.NewChecksum(state.Checksum)}
 }
 
-// applied returns the account of the state with all that was done.
-func (w *work) applied() layout.Applied {
+// Applied returns the account of the state with all that was done.
+func (w *Work) Applied() layout.Applied {
 	state := w.state
 	state.Checksum, state.StoreBytes = w.sum.Sum, w.rows.Bytes
 	return state
 }
 
-// checksum returns the checksum after what was done so far.
-func (w *work) checksum() uint64 { return w.sum.Sum }
+// Checksum returns the checksum after what was done so far.
+func (w *Work) Checksum() uint64 { return w.sum.Sum }
 
-// seal ends what is written outside of entries: it cannot be taken back any more.
-func (w *work) seal() { w.rows.Seal(w.sum) }
+// Seal ends what is written outside of entries: it cannot be taken back any more.
+func (w *Work) Seal() { w.rows.Seal(w.sum) }
 
-// outcome returns what was done, but for the results and what the commit writes.
-func (w *work) outcome() Outcome {
+// Outcome returns what was done, but for the results and what the commit writes.
+func (w *Work) Outcome() Outcome {
 	return Outcome{
-		Events: w.events, Applied: w.applied(), MembersChanged: w.membersChanged, LimitsChanged: w.limitsChanged,
+		Events: w.events, Applied: w.Applied(), MembersChanged: w.membersChanged, LimitsChanged: w.limitsChanged,
 		RowsRead: w.rows.Reads.Rows, BytesRead: w.rows.Reads.Bytes,
 	}
 }
 
-// entry applies one entry.
-func (w *work) entry(e layout.Entry) (EntryOutcome, error) {
+// Entry applies one entry.
+func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 	if e.Index != w.state.Index+1 || e.Term < w.state.Term {
 		return EntryOutcome{}, fmt.Errorf("%w: index %d of term %d after index %d of term %d",
 			layout.ErrEntryOrder, e.Index, e.Term, w.state.Index, w.state.Term)
@@ -112,7 +112,7 @@ func (w *work) entry(e layout.Entry) (EntryOutcome, error) {
 }
 
 // command applies one command once: an attempt that is remembered gets its first result.
-func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
+func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, term, cmd)
 	m, err := memoryOf(cmd)
 	if err == nil && m != nil {
@@ -139,7 +139,7 @@ func (w *work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 }
 
 // attempt applies one command whole, or not at all.
-func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
+func (w *Work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
 	before := w.state
 	result, err := c.run(cmd)
 	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
@@ -168,7 +168,7 @@ func (w *work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error
 }
 
 // effectiveLimits returns the limits in force; nobody may change them.
-func (w *work) effectiveLimits() (*storev1.Limits, error) {
+func (w *Work) effectiveLimits() (*storev1.Limits, error) {
 	if w.limits == nil {
 		limits, err := records.ReadLimits(w.rows)
 		if err != nil {
@@ -179,5 +179,5 @@ func (w *work) effectiveLimits() (*storev1.Limits, error) {
 	return w.limits, nil
 }
 
-// overlay returns the rows, for what is written outside of entries.
-func (w *work) overlay() *table.Overlay { return w.rows }
+// Overlay returns the rows, for what is written outside of entries.
+func (w *Work) Overlay() *table.Overlay { return w.rows }
