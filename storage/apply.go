@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -18,9 +19,9 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 		return Outcome{}, err
 	}
 	before := s.Applied()
-	rows := s.overlay(before)
+	rows := table.NewOverlay(s.db, before.StoreBytes)
 	rows.Hot, rows.Voids = s.hot, s.voids
-	w := NewWork(rows, before)
+	w := machine.NewWork(rows, before)
 	var entries []EntryOutcome
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {
@@ -48,11 +49,6 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	out.Entries = entries
 	out.RowsWritten, out.BytesWritten = rows.RowsWritten, rows.BytesWritten
 	return out, nil
-}
-
-// overlay returns an empty overlay above the disk, of which state is the account.
-func (s *Store) overlay(state Applied) *table.Overlay {
-	return table.NewOverlay(s.db, state.StoreBytes)
 }
 
 // commit writes everything that the batch changed, with the applied record, at once.

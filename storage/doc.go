@@ -24,7 +24,7 @@
 //
 // # Rows
 //
-// keys.go holds the layout. Every row begins with a byte that says what it is; holds and places of a lock, and the
+// Package layout holds their keys. Every row begins with a byte that says what it is; holds and places of a lock, and the
 // objects of a session, are rows of their own, so that a change costs the same however many there are beside it. The
 // first bytes and the encoding of keys never change. Every record carries the format it was written in.
 package storage

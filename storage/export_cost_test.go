@@ -7,13 +7,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
 // BytesWritten returns how many bytes a batch of entries would write to the state. It applies nothing.
 func (s *Store) BytesWritten(entries []Entry) (int, error) {
-	rows := s.overlay(s.Applied())
-	w := NewWork(rows, s.Applied())
+	rows := table.NewOverlay(s.db, s.Applied().StoreBytes)
+	w := machine.NewWork(rows, s.Applied())
 	for _, e := range entries {
 		if _, err := w.Entry(e); err != nil {
 			return 0, err
@@ -51,8 +52,8 @@ func (s *Store) checkVoid(from, to []byte) error {
 
 // RowsSeen returns how many rows the commands of a batch of entries would read and write, with their bytes. It applies nothing.
 func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
-	overlay := s.overlay(s.Applied())
-	w := NewWork(overlay, s.Applied())
+	overlay := table.NewOverlay(s.db, s.Applied().StoreBytes)
+	w := machine.NewWork(overlay, s.Applied())
 	overlay.Meter = &table.Meter{RowsMax: math.MaxUint64, BytesMax: math.MaxUint64}
 	for _, e := range entries {
 		if _, err = w.Entry(e); err != nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
 )
@@ -31,6 +32,27 @@ type (
 	// Wait is a place whose wait has a time-out.
 	Wait = records.Wait
 )
+
+// Outcome is what a batch of entries did.
+type Outcome = machine.Outcome
+
+// EntryOutcome is what one entry did.
+type EntryOutcome = machine.EntryOutcome
+
+// EncodeEnvelope marshals an envelope for the log in the present format. It refuses what no member could decode.
+func EncodeEnvelope(env *storev1.Envelope) ([]byte, error) { return layout.EncodeEnvelope(env) }
+
+// EncodeCommand marshals a command for an envelope. It refuses with ErrUnknownFormat what DecodeEnvelope would refuse, so
+// that nothing is proposed that no member could apply.
+func EncodeCommand(cmd *storev1.Command) ([]byte, error) { return layout.EncodeCommand(cmd) }
+
+// DecodeEnvelope unmarshals an envelope. Anything in it that this program does not know, a format, a command kind, a
+// field or an enum value, is ErrUnknownFormat: guessing would make members differ.
+func DecodeEnvelope(data []byte) (*storev1.Envelope, error) { return layout.DecodeEnvelope(data) }
+
+// ReadsOnly reports whether no operation of a transaction can change anything, whichever of its lists runs. Reader.Txn
+// answers such a transaction.
+func ReadsOnly(t *storev1.Txn) bool { return machine.ReadsOnly(t) }
 
 // JoinToken is one join token, as the state has it. The token itself is nowhere.
 type JoinToken = members.JoinToken

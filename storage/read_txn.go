@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/machine"
 )
 
 // errTxnWrites means that a transaction that may write was to be answered without the log, which is a bug of the caller.
@@ -21,5 +22,5 @@ func (r *Reader) Txn(cmd *storev1.Command) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ReadTxn(r.rows, at, cmd)
+	return machine.ReadTxn(r.rows, at, cmd)
 }

@@ -12,6 +12,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
@@ -146,7 +147,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision
 	}
-	w := NewWork(s.overlay(state), state)
+	w := machine.NewWork(table.NewOverlay(s.db, state.StoreBytes), state)
 	rows := w.Overlay()
 	if h.freezeMs > 0 {
 		value, err := layout.Encode(&storev1.FreezeRecord{
@@ -189,16 +190,16 @@ func (s *Store) begin(state Applied, h newHistory) error {
 }
 
 // next commits what w has done, but not its account, and goes on with an empty overlay, so that memory stays bounded.
-func (s *Store) next(w *Work) (*Work, error) {
+func (s *Store) next(w *machine.Work) (*machine.Work, error) {
 	state := w.Applied()
 	if err := s.commitRows(w.Overlay()); err != nil {
 		return nil, err
 	}
-	return NewWork(s.overlay(state), state), nil
+	return machine.NewWork(table.NewOverlay(s.db, state.StoreBytes), state), nil
 }
 
 // endAll ends all sessions, a command's worth at a time.
-func (s *Store) endAll(w *Work, h newHistory) (*Work, error) {
+func (s *Store) endAll(w *machine.Work, h newHistory) (*machine.Work, error) {
 	from := []byte{layout.RowSession}
 	for {
 		var ids []SessionID
@@ -229,7 +230,7 @@ func (s *Store) endAll(w *Work, h newHistory) (*Work, error) {
 
 // forgetIdleLocks forgets locks with nothing left, whose last change is of the old history: no event of it comes to be
 // compacted any more.
-func (s *Store) forgetIdleLocks(w *Work) (*Work, error) {
+func (s *Store) forgetIdleLocks(w *machine.Work) (*machine.Work, error) {
 	compacted := w.Applied().CompactedRevision
 	from := []byte{layout.RowLock}
 	for {

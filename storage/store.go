@@ -215,7 +215,7 @@ func (s *Store) Bootstrap(g Genesis) error {
 		ClusterID:      g.ClusterID,
 		HistoryID:      g.HistoryID,
 	}
-	rows := s.overlay(first)
+	rows := table.NewOverlay(s.db, first.StoreBytes)
 	if g.FreezeMs > 0 {
 		value, err := layout.Encode(&storev1.FreezeRecord{FormatVersion: layout.RecordFormat, FreezeMs: g.FreezeMs})
 		if err != nil {

@@ -1,0 +1,211 @@
+package machine
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/members"
+	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
+)
+
+const (
+	// keyBytesMax is the longest key.
+	keyBytesMax = 1024
+	// valueBytesMax is the longest value.
+	valueBytesMax = 512 << 10
+	// endObjectsMax is how many objects of sessions one command ends, but for the first session; endObjectsMax1 was it under
+	// version 1.
+	endObjectsMax  = 512
+	endObjectsMax1 = 4096
+)
+
+// command is one command under way: what it sees, and what it has done so far.
+type command struct {
+	*Work
+	verbs
+	ns       uint64
+	term     uint64 // of the entry
+	revision uint64 // that it will have if it emits events
+	wallMs   int64
+
+	events    []*storev1.Event
+	keyEvent  map[layout.Name]int // which of events told of a key's value last
+	touched   []layout.Name       // locks whose waiters may be granted, in order
+	isTouched map[layout.Name]bool
+	granted   int
+	readBytes uint64               // of waiters to be granted, and of their keys
+	moved     int                  // bytes of keys
+	unmoved   map[layout.Name]bool // keys that the command leaves to be moved
+	idle      []layout.Name        // locks that nobody used at some time of the command, in order
+	isIdle    map[layout.Name]bool
+	// prefixDeleted is how many keys were deleted by prefix.
+	prefixDeleted int
+	// buried says that a request window became a tombstone.
+	buried bool
+	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
+	grantsLater bool
+	// room is how many bytes the result of a transaction may grow by.
+	room int
+	// meter counts what the command reads and writes where it has a budget; nil until it does.
+	meter *table.Meter
+}
+
+func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
+	c := &command{
+		Work:     w,
+		ns:       cmd.GetNamespaceId(),
+		term:     term,
+		revision: w.state.Revision + 1,
+		wallMs:   w.wallTime(cmd),
+	}
+	c.verbs = verbsOf(c)
+	return c
+}
+
+// wallTime returns the wall clock that a command carries.
+func (w *Work) wallTime(cmd *storev1.Command) int64 {
+	return cmd.GetWallTimeMs()
+}
+
+// run does what the command says, if its guards hold. An error that carries a failure means that the caller takes
+// everything back.
+func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
+	if c.ns != 0 {
+		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED, storev1.FailureDetail_FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY)
+	}
+	if len(cmd.GetGuards()) > 0 {
+		if err := c.withinBudget(func() error { return c.ops.checkGuards(cmd.GetGuards()) }); err != nil {
+			return nil, err
+		}
+	}
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_CreateSession:
+		return c.sessions.createSession(kind.CreateSession)
+	case *storev1.Command_DestroySession:
+		return c.sessions.destroySession(kind.DestroySession)
+	case *storev1.Command_ExpireSessions:
+		return c.sessions.expireSessions(kind.ExpireSessions)
+	case *storev1.Command_TakeOverSession:
+		taken, err := c.sessions.takeOverSession(kind.TakeOverSession)
+		return &storev1.Result{Kind: &storev1.Result_TakeOverSession{TakeOverSession: taken}}, err
+	case *storev1.Command_Put:
+		put, err := c.keys.put(kind.Put, 0)
+		return &storev1.Result{Kind: &storev1.Result_Put{Put: put}}, err
+	case *storev1.Command_Delete:
+		deleted, err := c.keys.deleteOne(kind.Delete)
+		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
+	case *storev1.Command_DeletePrefix:
+		var deleted *storev1.DeleteResult
+		err := c.withinBudget(func() (err error) {
+			deleted, err = c.keys.deletePrefix(kind.DeletePrefix)
+			return err
+		})
+		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
+	case *storev1.Command_Txn:
+		txn, err := c.ops.txn(kind.Txn)
+		return &storev1.Result{Kind: &storev1.Result_Txn{Txn: txn}}, err
+	default:
+		return c.runLock(cmd)
+	}
+}
+
+// runLock is run for the commands about locks and the cluster.
+func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_AcquireLock:
+		acquired, err := c.locks.acquireLock(kind.AcquireLock)
+		return &storev1.Result{Kind: &storev1.Result_AcquireLock{AcquireLock: acquired}}, err
+	case *storev1.Command_CancelWait:
+		cancelled, err := c.queue.cancelWait(kind.CancelWait)
+		return &storev1.Result{Kind: &storev1.Result_CancelWait{CancelWait: cancelled}}, err
+	case *storev1.Command_EndWaits:
+		return c.queue.endWaits(kind.EndWaits)
+	case *storev1.Command_ReleaseLock:
+		released, err := c.locks.releaseLock(kind.ReleaseLock)
+		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
+	case *storev1.Command_Resign:
+		released, err := c.locks.resign(kind.Resign)
+		return &storev1.Result{Kind: &storev1.Result_ReleaseLock{ReleaseLock: released}}, err
+	case *storev1.Command_BreakLock:
+		broken, err := c.breaks.breakLock(kind.BreakLock)
+		return &storev1.Result{Kind: &storev1.Result_BreakLock{BreakLock: broken}}, err
+	case *storev1.Command_EndDelays:
+		return c.locks.endDelays(kind.EndDelays)
+	case *storev1.Command_GrantWaiters:
+		return c.queue.grantWaiters(kind.GrantWaiters)
+	case *storev1.Command_EndFreeze:
+		return c.queue.endFreeze(kind.EndFreeze)
+	case *storev1.Command_Compact:
+		return c.memory.compact(kind.Compact)
+	case *storev1.Command_SetLimits:
+		return c.members.setLimits(kind.SetLimits)
+	case *storev1.Command_SetClusterVersion:
+		return c.members.setClusterVersion(kind.SetClusterVersion)
+	case *storev1.Command_PutMember:
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Put(kind.PutMember) })
+	case *storev1.Command_DeleteMember:
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Remove(kind.DeleteMember) })
+	case *storev1.Command_MakeJoinToken:
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) {
+			made, err := m.MakeToken(kind.MakeJoinToken)
+			return &storev1.Result{Kind: &storev1.Result_MakeJoinToken{MakeJoinToken: made}}, err
+		})
+	case *storev1.Command_JoinMember:
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Join(kind.JoinMember) })
+	case *storev1.Command_EndJoinTokens:
+		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.EndTokens(kind.EndJoinTokens) })
+	default:
+		return nil, fmt.Errorf("%w: command kind %T", layout.ErrUnknownFormat, kind)
+	}
+}
+
+// finish grants nothing more; it deletes the keys that are left unused, writes the history of the command and moves the
+// revision.
+func (c *command) finish() error {
+	if err := c.keys.dropUnused(); err != nil {
+		return err
+	}
+	if err := c.memory.forgetBuried(); err != nil {
+		return err
+	}
+	if c.wallMs != 0 {
+		c.state.WallTimeMs = c.wallMs
+	}
+	if len(c.events) == 0 {
+		return nil
+	}
+	for i, e := range c.events {
+		e.Revision, e.Index, e.Count = c.revision, uint32(i), uint32(len(c.events))
+		if err := c.writeHistory(e); err != nil {
+			return err
+		}
+	}
+	c.state.Revision = c.events[len(c.events)-1].GetRevision()
+	c.Work.events = append(c.Work.events, c.events...)
+	return nil
+}
+
+// name returns a key of the command's namespace, or why it is none.
+func (c *command) name(key string) (layout.Name, error) {
+	if key == "" {
+		return layout.Name{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_EMPTY)
+	}
+	if len(key) > keyBytesMax {
+		return layout.Name{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_KEY_TOO_LONG, len(key), keyBytesMax)
+	}
+	return layout.Name{NS: c.ns, Key: key}, nil
+}
+
+// sessionID returns the id that b holds, or why it is none.
+func sessionID(b []byte) (layout.SessionID, error) {
+	id, err := layout.SessionIDFromBytes(b)
+	if err != nil {
+		return layout.SessionID{}, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
+	}
+	return id, nil
+}
+
+// checkTerm refuses a decision of a leader's timers that reached the log in another term.
+func (c *command) checkTerm(decided uint64) error { return rule.CheckTerm(decided, c.term) }

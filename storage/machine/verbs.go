@@ -1,0 +1,54 @@
+package machine
+
+// The verbs of a command are divided into families, a type each. They share the command under way, which knows one of every
+// family, and call each other through it.
+
+// sessionVerbs begin, take over and end sessions, and count what a session owns.
+type sessionVerbs struct{ *command }
+
+// lockVerbs acquire and release locks, and begin and end holds and their delays.
+type lockVerbs struct{ *command }
+
+// breakVerbs end holds and places of others, as an operator asks.
+type breakVerbs struct{ *command }
+
+// queueVerbs let waiters stand in queues, leave them, and be granted.
+type queueVerbs struct{ *command }
+
+// keyVerbs put, delete and move keys.
+type keyVerbs struct{ *command }
+
+// txnVerbs check guards and run transactions.
+type txnVerbs struct{ *command }
+
+// memberVerbs change the members, who may join them, the limits and the cluster version.
+type memberVerbs struct{ *command }
+
+// memoryVerbs forget history, ended sessions and remembered requests.
+type memoryVerbs struct{ *command }
+
+// verbs holds one of every family.
+type verbs struct {
+	sessions sessionVerbs
+	locks    lockVerbs
+	breaks   breakVerbs
+	queue    queueVerbs
+	keys     keyVerbs
+	ops      txnVerbs
+	members  memberVerbs
+	memory   memoryVerbs
+}
+
+// verbsOf returns the verbs of a command.
+func verbsOf(c *command) verbs {
+	return verbs{
+		sessions: sessionVerbs{c},
+		locks:    lockVerbs{c},
+		breaks:   breakVerbs{c},
+		queue:    queueVerbs{c},
+		keys:     keyVerbs{c},
+		ops:      txnVerbs{c},
+		members:  memberVerbs{c},
+		memory:   memoryVerbs{c},
+	}
+}

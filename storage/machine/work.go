@@ -1,0 +1,183 @@
+package machine
+
+import (
+	"fmt"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
+	"github.com/tenure-io/tenure/storage/rule"
+	"github.com/tenure-io/tenure/storage/table"
+)
+
+// Outcome is what a batch of entries did.
+type Outcome struct {
+	// Entries has one element for each entry with commands, in order.
+	Entries []EntryOutcome
+	// Events are those of the whole batch, by revision and index. They are shared: nobody may change them.
+	Events []*storev1.Event
+	// Applied is the state's account of itself after the batch.
+	Applied layout.Applied
+	// MembersChanged says that Reader.Members or Reader.RemovedMembers may return something else than before.
+	MembersChanged bool
+	// LimitsChanged says that Reader.Limits may return something else than before.
+	LimitsChanged bool
+	// RowsWritten is how many rows the batch wrote or deleted, BytesWritten what they take in Pebble's batch.
+	RowsWritten, BytesWritten int
+	// RowsRead is how many rows the batch read from the disk, or from what Pebble keeps of it, BytesRead what they take. What the
+	// store remembers itself does not count, so they differ from member to member.
+	RowsRead, BytesRead int
+}
+
+// EntryOutcome is what one entry did.
+type EntryOutcome struct {
+	// Index and Term are the entry's.
+	Index, Term uint64
+	// Proposer and Sequence are the envelope's; they lead to those who wait.
+	Proposer, Sequence uint64
+	// Results has one element for each command, in order. They are shared: nobody may change them.
+	Results []*storev1.Result
+}
+
+// Work is one Apply under way.
+type Work struct {
+	rows   *table.Overlay
+	state  layout.Applied
+	sum    *table.Checksum
+	events []*storev1.Event
+	limits *storev1.Limits // nil until somebody asks
+	// membersChanged says that a record of a member was written.
+	membersChanged bool
+	// limitsChanged says that limits were set.
+	limitsChanged bool
+}
+
+// NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.
+func NewWork(rows *table.Overlay, state layout.Applied) *Work {
+	return &Work{rows: rows, state: state, sum: table.NewChecksum(state.Checksum)}
+}
+
+// Applied returns the account of the state with all that was done.
+func (w *Work) Applied() layout.Applied {
+	state := w.state
+	state.Checksum, state.StoreBytes = w.sum.Sum, w.rows.Bytes
+	return state
+}
+
+// Checksum returns the checksum after what was done so far.
+func (w *Work) Checksum() uint64 { return w.sum.Sum }
+
+// Seal ends what is written outside of entries: it cannot be taken back any more.
+func (w *Work) Seal() { w.rows.Seal(w.sum) }
+
+// Outcome returns what was done, but for the results and what the commit writes.
+func (w *Work) Outcome() Outcome {
+	return Outcome{
+		Events: w.events, Applied: w.Applied(), MembersChanged: w.membersChanged, LimitsChanged: w.limitsChanged,
+		RowsRead: w.rows.Reads.Rows, BytesRead: w.rows.Reads.Bytes,
+	}
+}
+
+// Entry applies one entry.
+func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
+	if e.Index != w.state.Index+1 || e.Term < w.state.Term {
+		return EntryOutcome{}, fmt.Errorf("%w: index %d of term %d after index %d of term %d",
+			layout.ErrEntryOrder, e.Index, e.Term, w.state.Index, w.state.Term)
+	}
+	w.state.Index, w.state.Term = e.Index, e.Term
+	w.rows.Voids.Begin(e.Index)
+	w.sum.AddEntry(e)
+	if len(e.ConfState) > 0 {
+		w.state.ConfState = append([]byte(nil), e.ConfState...)
+	}
+	out := EntryOutcome{Index: e.Index, Term: e.Term}
+	if len(e.Data) == 0 {
+		return out, nil
+	}
+	env, err := layout.DecodeEnvelope(e.Data)
+	if err != nil {
+		return EntryOutcome{}, err
+	}
+	out.Proposer, out.Sequence = env.GetProposer(), env.GetSequence()
+	out.Results = make([]*storev1.Result, 0, len(env.GetCommands()))
+	for i, cmd := range env.GetCommands() {
+		result, err := w.command(e.Term, cmd)
+		if err != nil {
+			return EntryOutcome{}, fmt.Errorf("command %d: %w", i, err)
+		}
+		out.Results = append(out.Results, result)
+	}
+	return out, nil
+}
+
+// command applies one command once: an attempt that is remembered gets its first result.
+func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
+	c := newCommand(w, term, cmd)
+	m, err := memoryOf(cmd)
+	if err == nil && m != nil {
+		var result *storev1.Result
+		if result, err = m.recall(c); err == nil && result != nil {
+			return result, c.locks.findAgain(cmd, result)
+		}
+	}
+	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
+		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := w.attempt(c, cmd)
+	if err != nil || m == nil || !remembers(cmd, result) {
+		return result, err
+	}
+	if err := m.remember(c, result); err != nil {
+		return nil, fmt.Errorf("remember: %w", err)
+	}
+	w.rows.Seal(w.sum)
+	return result, nil
+}
+
+// attempt applies one command whole, or not at all.
+func (w *Work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
+	before := w.state
+	result, err := c.run(cmd)
+	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
+		w.rows.Rollback()
+		w.state = before
+		invariants.That(w.rows.Mark() == 0, "a refused command left %d writes", w.rows.Mark())
+		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.finish(); err != nil {
+		return nil, err
+	}
+	if invariants.Enabled {
+		reads := w.rows.Reads
+		if err := c.verify(before); err != nil {
+			return nil, err
+		}
+		w.rows.Reads = reads
+	}
+	result.Revision = w.state.Revision
+	result.Changed = len(c.events) > 0
+	w.rows.Seal(w.sum)
+	return result, nil
+}
+
+// effectiveLimits returns the limits in force; nobody may change them.
+func (w *Work) effectiveLimits() (*storev1.Limits, error) {
+	if w.limits == nil {
+		limits, err := records.ReadLimits(w.rows)
+		if err != nil {
+			return nil, err
+		}
+		w.limits = limits
+	}
+	return w.limits, nil
+}
+
+// Overlay returns the rows, for what is written outside of entries.
+func (w *Work) Overlay() *table.Overlay { return w.rows }
