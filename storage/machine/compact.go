@@ -174,3 +174,29 @@ func lockOf(e *storev1.Event) (string, bool) {
 		return "", false
 	}
 }
+
+// compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
+// whether it left some.
+func (c memoryVerbs) compactMemory() (more bool, err error) {
+	if c.state.ClusterVersion < layout.Version2 {
+		_, more, err = c.keeper.DropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), TombstonesDroppedMax1)
+		return more, err
+	}
+	windows := ForgetStint()
+	parts := []func() (bool, error){
+		func() (bool, error) {
+			return c.keeper.ForgetTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), 0, windows)
+		},
+		func() (bool, error) { return c.keeper.ForgetTombstonesAbove(windows) },
+		func() (bool, error) { return c.sessions.forgetEnded(ForgetStint()) },
+		func() (bool, error) { return c.keeper.ForgetKeyed(ForgetStint()) },
+	}
+	for _, part := range parts {
+		left, err := part()
+		if err != nil {
+			return false, err
+		}
+		more = more || left
+	}
+	return more, nil
+}

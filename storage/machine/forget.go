@@ -17,61 +17,36 @@ const (
 	forgetBytesMax = 4 << 20
 )
 
-func forgetStint() *table.Stint { return &table.Stint{Rows: forgetRowsMax, Bytes: forgetBytesMax} }
+// ForgetStint returns what a command may spend on one kind of memory.
+func ForgetStint() *table.Stint { return &table.Stint{Rows: forgetRowsMax, Bytes: forgetBytesMax} }
 
-// compactMemory forgets request windows that were over when history was forgotten last, and what is above the limits. It reports
-// whether it left some.
-func (c memoryVerbs) compactMemory() (more bool, err error) {
-	if c.state.ClusterVersion < layout.Version2 {
-		_, more, err = c.dropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), tombstonesDroppedMax1)
-		return more, err
-	}
-	windows := forgetStint()
-	parts := []func() (bool, error){
-		func() (bool, error) {
-			return c.forgetTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), 0, windows)
-		},
-		func() (bool, error) { return c.forgetTombstonesAbove(windows) },
-		func() (bool, error) { return c.sessions.forgetEnded(forgetStint()) },
-		func() (bool, error) { return c.forgetKeyed(forgetStint()) },
-	}
-	for _, part := range parts {
-		left, err := part()
-		if err != nil {
-			return false, err
-		}
-		more = more || left
-	}
-	return more, nil
-}
-
-// forgetBuried forgets the oldest tombstones above the limit, if the command made one.
-func (c memoryVerbs) forgetBuried() error {
-	if !c.buried || c.state.ClusterVersion < layout.Version2 {
+// ForgetBuried forgets the oldest tombstones above the limit, if the command made one.
+func (k *Keeper) ForgetBuried() error {
+	if !k.buried || k.State.ClusterVersion < layout.Version2 {
 		return nil
 	}
-	c.buried = false
-	_, err := c.forgetTombstonesAbove(forgetStint())
+	k.buried = false
+	_, err := k.ForgetTombstonesAbove(ForgetStint())
 	return err
 }
 
-// forgetTombstonesAbove forgets the oldest tombstones above the limit. It reports whether it left some.
-func (c memoryVerbs) forgetTombstonesAbove(left *table.Stint) (more bool, err error) {
-	limits, err := c.effectiveLimits()
+// ForgetTombstonesAbove forgets the oldest tombstones above the limit. It reports whether it left some.
+func (k *Keeper) ForgetTombstonesAbove(left *table.Stint) (more bool, err error) {
+	limits, err := k.Command.Limits()
 	if err != nil {
 		return false, err
 	}
-	return c.forgetTombstones([]byte{layout.RowTombstone + 1}, limits.GetTombstoneBytesMax(), left)
+	return k.ForgetTombstones([]byte{layout.RowTombstone + 1}, limits.GetTombstoneBytesMax(), left)
 }
 
-// forgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
+// ForgetTombstones forgets the oldest tombstones before the row end, until so many bytes of all are left. It reports whether there are
 // more for the next command.
-func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *table.Stint) (more bool, err error) {
-	if keep > 0 && c.state.TombstoneBytes <= keep {
+func (k *Keeper) ForgetTombstones(end []byte, keep uint64, left *table.Stint) (more bool, err error) {
+	if keep > 0 && k.State.TombstoneBytes <= keep {
 		return false, nil
 	}
 	var rows [][]byte
-	err = c.rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = k.Rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if more = len(rows) >= left.Rows; more {
 			return false, nil
 		}
@@ -82,28 +57,28 @@ func (c memoryVerbs) forgetTombstones(end []byte, keep uint64, left *table.Stint
 		return false, err
 	}
 	for _, row := range rows {
-		if keep > 0 && c.state.TombstoneBytes <= keep {
+		if keep > 0 && k.State.TombstoneBytes <= keep {
 			return false, nil
 		}
 		if left.Over() {
 			return true, nil
 		}
-		gone, err := c.forgetTombstone(row, left)
+		gone, err := k.forgetTombstone(row, left)
 		if err != nil || !gone {
 			return !gone, err
 		}
 	}
-	return more && (keep == 0 || c.state.TombstoneBytes > keep), nil
+	return more && (keep == 0 || k.State.TombstoneBytes > keep), nil
 }
 
 // forgetTombstone forgets the results of a window that is over, the oldest first, and then the window. What a command leaves of it
 // still answers. It reports whether all is gone.
-func (c memoryVerbs) forgetTombstone(row []byte, left *table.Stint) (gone bool, err error) {
+func (k *Keeper) forgetTombstone(row []byte, left *table.Stint) (gone bool, err error) {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return false, fmt.Errorf("%w: tombstone row", layout.ErrCorrupt)
 	}
-	head, err := c.window(id, epoch)
+	head, err := k.window(id, epoch)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +89,7 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *table.Stint) (gone bool, 
 	var results []result
 	gone = true
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
-	err = c.rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
+	err = k.Rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, value []byte) (bool, error) {
 		if gone = !left.Over(); !gone {
 			return false, nil
 		}
@@ -127,13 +102,13 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *table.Stint) (gone bool, 
 	}
 	forgotten := uint64(0)
 	for _, r := range results {
-		c.rows.RemoveSized(r.row, uint64(len(r.row))+r.size)
+		k.Rows.RemoveSized(r.row, uint64(len(r.row))+r.size)
 		forgotten += r.size
 	}
 	if gone {
-		c.rows.Remove(layout.WindowRow(id, epoch))
-		c.rows.Remove(row)
-		c.state.TombstoneBytes -= head.GetBytes()
+		k.Rows.Remove(layout.WindowRow(id, epoch))
+		k.Rows.Remove(row)
+		k.State.TombstoneBytes -= head.GetBytes()
 		left.Spend(1, uint64(len(row)))
 		return true, nil
 	}
@@ -141,6 +116,6 @@ func (c memoryVerbs) forgetTombstone(row []byte, left *table.Stint) (gone bool, 
 	head.DoneBelow = binary.BigEndian.Uint64(last[len(last)-8:]) + 1
 	head.Requests -= uint32(len(results))
 	head.Bytes -= forgotten
-	c.state.TombstoneBytes -= forgotten
-	return false, c.saveWindow(id, head)
+	k.State.TombstoneBytes -= forgotten
+	return false, k.saveWindow(id, head)
 }

@@ -22,8 +22,8 @@ type keyedMemory struct {
 	digest []byte
 }
 
-func (m *keyedMemory) recall(c *command) (*storev1.Result, error) {
-	return recallRow(c.rows, m.row, m.digest)
+func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
+	return recallRow(k.Rows, m.row, m.digest)
 }
 
 // keyedBytes is what a remembered key counts: its row, and the one that says how old it is.
@@ -31,34 +31,34 @@ func keyedBytes(row, value []byte) uint64 {
 	return uint64(len(row) + len(value) + len(layout.NumberRow(layout.RowKeyed, 0)) + len(row))
 }
 
-func (m *keyedMemory) remember(c *command, result *storev1.Result) error {
+func (m *keyedMemory) Remember(k *Keeper, result *storev1.Result) error {
 	value, err := encodeRequest(m.digest, result)
 	if err != nil {
 		return err
 	}
-	c.rows.Set(m.row, value)
-	c.rows.Set(layout.NumberRow(layout.RowKeyed, c.state.KeyedRequests), m.row)
-	c.state.KeyedRequests++
-	c.state.KeyedBytes += keyedBytes(m.row, value)
-	left := forgetStint()
-	if c.state.ClusterVersion < layout.Version2 {
+	k.Rows.Set(m.row, value)
+	k.Rows.Set(layout.NumberRow(layout.RowKeyed, k.State.KeyedRequests), m.row)
+	k.State.KeyedRequests++
+	k.State.KeyedBytes += keyedBytes(m.row, value)
+	left := ForgetStint()
+	if k.State.ClusterVersion < layout.Version2 {
 		left = &table.Stint{Rows: keyedForgottenMax1, Bytes: math.MaxUint64}
 	}
-	_, err = c.memory.forgetKeyed(left)
+	_, err = k.ForgetKeyed(left)
 	return err
 }
 
-// forgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
-func (c memoryVerbs) forgetKeyed(left *table.Stint) (more bool, err error) {
-	limits, err := c.effectiveLimits()
+// ForgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
+func (k *Keeper) ForgetKeyed(left *table.Stint) (more bool, err error) {
+	limits, err := k.Command.Limits()
 	if err != nil {
 		return false, err
 	}
-	for c.state.KeyedOver(limits) {
+	for k.State.KeyedOver(limits) {
 		if left.Over() {
 			return true, nil
 		}
-		if err = c.forgetOldestKeyed(left); err != nil {
+		if err = k.forgetOldestKeyed(left); err != nil {
 			return false, err
 		}
 	}
@@ -66,21 +66,21 @@ func (c memoryVerbs) forgetKeyed(left *table.Stint) (more bool, err error) {
 }
 
 // forgetOldestKeyed forgets the oldest keyed call.
-func (c memoryVerbs) forgetOldestKeyed(left *table.Stint) error {
-	number := layout.NumberRow(layout.RowKeyed, c.state.KeyedForgotten)
-	c.state.KeyedForgotten++
+func (k *Keeper) forgetOldestKeyed(left *table.Stint) error {
+	number := layout.NumberRow(layout.RowKeyed, k.State.KeyedForgotten)
+	k.State.KeyedForgotten++
 	left.Spend(1, uint64(len(number)))
-	row, ok, err := c.rows.Get(number)
+	row, ok, err := k.Rows.Get(number)
 	if err != nil || !ok {
 		return err
 	}
-	value, _, err := c.rows.Get(row)
+	value, _, err := k.Rows.Get(row)
 	if err != nil {
 		return err
 	}
 	left.Spend(0, uint64(len(row)+len(value)))
-	c.state.KeyedBytes -= keyedBytes(row, value)
-	c.rows.Remove(row)
-	c.rows.Remove(number)
+	k.State.KeyedBytes -= keyedBytes(row, value)
+	k.Rows.Remove(row)
+	k.Rows.Remove(number)
 	return nil
 }

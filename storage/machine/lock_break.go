@@ -221,7 +221,7 @@ func (c breakVerbs) breakPlaces(k *lockBreak, places []*place) error {
 
 // brokenRows returns the valid holds and the places of a session, or of one owner of it.
 func (c breakVerbs) brokenRows(l *lock, b *storev1.BreakLock) (holds []*storev1.HoldRecord, places []*place, err error) {
-	id, err := sessionID(b.GetSessionId())
+	id, err := rule.SessionID(b.GetSessionId())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,6 @@ package machine
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
@@ -23,16 +22,35 @@ const (
 	appliedNo = 2
 )
 
-// memory is where the result of a command that may be retried is kept.
-type memory interface {
-	// recall returns the remembered result of an earlier attempt, or nil. It refuses an attempt that must not run.
-	recall(c *command) (*storev1.Result, error)
-	// remember keeps the result of the first attempt.
-	remember(c *command, result *storev1.Result) error
+// Keeper remembers requests for a command, and forgets them.
+type Keeper struct {
+	Rows     *table.Overlay
+	State    *layout.Applied
+	Sum      *table.Checksum
+	Revision uint64 // that the command has if it emits events
+	Command  Command
+	// buried says that a request window became a tombstone.
+	buried bool
 }
 
-// memoryOf returns where a command's result is kept; nil if it carries no request id and no idempotency key.
-func memoryOf(cmd *storev1.Command) (memory, error) {
+// Command is what a Keeper asks of the command under way.
+type Command interface {
+	// Limits returns the limits in force; nobody may change them.
+	Limits() (*storev1.Limits, error)
+	// ActsAs returns why the command must not act as a session, or nil.
+	ActsAs(ref *storev1.SessionRef) error
+}
+
+// Slot is where the result of a command that may be retried is kept.
+type Slot interface {
+	// Recall returns the remembered result of an earlier attempt, or nil. It refuses an attempt that must not run.
+	Recall(k *Keeper) (*storev1.Result, error)
+	// Remember keeps the result of the first attempt.
+	Remember(k *Keeper, result *storev1.Result) error
+}
+
+// SlotOf returns where a command's result is kept; nil if it carries no request id and no idempotency key.
+func SlotOf(cmd *storev1.Command) (Slot, error) {
 	switch {
 	case cmd.GetRequestId() == nil && len(cmd.GetIdempotencyKey()) == 0:
 		return nil, nil //nolint:nilnil // Most commands have none, which is no error.
@@ -48,7 +66,7 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 		return &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}, nil
 	}
 	rid := cmd.GetRequestId()
-	id, err := sessionID(rid.GetSessionId())
+	id, err := rule.SessionID(rid.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +74,6 @@ func memoryOf(cmd *storev1.Command) (memory, error) {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD)
 	}
 	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
-}
-
-// remembers says whether the result of a command is worth keeping. What only reads may as well be done again, and so may
-// what failed because the store is full: nothing was done, and remembering that would make it fuller.
-func remembers(cmd *storev1.Command, result *storev1.Result) bool {
-	if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_STORE_FULL {
-		return false
-	}
-	txn, ok := cmd.GetKind().(*storev1.Command_Txn)
-	return !ok || slices.ContainsFunc(txn.Txn.GetThenOps(), writes) || slices.ContainsFunc(txn.Txn.GetElseOps(), writes)
 }
 
 // recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
@@ -100,26 +108,26 @@ func (m *windowMemory) row() []byte {
 	return layout.RequestRow(m.session, m.request.GetEpoch(), m.request.GetSequence())
 }
 
-func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
-	head, err := c.window(m.session, m.request.GetEpoch())
+func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
+	head, err := k.window(m.session, m.request.GetEpoch())
 	if err != nil {
 		return nil, err
 	}
-	result, err := recallRow(c.rows, m.row(), m.digest)
+	result, err := recallRow(k.Rows, m.row(), m.digest)
 	if err != nil || result != nil {
 		return result, err
 	}
 	if invariants.Enabled {
-		if err = records.VerifyWindow(c.rows, m.session, head); err != nil {
+		if err = records.VerifyWindow(k.Rows, m.session, head); err != nil {
 			return nil, err
 		}
 	}
-	r, err := c.sessionRecord(m.session)
+	r, err := records.LiveSession(k.Rows, m.session)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil || r.GetEpoch() != m.request.GetEpoch() {
-		return nil, m.tooLate(c, head)
+		return nil, m.tooLate(k, head)
 	}
 	if m.request.GetSequence() < head.GetDoneBelow() {
 		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_REQUEST_ID_DONE,
@@ -131,15 +139,15 @@ func (m *windowMemory) recall(c *command) (*storev1.Result, error) {
 	if head == nil {
 		head = &storev1.RequestWindowRecord{FormatVersion: layout.RecordFormat, Epoch: m.request.GetEpoch()}
 	}
-	if err = m.raiseMark(c, head); err != nil {
+	if err = m.raiseMark(k, head); err != nil {
 		return nil, err
 	}
-	return nil, m.checkRoom(c, head)
+	return nil, m.checkRoom(k, head)
 }
 
 // tooLate returns why a request under an epoch that is over is not applied, and whether it was before.
-func (m *windowMemory) tooLate(c *command, head *storev1.RequestWindowRecord) error {
-	_, err := c.sessions.session(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
+func (m *windowMemory) tooLate(k *Keeper, head *storev1.RequestWindowRecord) error {
+	err := k.Command.ActsAs(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
 	if f := rule.Of(err); f != nil && head != nil && m.request.GetSequence() >= head.GetDoneBelow() {
 		f.Applied = appliedNo
 	}
@@ -147,14 +155,14 @@ func (m *windowMemory) tooLate(c *command, head *storev1.RequestWindowRecord) er
 }
 
 // raiseMark forgets the requests that the client says are done. That is no change that a failure takes back.
-func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) error {
+func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) error {
 	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
 		return nil
 	}
 	from := layout.RequestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
 	to := layout.RequestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
 	var done [][]byte
-	err := c.rows.Scan(from, to, func(row, value []byte) (bool, error) {
+	err := k.Rows.Scan(from, to, func(row, value []byte) (bool, error) {
 		done = append(done, bytes.Clone(row))
 		head.Bytes -= uint64(len(value))
 		return true, nil
@@ -163,24 +171,24 @@ func (m *windowMemory) raiseMark(c *command, head *storev1.RequestWindowRecord) 
 		return err
 	}
 	for _, row := range done {
-		c.rows.Remove(row)
+		k.Rows.Remove(row)
 	}
 	head.Requests -= uint32(len(done))
 	head.DoneBelow = m.request.GetDoneBelow()
-	if err := c.memory.saveWindow(m.session, head); err != nil {
+	if err := k.saveWindow(m.session, head); err != nil {
 		return err
 	}
-	c.rows.Seal(c.sum)
+	k.Rows.Seal(k.Sum)
 	return nil
 }
 
 // checkRoom refuses a request when too many are open, but never the oldest: the mark waits for its answer, so the window
 // would stay full for ever. It may go over the limits by that one.
-func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) error {
+func (m *windowMemory) checkRoom(k *Keeper, head *storev1.RequestWindowRecord) error {
 	if m.request.GetSequence() <= max(head.GetDoneBelow(), 1) {
 		return nil
 	}
-	limits, err := c.effectiveLimits()
+	limits, err := k.Command.Limits()
 	if err != nil {
 		return err
 	}
@@ -200,13 +208,13 @@ func (m *windowMemory) checkRoom(c *command, head *storev1.RequestWindowRecord) 
 	return f
 }
 
-func (m *windowMemory) remember(c *command, result *storev1.Result) error {
+func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	value, err := encodeRequest(m.digest, result)
 	if err != nil {
 		return err
 	}
 	epoch := m.request.GetEpoch()
-	head, err := c.window(m.session, epoch)
+	head, err := k.window(m.session, epoch)
 	if err != nil {
 		return err
 	}
@@ -215,27 +223,27 @@ func (m *windowMemory) remember(c *command, result *storev1.Result) error {
 	}
 	head.Requests++
 	head.Bytes += uint64(len(value))
-	c.rows.Set(m.row(), value)
+	k.Rows.Set(m.row(), value)
 	if head.GetTombstone() {
-		c.state.TombstoneBytes += uint64(len(value))
-		return c.memory.saveWindow(m.session, head)
+		k.State.TombstoneBytes += uint64(len(value))
+		return k.saveWindow(m.session, head)
 	}
-	if err = c.memory.saveWindow(m.session, head); err != nil {
+	if err = k.saveWindow(m.session, head); err != nil {
 		return err
 	}
-	r, err := c.sessionRecord(m.session)
+	r, err := records.LiveSession(k.Rows, m.session)
 	if err != nil || r.GetEpoch() == epoch {
 		return err
 	}
-	if err = c.memory.buryWindow(m.session, epoch); err != nil {
+	if err = k.BuryWindow(m.session, epoch); err != nil {
 		return err
 	}
-	return c.memory.forgetBuried()
+	return k.ForgetBuried()
 }
 
 // window returns the head of a request window, or nil.
-func (w *Work) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
-	value, ok, err := w.rows.Get(layout.WindowRow(id, epoch))
+func (k *Keeper) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
+	value, ok, err := k.Rows.Get(layout.WindowRow(id, epoch))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -246,11 +254,11 @@ func (w *Work) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindow
 	return head, nil
 }
 
-func (c memoryVerbs) saveWindow(id layout.SessionID, head *storev1.RequestWindowRecord) error {
+func (k *Keeper) saveWindow(id layout.SessionID, head *storev1.RequestWindowRecord) error {
 	value, err := layout.Encode(head)
 	if err != nil {
 		return err
 	}
-	c.rows.Set(layout.WindowRow(id, head.GetEpoch()), value)
+	k.Rows.Set(layout.WindowRow(id, head.GetEpoch()), value)
 	return nil
 }

@@ -130,7 +130,7 @@ func (c lockVerbs) resign(r *storev1.Resign) (*storev1.ReleaseLockResult, error)
 
 // candidate returns the place of the candidate that a resignation names, or why it cannot be granted.
 func (c lockVerbs) candidate(l *lock, r *storev1.Resign) (*place, error) {
-	id, err := sessionID(r.GetToSessionId())
+	id, err := rule.SessionID(r.GetToSessionId())
 	if err != nil {
 		return nil, err
 	}

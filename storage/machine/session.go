@@ -6,6 +6,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -23,20 +24,12 @@ type session struct {
 
 // sessionRecord returns a live session's record, or nil.
 func (w *Work) sessionRecord(id layout.SessionID) (*storev1.SessionRecord, error) {
-	value, ok, err := w.rows.Get(layout.SessionRow(layout.RowSession, id))
-	if err != nil || !ok {
-		return nil, err
-	}
-	r := &storev1.SessionRecord{}
-	if err := layout.Decode(value, r); err != nil {
-		return nil, fmt.Errorf("session %s: %w", id, err)
-	}
-	return r, nil
+	return records.LiveSession(w.rows, id)
 }
 
 // session returns the session that a command acts as, or why it must not.
 func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
-	id, err := sessionID(ref.GetSessionId())
+	id, err := rule.SessionID(ref.GetSessionId())
 	if err != nil {
 		return session{}, err
 	}
@@ -77,7 +70,7 @@ func (c sessionVerbs) noSession(id layout.SessionID) error {
 
 // createSession opens a session under an id that was drawn before.
 func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, error) {
-	id, err := sessionID(s.GetSessionId())
+	id, err := rule.SessionID(s.GetSessionId())
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +253,7 @@ func (c sessionVerbs) expireSessions(e *storev1.ExpireSessions) (*storev1.Result
 	}
 	ids := make([]layout.SessionID, 0, len(e.GetSessionIds()))
 	for _, b := range e.GetSessionIds() {
-		id, err := sessionID(b)
+		id, err := rule.SessionID(b)
 		if err != nil {
 			return nil, err
 		}

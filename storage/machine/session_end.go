@@ -45,7 +45,7 @@ func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*stor
 		out.EndedSessionIds = append(out.EndedSessionIds, s.id[:])
 		out.Holds += uint32(len(s.holds))
 	}
-	left := forgetStint()
+	left := ForgetStint()
 	if c.state.ClusterVersion < layout.Version2 {
 		left = &table.Stint{Rows: len(ending) + forgettingMax1, Bytes: math.MaxUint64}
 	}
@@ -164,7 +164,7 @@ func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 	if err := c.recordEnded(s.id, r); err != nil {
 		return err
 	}
-	if err := c.memory.buryWindow(s.id, s.record.GetEpoch()); err != nil {
+	if err := c.keeper.BuryWindow(s.id, s.record.GetEpoch()); err != nil {
 		return err
 	}
 	c.emit(&storev1.Event{Kind: &storev1.Event_SessionEnded{SessionEnded: &storev1.SessionEnded{

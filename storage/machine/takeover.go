@@ -29,7 +29,7 @@ func (c sessionVerbs) takeOverSession(t *storev1.TakeOverSession) (*storev1.Take
 		f.Failure.Actual = r.GetEpoch()
 		return nil, f
 	}
-	if err = c.memory.buryWindow(s.id, r.GetEpoch()); err != nil {
+	if err = c.keeper.BuryWindow(s.id, r.GetEpoch()); err != nil {
 		return nil, err
 	}
 	r.Epoch++

@@ -7,33 +7,33 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
-// tombstonesDroppedMax1 is how many windows, of any size, one Compact drops under version 1.
-const tombstonesDroppedMax1 = 64
+// TombstonesDroppedMax1 is how many windows, of any size, one Compact drops under version 1.
+const TombstonesDroppedMax1 = 64
 
-// buryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
+// BuryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
 // compaction passes it, or until there are too many.
-func (c memoryVerbs) buryWindow(id layout.SessionID, epoch uint64) error {
-	head, err := c.window(id, epoch)
+func (k *Keeper) BuryWindow(id layout.SessionID, epoch uint64) error {
+	head, err := k.window(id, epoch)
 	if err != nil || head == nil || head.GetTombstone() {
 		return err
 	}
 	head.Tombstone = true
-	head.TombstoneRevision = c.revision
-	if err = c.saveWindow(id, head); err != nil {
+	head.TombstoneRevision = k.Revision
+	if err = k.saveWindow(id, head); err != nil {
 		return err
 	}
-	c.rows.Set(layout.TombstoneRow(c.revision, id, epoch), nil)
-	c.state.TombstoneBytes += head.GetBytes()
-	c.buried = true
-	if c.state.ClusterVersion >= layout.Version2 {
+	k.Rows.Set(layout.TombstoneRow(k.Revision, id, epoch), nil)
+	k.State.TombstoneBytes += head.GetBytes()
+	k.buried = true
+	if k.State.ClusterVersion >= layout.Version2 {
 		return nil
 	}
-	limits, err := c.effectiveLimits()
+	limits, err := k.Command.Limits()
 	if err != nil {
 		return err
 	}
-	for c.state.TombstoneBytes > limits.GetTombstoneBytesMax() {
-		dropped, _, err := c.dropTombstones(nil, 1)
+	for k.State.TombstoneBytes > limits.GetTombstoneBytesMax() {
+		dropped, _, err := k.DropTombstones(nil, 1)
 		if err != nil || dropped == 0 {
 			return err
 		}
@@ -41,14 +41,14 @@ func (c memoryVerbs) buryWindow(id layout.SessionID, epoch uint64) error {
 	return nil
 }
 
-// dropTombstones drops the oldest tombstones before the row end, nil for all, at most so many. It returns how many it
+// DropTombstones drops the oldest tombstones before the row end, nil for all, at most so many. It returns how many it
 // dropped, and whether there are more.
-func (c memoryVerbs) dropTombstones(end []byte, most int) (dropped int, more bool, err error) {
+func (k *Keeper) DropTombstones(end []byte, most int) (dropped int, more bool, err error) {
 	if end == nil {
 		end = []byte{layout.RowTombstone + 1}
 	}
 	var rows [][]byte
-	err = c.rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
+	err = k.Rows.Scan([]byte{layout.RowTombstone}, end, func(row, _ []byte) (bool, error) {
 		if len(rows) == most {
 			more = true
 			return false, nil
@@ -60,25 +60,25 @@ func (c memoryVerbs) dropTombstones(end []byte, most int) (dropped int, more boo
 		return 0, false, err
 	}
 	for _, row := range rows {
-		if err = c.dropTombstone(row); err != nil {
+		if err = k.dropTombstone(row); err != nil {
 			return 0, false, err
 		}
 	}
 	return len(rows), more, nil
 }
 
-func (c memoryVerbs) dropTombstone(row []byte) error {
+func (k *Keeper) dropTombstone(row []byte) error {
 	id, epoch, ok := layout.CutTombstoneRow(row)
 	if !ok {
 		return fmt.Errorf("%w: tombstone row", layout.ErrCorrupt)
 	}
-	head, err := c.window(id, epoch)
+	head, err := k.window(id, epoch)
 	if err != nil {
 		return err
 	}
 	from := layout.RequestRow(id, epoch, head.GetDoneBelow()) // What was below it is gone already.
 	var requests [][]byte
-	err = c.rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
+	err = k.Rows.Scan(from, layout.RequestRow(id, epoch+1, 0), func(row, _ []byte) (bool, error) {
 		requests = append(requests, bytes.Clone(row))
 		return true, nil
 	})
@@ -86,10 +86,10 @@ func (c memoryVerbs) dropTombstone(row []byte) error {
 		return err
 	}
 	for _, r := range requests {
-		c.rows.Remove(r)
+		k.Rows.Remove(r)
 	}
-	c.rows.Remove(layout.WindowRow(id, epoch))
-	c.rows.Remove(row)
-	c.state.TombstoneBytes -= head.GetBytes()
+	k.Rows.Remove(layout.WindowRow(id, epoch))
+	k.Rows.Remove(row)
+	k.State.TombstoneBytes -= head.GetBytes()
 	return nil
 }

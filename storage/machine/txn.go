@@ -440,7 +440,7 @@ func ReadTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*sto
 
 func (w *Work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, w.state.Term, cmd)
-	if _, err := memoryOf(cmd); err != nil {
+	if _, err := SlotOf(cmd); err != nil {
 		return nil, err
 	}
 	if id := cmd.GetRequestId(); id != nil {

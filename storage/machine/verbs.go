@@ -1,5 +1,7 @@
 package machine
 
+import storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+
 // The verbs of a command are divided into families, a type each. They share the command under way, which knows one of every
 // family, and call each other through it.
 
@@ -24,7 +26,7 @@ type txnVerbs struct{ *command }
 // memberVerbs change the members, who may join them, the limits and the cluster version.
 type memberVerbs struct{ *command }
 
-// memoryVerbs forget history, ended sessions and remembered requests.
+// memoryVerbs forget history, and what is remembered above the limits.
 type memoryVerbs struct{ *command }
 
 // verbs holds one of every family.
@@ -51,4 +53,16 @@ func verbsOf(c *command) verbs {
 		members:  memberVerbs{c},
 		memory:   memoryVerbs{c},
 	}
+}
+
+// asked is a command as those see it who remember requests for it.
+type asked struct{ *command }
+
+// Limits returns the limits in force; nobody may change them.
+func (a asked) Limits() (*storev1.Limits, error) { return a.effectiveLimits() }
+
+// ActsAs returns why the command must not act as a session, or nil.
+func (a asked) ActsAs(ref *storev1.SessionRef) error {
+	_, err := a.sessions.session(ref)
+	return err
 }

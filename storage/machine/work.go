@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
@@ -114,10 +115,10 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 // command applies one command once: an attempt that is remembered gets its first result.
 func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, term, cmd)
-	m, err := memoryOf(cmd)
+	m, err := SlotOf(cmd)
 	if err == nil && m != nil {
 		var result *storev1.Result
-		if result, err = m.recall(c); err == nil && result != nil {
+		if result, err = m.Recall(&c.keeper); err == nil && result != nil {
 			return result, c.locks.findAgain(cmd, result)
 		}
 	}
@@ -131,7 +132,7 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	if err != nil || m == nil || !remembers(cmd, result) {
 		return result, err
 	}
-	if err := m.remember(c, result); err != nil {
+	if err := m.Remember(&c.keeper, result); err != nil {
 		return nil, fmt.Errorf("remember: %w", err)
 	}
 	w.rows.Seal(w.sum)
@@ -181,3 +182,13 @@ func (w *Work) effectiveLimits() (*storev1.Limits, error) {
 
 // Overlay returns the rows, for what is written outside of entries.
 func (w *Work) Overlay() *table.Overlay { return w.rows }
+
+// remembers says whether the result of a command is worth keeping. What only reads may as well be done again, and so may
+// what failed because the store is full: nothing was done, and remembering that would make it fuller.
+func remembers(cmd *storev1.Command, result *storev1.Result) bool {
+	if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_STORE_FULL {
+		return false
+	}
+	txn, ok := cmd.GetKind().(*storev1.Command_Txn)
+	return !ok || slices.ContainsFunc(txn.Txn.GetThenOps(), writes) || slices.ContainsFunc(txn.Txn.GetElseOps(), writes)
+}

@@ -17,6 +17,19 @@ type SessionReader struct{ rows table.Snapshot }
 // NewSessionReader returns a reader of the sessions of a snapshot.
 func NewSessionReader(rows table.Snapshot) SessionReader { return SessionReader{rows} }
 
+// LiveSession returns the record of a live session without the count of its objects, or nil.
+func LiveSession(rows table.Reader, id layout.SessionID) (*storev1.SessionRecord, error) {
+	value, ok, err := rows.Get(layout.SessionRow(layout.RowSession, id))
+	if err != nil || !ok {
+		return nil, err
+	}
+	r := &storev1.SessionRecord{}
+	if err := layout.Decode(value, r); err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return r, nil
+}
+
 // Session returns a live session, or false.
 func (r *SessionReader) Session(id layout.SessionID) (*storev1.SessionRecord, bool, error) {
 	value, ok, err := r.rows.Get(layout.SessionRow(layout.RowSession, id))

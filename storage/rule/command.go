@@ -21,3 +21,12 @@ func NeedVersion2(version uint32) error {
 	}
 	return nil
 }
+
+// SessionID returns the id that b holds, or why it is none.
+func SessionID(b []byte) (layout.SessionID, error) {
+	id, err := layout.SessionIDFromBytes(b)
+	if err != nil {
+		return layout.SessionID{}, Invalid(storev1.FailureDetail_FAILURE_DETAIL_SESSION_ID_LENGTH)
+	}
+	return id, nil
+}
