@@ -7,6 +7,7 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/quota"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -44,7 +45,7 @@ type command struct {
 	// prefixDeleted is how many keys were deleted by prefix.
 	prefixDeleted int
 	// keeper remembers what may be asked again.
-	keeper Keeper
+	keeper requests.Keeper
 	// grantsLater holds grants to waiters back, until all operations of a transaction are done.
 	grantsLater bool
 	// room is how many bytes the result of a transaction may grow by.
@@ -62,7 +63,7 @@ func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 		wallMs:   w.wallTime(cmd),
 	}
 	c.verbs = verbsOf(c)
-	c.keeper = Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Revision: c.revision, Command: asked{c}}
+	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Revision: c.revision, Command: asked{c}}
 	return c
 }
 

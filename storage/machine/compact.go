@@ -10,6 +10,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
@@ -179,17 +180,17 @@ func lockOf(e *storev1.Event) (string, bool) {
 // whether it left some.
 func (c memoryVerbs) compactMemory() (more bool, err error) {
 	if c.state.ClusterVersion < layout.Version2 {
-		_, more, err = c.keeper.DropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), TombstonesDroppedMax1)
+		_, more, err = c.keeper.DropTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), requests.TombstonesDroppedMax1)
 		return more, err
 	}
-	windows := ForgetStint()
+	windows := requests.ForgetStint()
 	parts := []func() (bool, error){
 		func() (bool, error) {
 			return c.keeper.ForgetTombstones(layout.NumberRow(layout.RowTombstone, c.state.CompactedRevision+1), 0, windows)
 		},
 		func() (bool, error) { return c.keeper.ForgetTombstonesAbove(windows) },
-		func() (bool, error) { return c.sessions.forgetEnded(ForgetStint()) },
-		func() (bool, error) { return c.keeper.ForgetKeyed(ForgetStint()) },
+		func() (bool, error) { return c.sessions.forgetEnded(requests.ForgetStint()) },
+		func() (bool, error) { return c.keeper.ForgetKeyed(requests.ForgetStint()) },
 	}
 	for _, part := range parts {
 		left, err := part()

@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -45,7 +46,7 @@ func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*stor
 		out.EndedSessionIds = append(out.EndedSessionIds, s.id[:])
 		out.Holds += uint32(len(s.holds))
 	}
-	left := ForgetStint()
+	left := requests.ForgetStint()
 	if c.state.ClusterVersion < layout.Version2 {
 		left = &table.Stint{Rows: len(ending) + forgettingMax1, Bytes: math.MaxUint64}
 	}

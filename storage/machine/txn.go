@@ -13,6 +13,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -440,7 +441,7 @@ func ReadTxn(rows table.Snapshot, at layout.Applied, cmd *storev1.Command) (*sto
 
 func (w *Work) readTxn(cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, w.state.Term, cmd)
-	if _, err := SlotOf(cmd); err != nil {
+	if _, err := requests.SlotOf(cmd); err != nil {
 		return nil, err
 	}
 	if id := cmd.GetRequestId(); id != nil {

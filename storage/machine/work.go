@@ -8,6 +8,7 @@ import (
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -115,7 +116,7 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 // command applies one command once: an attempt that is remembered gets its first result.
 func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
 	c := newCommand(w, term, cmd)
-	m, err := SlotOf(cmd)
+	m, err := requests.SlotOf(cmd)
 	if err == nil && m != nil {
 		var result *storev1.Result
 		if result, err = m.Recall(&c.keeper); err == nil && result != nil {
