@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tenure-io/tenure/storage/machine"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -61,4 +62,11 @@ func (s *Store) RowsSeen(entries []Entry) (rows, bytes uint64, err error) {
 		}
 	}
 	return overlay.Meter.Rows, overlay.Meter.Bytes, nil
+}
+
+// CountReads returns what is read from now on through the readers of locks and of sessions.
+func (r *Reader) CountReads() *table.Reads {
+	r.rows.Reads = &table.Reads{}
+	r.LockReader, r.SessionReader = records.NewLockReader(r.rows), records.NewSessionReader(r.rows)
+	return r.rows.Reads
 }

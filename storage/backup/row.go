@@ -103,7 +103,7 @@ func valueSized(row, value []byte) bool {
 	case layout.RowDelay:
 		return len(value) == layout.DelayHeadBytes
 	case layout.RowQueuePart:
-		return len(value) == 16
+		return len(value) == 16 || len(value) == 48 // The latter from version 2 on.
 	case layout.RowWait:
 		return len(value) == len(layout.SessionID{})+8
 	case layout.RowObject:

@@ -24,7 +24,7 @@ const (
 	RowLimits      byte = 'm' // replicated limits
 	RowMember      byte = 'n' // member id → member
 	RowObject      byte = 'o' // session, kind, namespace, key (, owner) → object of a session
-	RowQueuePart   byte = 'p' // namespace, key, number → waiters of a part of a queue, and the first place of it
+	RowQueuePart   byte = 'p' // namespace, key, number → waiters of a part of a queue, the first place of it, and from version 2 on which of it wait
 	RowPlace       byte = 'q' // namespace, key, place → waiter
 	RowRequest     byte = 'r' // session, epoch, sequence → remembered request
 	RowSession     byte = 's' // session → live session

@@ -129,9 +129,10 @@ func (c queueVerbs) joinQueue(l *lock, place uint64) error {
 		return err
 	}
 	if part.Waiters == 0 {
-		part.FirstPlace = place
+		part.Begin(place, c.state.ClusterVersion >= layout.Version2)
 	}
-	c.rows.Set(records.QueuePartRow(l.name, ordinal), layout.AppendUint64s(nil, part.Waiters+1, part.FirstPlace))
+	part.Join(ordinal)
+	c.rows.Set(records.QueuePartRow(l.name, ordinal), part.Row())
 	l.head.Waiters++
 	l.head.Queued++
 	return nil
@@ -149,7 +150,8 @@ func (c queueVerbs) leaveQueue(l *lock, ordinal uint64) error {
 	case 1:
 		c.rows.Remove(row)
 	default:
-		c.rows.Set(row, layout.AppendUint64s(nil, part.Waiters-1, part.FirstPlace))
+		part.Leave(ordinal)
+		c.rows.Set(row, part.Row())
 	}
 	l.head.Waiters--
 	if l.head.GetWaiters() == 0 {

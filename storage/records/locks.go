@@ -106,15 +106,30 @@ type WaiterEntry struct {
 
 // Waiter returns the record of a place that waits for a lock; nil when that place waits no more, or never did.
 func (r *LockReader) Waiter(key string, place uint64) (*storev1.WaiterRecord, error) {
-	var w *storev1.WaiterRecord
-	_, err := r.rows.View(layout.NumberedRow(layout.RowPlace, layout.Name{Key: key}, place), func(value []byte) (err error) {
-		w, err = decodeWaiter(value)
-		return err
-	})
+	w, err := viewWaiter(r.rows, layout.Name{Key: key}, place)
 	if err != nil {
 		return nil, fmt.Errorf("place in %q: %w", key, err)
 	}
 	return w, nil
+}
+
+// viewWaiter returns the record of a place; nil when there is none. Of one with a large value it reads the brief.
+func viewWaiter(rows table.Snapshot, n layout.Name, place uint64) (*storev1.WaiterRecord, error) {
+	var w *storev1.WaiterRecord
+	found, err := rows.View(layout.NumberedRow(layout.RowPlaceBrief, n, place), func(value []byte) error {
+		brief, err := layout.CutBrief(value)
+		if err == nil {
+			w, err = decodeWaiter(brief.Record)
+		}
+		return err
+	})
+	if err == nil && !found {
+		_, err = rows.View(layout.NumberedRow(layout.RowPlace, n, place), func(value []byte) (err error) {
+			w, err = decodeWaiter(value)
+			return err
+		})
+	}
+	return w, err
 }
 
 // Waiters returns places in a lock's queue with a higher number than after, at most limit, and whether there are more;

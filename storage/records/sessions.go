@@ -161,16 +161,15 @@ func (r *SessionReader) SessionObjects(id layout.SessionID) (SessionObjects, err
 }
 
 func (r *SessionReader) addObject(out *SessionObjects, o layout.Object, number uint64) error {
-	kind := layout.RowHold
 	if o.Kind == layout.ObjectPlace {
-		kind = layout.RowPlace
-	}
-	found, err := r.rows.View(layout.NumberedRow(kind, o.Name, number), func(value []byte) error {
-		if o.Kind == layout.ObjectPlace {
-			w, err := decodeWaiter(value)
-			out.Places = append(out.Places, WaiterEntry{Key: o.Name.Key, Place: number, Record: w})
-			return err
+		w, err := viewWaiter(r.rows, o.Name, number)
+		if err == nil && w == nil {
+			err = fmt.Errorf("%w: object without row on %q", layout.ErrCorrupt, o.Name.Key)
 		}
+		out.Places = append(out.Places, WaiterEntry{Key: o.Name.Key, Place: number, Record: w})
+		return err
+	}
+	found, err := r.rows.View(layout.NumberedRow(layout.RowHold, o.Name, number), func(value []byte) error {
 		h := &storev1.HoldRecord{}
 		err := layout.Decode(value, h)
 		out.Holds = append(out.Holds, HoldState(o.Name.Key, h))

@@ -185,6 +185,12 @@ func verifyPlaces(rows table.Reader, n layout.Name, head *storev1.LockHead) erro
 		}
 		invariants.That(owned && len(owner) == 8 && binary.BigEndian.Uint64(owner) == number,
 			"place %d of %q is not among the objects of its session", number, n.Key)
+		part, err := ReadQueuePart(rows, n, p.GetOrdinal())
+		if err != nil {
+			return false, err
+		}
+		invariants.That(part.Waiters > 0 && (part.waiting == nil || part.waits(p.GetOrdinal()) && part.before(queuePartSize-1) <= int(part.Waiters)),
+			"place %d of %q is not counted in its part of the queue", number, n.Key)
 		_, waits, err := rows.Get(layout.NumberedRow(layout.RowWait, n, number))
 		if err != nil {
 			return false, err

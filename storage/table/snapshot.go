@@ -14,6 +14,7 @@ type Snapshot struct {
 	Voids *Voids
 	Index uint64 // of the snapshot; zero if it is not known
 	Dead  error
+	Reads *Reads // counts what is read; nil counts nothing
 }
 
 // Get returns the value of a row, or false.
@@ -21,7 +22,9 @@ func (r Snapshot) Get(row []byte) ([]byte, bool, error) {
 	if r.Dead != nil {
 		return nil, false, r.Dead
 	}
-	return GetRow(r.Disk, row)
+	value, found, err := GetRow(r.Disk, row)
+	r.Reads.count(row, value)
+	return value, found, err
 }
 
 // View shows the value of a row, and reports whether there is one. The value must not be kept.
@@ -29,7 +32,10 @@ func (r Snapshot) View(row []byte, look func(value []byte) error) (bool, error) 
 	if r.Dead != nil {
 		return false, r.Dead
 	}
-	return ViewRow(r.Disk, row, look)
+	return ViewRow(r.Disk, row, func(value []byte) error {
+		r.Reads.count(row, value)
+		return look(value)
+	})
 }
 
 // Scan calls visit for the rows in [from, to) in order, until visit returns false. A nil to is the end. visit must not keep row
@@ -38,6 +44,6 @@ func (r Snapshot) Scan(from, to []byte, visit func(row, value []byte) (bool, err
 	if r.Dead != nil {
 		return r.Dead
 	}
-	s := scan{to: to, visit: visit, voids: r.Voids, index: r.Index}
+	s := scan{to: to, visit: visit, voids: r.Voids, index: r.Index, reads: r.Reads}
 	return s.run(r.Disk, from)
 }
