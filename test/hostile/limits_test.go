@@ -16,11 +16,20 @@ import (
 )
 
 const (
-	// writeMiB is what a member takes in write buffers and cache; see docs/operations.md.
+	// writeMiB is what a member takes under heavy writes; see docs/operations.md. The log's write buffers have 4 x 64 MiB, those of the
+	// state 4 x 16, its cache 64, and the log's newest entries, with commands that are not yet committed, 64.
 	writeMiB = 448
 	// smallStore is a limit of the store that history fills soon.
 	smallStore = 64 << 20
 )
+
+// writes is what an attack pins that only writes much in its long form.
+func writes(long bool) int {
+	if long {
+		return writeMiB
+	}
+	return 0
+}
 
 // limitStore makes the store so small that history fills it.
 func limitStore(s *scene) {

@@ -21,7 +21,7 @@ func callAttacks() []attack {
 		{
 			entry: "S17", name: "sessions without end", attack: openSessions, prepare: limitSessions,
 			shows: `tenure_server_shared_refused_total{limit="sessions_max"}`, after: othersOpenSessions,
-			pins: func(long bool) int { return sessionsMax(long) >> 10 }, // With metadata, for a moment.
+			pins: func(long bool) int { return sessionsMax(long)>>10 + writes(long) }, // With metadata, for a moment.
 		},
 		{entry: "S14", name: "renewals without the secret", attack: renewWithoutSecret},
 		{entry: "renewals", name: "renewals of sessions that nobody has", three: true, attack: renewUnknown, pins: func(bool) int {
@@ -30,8 +30,8 @@ func callAttacks() []attack {
 		{entry: "S15", name: "a key that is overwritten", attack: overwrite, prepare: limitStore, pins: func(bool) int { return writeMiB }},
 		{entry: "S16", name: "limits that are odd", attack: limitAll},
 		{entry: "S8", name: "transactions that list everything", attack: listOften, prepare: putMany},
-		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(bool) int {
-			return 64 // Pages of the largest answers, and the log's cache.
+		{entry: "S10", name: "sessions with large values queued", attack: queueValues, pins: func(long bool) int {
+			return 64 + writes(long) // Pages of the largest answers, and the log's cache.
 		}},
 	}
 }
