@@ -138,7 +138,7 @@ final class Calls {
       }
       Connection c = link.current();
       if (c == null) {
-        link.whenUp(next);
+        link.whenUp(next, future::completeExceptionally);
         return;
       }
       long answers = c.answers();
@@ -153,7 +153,7 @@ final class Calls {
           future.complete(value);
         } else if (!future.isDone()) {
           Errors.Failure f = Errors.read(error);
-          link.note(c, f.network() ? Unreachable.why(error) : f.error().getMessage());
+          link.note(c, f.network() ? Unreachable.why(error, link.door()) : f.error().getMessage());
           failed(c, c.answers() == answers, f);
         }
       });

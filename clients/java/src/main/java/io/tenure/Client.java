@@ -33,7 +33,11 @@ public final class Client implements AutoCloseable {
 
   /** A client with its own clock, which sends a call again if an attempt had no answer within the attempt timeout. */
   Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout) {
-    this.core = new ClientCore(at, callTimeout, attemptTimeout, clock);
+    this(at, callTimeout, clock, attemptTimeout, Security.NONE);
+  }
+
+  private Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout, Security security) {
+    this.core = new ClientCore(at, callTimeout, attemptTimeout, clock, security);
     this.opening = new Opening(core);
   }
 
@@ -69,11 +73,36 @@ public final class Client implements AutoCloseable {
    * @throws TenureException of kind INVALID_ARGUMENT if the time is not positive
    */
   public static Client connect(ConnectionString at, Duration callTimeout) {
+    return connect(at, callTimeout, Security.NONE);
+  }
+
+  static Client connect(ConnectionString at, Duration callTimeout, Security security) {
     if (callTimeout.isZero() || callTimeout.isNegative()) {
       throw TenureException.of(
           ErrorKind.INVALID_ARGUMENT, Applied.NO, "the timeout of calls is " + Wire.text(callTimeout) + ", but must be positive");
     }
-    return new Client(at, callTimeout, new BootClock(), ATTEMPT_TIMEOUT);
+    return new Client(at, callTimeout, new BootClock(), ATTEMPT_TIMEOUT, security);
+  }
+
+  /**
+   * Returns what makes a client with settings of its own, such as certificates, a token or interceptors.
+   *
+   * @param connectionString the members, the namespace, and defaults for sessions; see {@link ConnectionString}
+   * @return a builder
+   * @throws TenureException of kind INVALID_ARGUMENT if the text is not a connection string; the message names the mistake
+   */
+  public static ClientBuilder builder(String connectionString) {
+    return builder(ConnectionString.parse(connectionString));
+  }
+
+  /**
+   * Returns what makes a client with settings of its own, such as certificates, a token or interceptors.
+   *
+   * @param at the members, the namespace, and defaults for sessions
+   * @return a builder
+   */
+  public static ClientBuilder builder(ConnectionString at) {
+    return new ClientBuilder(at);
   }
 
   /**

@@ -53,12 +53,12 @@ final class ClientCore implements Link.Listener {
   /** A call that asks whether the member answers still, which a stream that broke made doubtful. */
   private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
 
-  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock) {
+  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
     this.at = at;
     this.clock = clock;
     this.namespace = Namespace.of(at.namespace());
     this.callTimeout = callTimeout;
-    this.link = new Link(loop, at, random);
+    this.link = new Link(loop, at, random, door(security));
     this.calls = new Calls(loop, link, random, attemptTimeout.toNanos());
     this.keeper = new Keeper(loop, link, clock, random);
     loop.execute(() -> {
@@ -66,6 +66,15 @@ final class ClientCore implements Link.Listener {
       loop.every(MEMBERS_NANOS, () -> askMembers(link.current()));
       link.start();
     });
+  }
+
+  private Door door(Security security) {
+    try {
+      return Door.of(security, at, System.getenv(), clock, loop);
+    } catch (RuntimeException e) {
+      loop.shutdown(); // There will be no client.
+      throw e;
+    }
   }
 
   @Override

@@ -5,14 +5,11 @@ import io.grpc.ClientCall;
 import io.grpc.ConnectivityState;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
-import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
-import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.ClusterServiceGrpc;
@@ -40,7 +37,9 @@ final class Connection {
   private static final long IDLE_SECONDS = 60;
 
   private final String address;
-  private final boolean tls;
+  private final Door door;
+  /** Which attempt of the client to connect this is. */
+  private final long attempt;
   private final Loop loop;
   private final Consumer<Connection> streamLost;
   private final ManagedChannel channel;
@@ -49,16 +48,17 @@ final class Connection {
   private long answers;
 
   /** Begins to connect. {@code streamLost} is told when a stream ended because its channel may have broken. */
-  Connection(String address, boolean tls, Loop loop, Consumer<Connection> streamLost) {
+  Connection(String address, long attempt, Door door, Loop loop, Consumer<Connection> streamLost) {
     this.address = address;
-    this.tls = tls;
+    this.attempt = attempt;
+    this.door = door;
     this.loop = loop;
     this.streamLost = streamLost;
     this.channel = builder().build();
   }
 
   private ManagedChannelBuilder<?> builder() {
-    return Grpc.newChannelBuilder(address, tls ? TlsChannelCredentials.create() : InsecureChannelCredentials.create())
+    return door.builder(address)
         .executor(loop)
         .maxInboundMessageSize(MESSAGE_BYTES_MAX)
         .keepAliveTime(PING_SECONDS, TimeUnit.SECONDS)
@@ -68,6 +68,10 @@ final class Connection {
 
   String address() {
     return address;
+  }
+
+  long attempt() {
+    return attempt;
   }
 
   /** Returns how often the member said anything over it. */
@@ -86,6 +90,7 @@ final class Connection {
 
   /** Returns a call that may stay open for long, over a channel for such. */
   <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
+    lines.removeIf(Line::isOver); // It would connect again as it did, with files that may have been replaced since.
     return lines.stream().filter(Line::hasRoom).findFirst().orElseGet(this::addLine).stream(method);
   }
 
@@ -161,6 +166,7 @@ final class Connection {
   private final class Line {
     private final ManagedChannel channel;
     private int open;
+    private boolean used;
 
     Line(ManagedChannel channel) {
       this.channel = channel;
@@ -168,6 +174,16 @@ final class Connection {
 
     boolean hasRoom() {
       return open < STREAMS_MAX;
+    }
+
+    /** Whether it was used, has no stream and is not connected. Then it ends. */
+    boolean isOver() {
+      ConnectivityState state = channel.getState(false);
+      boolean over = used && open == 0 && state != ConnectivityState.READY && state != ConnectivityState.CONNECTING;
+      if (over) {
+        channel.shutdownNow();
+      }
+      return over;
     }
 
     <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
@@ -178,6 +194,7 @@ final class Connection {
         @Override
         public void start(Listener<R> told, Metadata headers) {
           open++;
+          used = true;
           super.start(new SimpleForwardingClientCallListener<>(told) {
             @Override
             public void onClose(Status status, Metadata trailers) {

@@ -7,8 +7,10 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -17,22 +19,25 @@ import java.util.regex.Pattern;
 
 /**
  * The members of a cluster, a namespace, and defaults for sessions: {@code tenure://h1:7400,h2:7400/namespace?ttl=15s}. The parameters
- * are {@code ttl}, {@code lock_delay} and {@code name}; durations are written as 15s, 1m30s or 500ms.
+ * are {@code ttl}, {@code lock_delay} and {@code name}, and for TLS and tokens {@code ca_file}, {@code cert_file}, {@code key_file},
+ * {@code server_name}, {@code token_file} and {@code insecure}; durations are written as 15s, 1m30s or 500ms.
  *
  * @param members host:port of some members; the client discovers the others
  * @param namespace added to the front of every key, with a slash; empty for none
- * @param tls whether connections use TLS ({@code tenures://})
+ * @param scheme {@code tenure}, {@code tenures} for TLS, or empty: then the other settings decide
  * @param ttl the default TTL of sessions; zero means that they never expire
  * @param lockDelay the default lock-delay of sessions; empty for the cluster's default, 15 s
  * @param name the default name of sessions, by which operators find them; empty for the name of the program
+ * @param security the parameters for TLS and tokens, by name
  */
 public record ConnectionString(
     List<String> members,
     String namespace,
-    boolean tls,
+    Optional<String> scheme,
     Duration ttl,
     Optional<Duration> lockDelay,
-    Optional<String> name) {
+    Optional<String> name,
+    Map<String, String> security) {
   /** The TTL of sessions by default: 15 s. */
   public static final Duration DEFAULT_TTL = Duration.ofSeconds(15);
 
@@ -41,10 +46,11 @@ public record ConnectionString(
    *
    * @param members host:port of some members, at least one; the default port is 7400
    * @param namespace added to the front of every key, with a slash; empty for none
-   * @param tls whether connections use TLS
+   * @param scheme {@code tenure}, {@code tenures} for TLS, or empty: then the other settings decide
    * @param ttl the default TTL of sessions; zero means that they never expire
    * @param lockDelay the default lock-delay of sessions; empty for the cluster's default
    * @param name the default name of sessions; empty for the name of the program
+   * @param security the parameters for TLS and tokens, by name, such as {@code ca_file}
    * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL is negative
    */
   public ConnectionString {
@@ -59,6 +65,30 @@ public record ConnectionString(
     Objects.requireNonNull(namespace, "namespace");
     Objects.requireNonNull(lockDelay, "lockDelay");
     Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(scheme, "scheme");
+    security = Map.copyOf(security);
+    security.forEach((parameter, value) -> checkSecurity(text, parameter, value));
+  }
+
+  /**
+   * Makes one without parameters for TLS and tokens.
+   *
+   * @param members host:port of some members, at least one; the default port is 7400
+   * @param namespace added to the front of every key, with a slash; empty for none
+   * @param tls whether connections use TLS
+   * @param ttl the default TTL of sessions; zero means that they never expire
+   * @param lockDelay the default lock-delay of sessions; empty for the cluster's default
+   * @param name the default name of sessions; empty for the name of the program
+   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL is negative
+   */
+  public ConnectionString(List<String> members, String namespace, boolean tls, Duration ttl,
+      Optional<Duration> lockDelay, Optional<String> name) {
+    this(members, namespace, Optional.of(tls ? "tenures" : "tenure"), ttl, lockDelay, name, Map.of());
+  }
+
+  /** {@return whether TLS is spelled out: the scheme is {@code tenures}} */
+  public boolean tls() {
+    return scheme.equals(Optional.of("tenures"));
   }
 
   private static final int DEFAULT_PORT = 7400;
@@ -67,7 +97,8 @@ public record ConnectionString(
   private static final Pattern AUTHORITY = Pattern.compile("(tenures?)://([^/?#]*)(/[^?#]*)?(?:\\?([^#]*))?");
 
   /**
-   * Reads a connection string. The scheme can be left out, as in {@code h1:7400,h2:7400}; then there is no TLS.
+   * Reads a connection string. The scheme can be left out, as in {@code h1:7400,h2:7400}; then there is TLS if a CA, a certificate
+   * or a server name is given.
    *
    * @param text the connection string
    * @return its parts
@@ -75,7 +106,9 @@ public record ConnectionString(
    */
   public static ConnectionString parse(String text) {
     Objects.requireNonNull(text, "connectionString");
-    Matcher m = AUTHORITY.matcher(SCHEME.matcher(text).lookingAt() ? text : "tenure://" + text);
+    refuseToken(text);
+    boolean spelled = SCHEME.matcher(text).lookingAt();
+    Matcher m = AUTHORITY.matcher(spelled ? text : "tenure://" + text);
     if (!m.matches()) {
       throw invalid(text, "it must look like tenure://host:7400,host:7400/namespace?ttl=15s");
     }
@@ -87,6 +120,7 @@ public record ConnectionString(
     Duration ttl = DEFAULT_TTL;
     Optional<Duration> lockDelay = Optional.empty();
     Optional<String> name = Optional.empty();
+    Map<String, String> security = new HashMap<>();
     Set<String> seen = new HashSet<>();
     String query = m.group(4) == null ? "" : m.group(4);
     for (String pair : query.isEmpty() ? new String[0] : query.split("&", -1)) {
@@ -100,10 +134,47 @@ public record ConnectionString(
         case "ttl" -> ttl = duration(text, value);
         case "lock_delay" -> lockDelay = Optional.of(duration(text, value));
         case "name" -> name = Optional.of(value);
-        default -> throw invalid(text, "parameter " + key + " is unknown; the parameters are ttl, lock_delay and name");
+        default -> security.put(checkSecurity(text, key, value), value);
       }
     }
-    return new ConnectionString(List.copyOf(members), namespace, m.group(1).equals("tenures"), ttl, lockDelay, name);
+    Optional<String> scheme = spelled ? Optional.of(m.group(1)) : Optional.empty();
+    return new ConnectionString(List.copyOf(members), namespace, scheme, ttl, lockDelay, name, security);
+  }
+
+  /** Refuses a token without repeating it. */
+  private static void refuseToken(String text) {
+    int query = text.indexOf('?');
+    for (String pair : query < 0 ? new String[0] : text.substring(query + 1).split("&", -1)) {
+      String key = pair.split("=", 2)[0];
+      try {
+        key = URLDecoder.decode(key, StandardCharsets.UTF_8);
+      } catch (IllegalArgumentException e) {
+        continue; // It is refused as it stands.
+      }
+      if (key.equals("token")) {
+        throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "token= is refused in a connection string, which ends "
+            + "up in logs: use token_file=, ClientBuilder.token or TENURE_TOKEN");
+      }
+    }
+  }
+
+  /** Returns the name of a parameter for TLS or tokens. */
+  private static String checkSecurity(String text, String parameter, String value) {
+    switch (parameter) {
+      case Security.CA, Security.CERT, Security.KEY, Security.SERVER_NAME, Security.TOKEN_FILE -> {
+        if (value.isEmpty()) {
+          throw invalid(text, "parameter " + parameter + " is empty");
+        }
+      }
+      case Security.INSECURE -> {
+        if (!value.equals("true") && !value.equals("false")) {
+          throw invalid(text, "parameter insecure must be true or false");
+        }
+      }
+      default -> throw invalid(text, "parameter " + parameter + " is unknown; the parameters are ttl, lock_delay, name, "
+          + "ca_file, cert_file, key_file, server_name, token_file and insecure");
+    }
+    return parameter;
   }
 
   private static String address(String text, String member) {

@@ -48,6 +48,11 @@ public enum ErrorKind {
   TOKEN_INVALID,
   /** No member answered, and nothing was applied. */
   UNAVAILABLE,
+  /**
+   * No member could be reached from the first, because certificates do not verify: the members' or the client's. Or a file of TLS
+   * cannot be used. The message says which, and what to do. Once connected, a client takes such a member for one that is down.
+   */
+  TLS_FAILED,
   /** The response was lost: whether the change was made is unknown. */
   OUTCOME_UNKNOWN,
   /** A limit of the cluster was reached. */

@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /** Reads what the cluster says when a call fails. */
 final class Errors {
-  private static final String DOMAIN = "tenure.io";
+  static final String DOMAIN = "tenure.io";
   /** How the network library begins to name the code with which the other side ended a connection or stream. */
   private static final String HTTP2 = "HTTP/2 error code: ";
 
@@ -46,7 +46,8 @@ final class Errors {
     };
     String reason = info.get().getReason();
     boolean retry = switch (reason) {
-      case "NO_LEADER", "NOT_LEADER", "STOPPING", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS", "DEADLINE_EXCEEDED" -> true;
+      case "NO_LEADER", "NOT_LEADER", "STOPPING", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS", "DEADLINE_EXCEEDED",
+          Token.REPLACED -> true;
       default -> false;
     };
     long retryAfter = number(details.get("retry_after_ms")) * 1_000_000L;
@@ -135,7 +136,7 @@ final class Errors {
       case "HISTORY_CHANGED" -> ErrorKind.HISTORY_CHANGED;
       case "WATCHER_TOO_SLOW" -> ErrorKind.TOO_SLOW;
       case "RESUME_TOKEN_INVALID", "SEQUENCER_INVALID" -> ErrorKind.TOKEN_INVALID;
-      case "NO_LEADER", "NOT_LEADER", "STOPPING" -> ErrorKind.UNAVAILABLE;
+      case "NO_LEADER", "NOT_LEADER", "STOPPING", Token.REPLACED -> ErrorKind.UNAVAILABLE;
       case "OUTCOME_UNKNOWN", "REQUEST_ID_DONE" -> ErrorKind.OUTCOME_UNKNOWN;
       case "TOO_MANY_REQUESTS", "LIMIT_EXCEEDED", "QUOTA_EXCEEDED", "TOO_LARGE", "TOO_MANY_KEYS",
           "REQUEST_WINDOW_FULL" -> ErrorKind.LIMIT;

@@ -6,12 +6,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
+import java.util.function.Consumer;
 
 /**
  * Keeps a client connected to one member of those it knows: a random one first, then round robin, with full jitter. When
@@ -41,14 +43,18 @@ final class Link {
   }
 
   private final Loop loop;
-  private final boolean tls;
+  private final Door door;
   private final Random random;
   private final Duration ttl;
   private final List<Listener> listeners = new ArrayList<>();
   private final Set<Connection> open = new HashSet<>();
   /** By member, why it did not answer the last time, until it does. */
-  private final Map<String, String> causes = new HashMap<>();
-  private Set<Runnable> waiting = new LinkedHashSet<>();
+  private final Map<String, Cause> causes = new HashMap<>();
+  private Map<Runnable, Waiting> waiting = new LinkedHashMap<>();
+  /** How often it tried to connect. */
+  private long attempts;
+  /** Whether a member was ever connected to. */
+  private boolean reached;
   private List<String> members;
   private int next;
   private int failures;
@@ -62,13 +68,23 @@ final class Link {
   private ScheduledFuture<?> timer;
   private boolean closed;
 
-  Link(Loop loop, ConnectionString at, Random random) {
+  /** Why a member did not answer, in which attempt, and whether a certificate is to blame, so that waiting does not help. */
+  private record Cause(String text, boolean certificate, long attempt) {}
+
+  /** What waits for a connection: since when, and what is told when certificates do not verify at any member. */
+  private record Waiting(long attempts, Consumer<TenureException> failed) {}
+
+  Link(Loop loop, ConnectionString at, Random random, Door door) {
     this.loop = loop;
-    this.tls = at.tls();
+    this.door = door;
     this.ttl = at.ttl();
     this.random = random;
     this.members = new ArrayList<>(new LinkedHashSet<>(at.members()));
     Collections.shuffle(this.members, random);
+  }
+
+  Door door() {
+    return door;
   }
 
   void listen(Listener l) {
@@ -91,10 +107,15 @@ final class Link {
 
   /** Runs the task once a connection stands, at once if one does, unless it is forgotten before. */
   void whenUp(Runnable task) {
+    whenUp(task, why -> { });
+  }
+
+  /** Likewise. As long as no member was ever connected to, {@code failed} is told if TLS fails at every member for a certificate. */
+  void whenUp(Runnable task, Consumer<TenureException> failed) {
     if (current != null) {
       task.run();
     } else {
-      waiting.add(task);
+      waiting.putIfAbsent(task, new Waiting(attempts, failed));
     }
   }
 
@@ -114,15 +135,41 @@ final class Link {
 
   /** Notes why a member did not answer, or could not do what it was asked. */
   void note(Connection c, String why) {
-    if (members.contains(c.address())) {
-      causes.put(c.address(), why);
+    note(c.address(), new Cause(why, false, c.attempt()));
+  }
+
+  /** Likewise, by the error of the first call. */
+  private void note(Connection c, Throwable error) {
+    note(c.address(), new Cause(Unreachable.why(error, door), Unreachable.certificate(error), c.attempt()));
+  }
+
+  private void note(String address, Cause cause) {
+    if (members.contains(address)) {
+      causes.put(address, cause);
+      tellDistrusted();
+    }
+  }
+
+  /** Tells those who wait in vain that certificates do not verify at any member, in attempts since they wait. */
+  private void tellDistrusted() {
+    if (reached || !members.stream().allMatch(m -> causes.containsKey(m) && causes.get(m).certificate())) {
+      return;
+    }
+    long oldest = members.stream().mapToLong(m -> causes.get(m).attempt()).min().orElse(0);
+    TenureException why =
+        TenureException.of(ErrorKind.TLS_FAILED, Applied.NO, "no member could be reached: " + tried());
+    for (Map.Entry<Runnable, Waiting> w : List.copyOf(waiting.entrySet())) {
+      if (oldest > w.getValue().attempts()) {
+        waiting.remove(w.getKey());
+        w.getValue().failed().accept(why);
+      }
     }
   }
 
   /** Returns the members, each with why it did not answer the last time, for people. */
   String tried() {
     return String.join(", ",
-        members.stream().map(m -> causes.containsKey(m) ? m + " (" + causes.get(m) + ")" : m).toList());
+        members.stream().map(m -> causes.containsKey(m) ? m + " (" + causes.get(m).text() + ")" : m).toList());
   }
 
   /** Says that the connection is of no use; another member is tried. */
@@ -177,7 +224,7 @@ final class Link {
     current = null;
     connecting = null;
     candidate = null;
-    waiting = new LinkedHashSet<>();
+    waiting = new LinkedHashMap<>();
     for (Connection c : open) {
       c.close();
     }
@@ -229,10 +276,15 @@ final class Link {
 
   /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
   private Connection open(String address) {
+    attempts++;
     try {
-      Connection c = new Connection(address, tls, loop, this::doubt);
+      Connection c = new Connection(address, attempts, door, loop, this::doubt);
       open.add(c);
       return c;
+    } catch (TenureException e) {
+      boolean file = e.kind() == ErrorKind.TLS_FAILED;
+      note(address, new Cause((file ? Unreachable.TLS : "") + e.getMessage(), file, attempts));
+      return null;
     } catch (RuntimeException e) {
       return null;
     }
@@ -280,7 +332,7 @@ final class Link {
         connecting = null;
         stands(c);
       } else if (down) {
-        c.whyNot(t -> note(c, Unreachable.why(t)));
+        c.whyNot(t -> note(c, t));
         failed(c);
         return;
       }
@@ -300,12 +352,13 @@ final class Link {
 
   private void stands(Connection c) {
     current = c;
+    reached = true;
     stoodAt = System.nanoTime();
     for (Listener l : List.copyOf(listeners)) {
       l.up(c);
     }
-    Set<Runnable> tasks = waiting;
-    waiting = new LinkedHashSet<>();
+    Set<Runnable> tasks = waiting.keySet();
+    waiting = new LinkedHashMap<>();
     tasks.forEach(Loop::guarded);
   }
 

@@ -108,10 +108,15 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     }
     Connection c = core.link.current();
     if (c == null) {
-      core.link.whenUp(next);
+      core.link.whenUp(next, this::fail);
       return;
     }
     stream = new Stream(c);
+  }
+
+  private void fail(TenureException why) {
+    finish();
+    calls.execute(() -> subscriber.onError(why));
   }
 
   private void deliver() {
@@ -191,8 +196,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
         again();
         return;
       }
-      finish();
-      calls.execute(() -> subscriber.onError(f.error()));
+      fail(f.error());
     }
 
     @Override

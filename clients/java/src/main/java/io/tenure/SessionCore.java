@@ -287,8 +287,10 @@ final class SessionCore {
     switch (f.error().kind()) {
       case SESSION_EXPIRED, SESSION_NOT_FOUND -> over(CloseCause.EXPIRED);
       case SESSION_SUPERSEDED -> over(CloseCause.SUPERSEDED);
-      case AUTH_FAILED -> over(CloseCause.AUTH_FAILED);
       default -> {
+        if (f.reason().equals("SESSION_SECRET_WRONG")) {
+          over(CloseCause.AUTH_FAILED);
+        }
         // Tried again, and not behind what another process of the same name did.
         if (f.reason().equals("ATTEMPT_OUTDATED")) {
           attempts = Math.max(attempts, Errors.number(f.error().details().get("attempt")));

@@ -38,7 +38,7 @@ public class TenureException extends RuntimeException {
       case STALE_TOKEN, NOT_HELD -> new StaleToken(kind, applied, message, details, cause);
       case TIMEOUT -> new TimedOut(kind, applied, message, details, cause);
       case COMPACTED, HISTORY_CHANGED, TOO_SLOW -> new HistoryLost(kind, applied, message, details, cause);
-      case UNAVAILABLE, OUTCOME_UNKNOWN -> new Unavailable(kind, applied, message, details, cause);
+      case UNAVAILABLE, TLS_FAILED, OUTCOME_UNKNOWN -> new Unavailable(kind, applied, message, details, cause);
       default -> new TenureException(kind, applied, message, details, cause);
     };
   }
@@ -145,7 +145,7 @@ public class TenureException extends RuntimeException {
     }
   }
 
-  /** No member answered: UNAVAILABLE (nothing was applied) or OUTCOME_UNKNOWN. The message has the last cause for each member. */
+  /** No member answered: UNAVAILABLE or TLS_FAILED (nothing was applied), or OUTCOME_UNKNOWN. The message has the last cause for each member. */
   public static final class Unavailable extends TenureException {
     private static final long serialVersionUID = 1L;
 

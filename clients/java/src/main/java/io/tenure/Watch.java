@@ -257,7 +257,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     }
     Connection c = core.link.current();
     if (c == null) {
-      core.link.whenUp(connecting);
+      core.link.whenUp(connecting, this::fail);
       return;
     }
     initial = new ArrayList<>();

@@ -6,7 +6,12 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerCredentials;
+import io.grpc.ServerInterceptor;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -119,6 +124,23 @@ final class FakeMember implements AutoCloseable {
   volatile BiConsumer<RenewSessionRequest, StreamObserver<RenewSessionResponse>> renew =
       (r, o) -> reply(o, RenewSessionResponse.getDefaultInstance());
 
+  /** The only value of the header {@code authorization} that calls may have; null for any. */
+  volatile String authorization;
+
+  /** Refuses calls of others. */
+  private final class TokenCheck implements ServerInterceptor {
+    @Override
+    public <Q, R> ServerCall.Listener<Q> interceptCall(
+        ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+      String got = headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER));
+      if (authorization == null || authorization.equals(got)) {
+        return next.startCall(call, headers);
+      }
+      call.close(io.grpc.Status.UNAUTHENTICATED.withDescription("not known: " + got), new Metadata());
+      return new ServerCall.Listener<>() { };
+    }
+  }
+
   /** One AcquireLock stream. */
   record Acquire(AcquireLockRequest request, StreamObserver<AcquireLockResponse> out) {
     void queued() {
@@ -141,10 +163,18 @@ final class FakeMember implements AutoCloseable {
   record Renewal(String session, long number) {}
 
   FakeMember() throws IOException {
-    server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+    this(InsecureServerCredentials.create());
+  }
+
+  FakeMember(ServerCredentials credentials) throws IOException {
+    server = Grpc.newServerBuilderForPort(0, credentials).intercept(new TokenCheck())
         .addService(new Sessions()).addService(new Locks()).addService(new Keys()).addService(new Members())
         .addService(new Watches()).addService(new Elections())
         .build().start();
+  }
+
+  int port() {
+    return server.getPort();
   }
 
   String uri() {

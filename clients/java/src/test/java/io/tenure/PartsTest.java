@@ -35,13 +35,16 @@ final class PartsTest {
     assertFalse(c.tls());
     assertTrue(ConnectionString.parse("tenures://h").tls());
     assertEquals("", ConnectionString.parse("tenure://h").namespace());
-    assertEquals(ConnectionString.parse("tenure://h:1,g/app?ttl=5s"), ConnectionString.parse("h:1,g/app?ttl=5s"));
+    assertEquals(List.of("h:1", "g:7400"), ConnectionString.parse("h:1,g/app?ttl=5s").members());
+    assertEquals(Optional.empty(), ConnectionString.parse("h:1").scheme());
+    assertEquals(Map.of("ca_file", "/a b", "insecure", "false"), ConnectionString.parse("h?ca_file=/a%20b&insecure=false").security());
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "http://h", "://h", "http:h", "tenure://", "tenure://h:0", "tenure://h:99999", "tenure://h,",
       "tenure://h?x=1", "tenure://h?ttl=soon", "tenure://h?ttl=", "tenure://h?ttl=15", "tenure://h?ttl=1s&ttl=2s",
-      "tenure://h?ttl=-1s", "tenure://u@h", "tenure://h/%zz", "tenure://h?ttl=999999999999h"})
+      "tenure://h?ttl=-1s", "tenure://u@h", "tenure://h/%zz", "tenure://h?ttl=999999999999h",
+      "tenure://h?insecure=yes", "tenure://h?ca_file="})
   void aBadConnectionStringIsRefused(String text) {
     TenureException e = assertThrows(TenureException.class, () -> ConnectionString.parse(text));
     assertEquals(ErrorKind.INVALID_ARGUMENT, e.kind());

@@ -1,0 +1,151 @@
+package io.tenure;
+
+import com.google.protobuf.Any;
+import com.google.rpc.ErrorInfo;
+import io.grpc.CallCredentials;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * The token by which members know who calls, and an interceptor that sends it with each call. Its source is asked again when it
+ * is old, and when a member refuses it; it may wait, so it is asked on a thread for the user's code.
+ */
+final class Token implements ClientInterceptor {
+  /** How old a token may be. */
+  static final long AGE_NANOS = 10_000_000_000L;
+  /** What a call ends with that was refused for its token, where there is another one by now: it is tried again. */
+  static final String REPLACED = "TOKEN_REPLACED";
+
+  private static final Metadata.Key<String> HEADER =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final Supplier<String> source;
+  private final LongSupplier nanos;
+  /** Runs what may wait, one after another. */
+  private final Executor asking;
+  private volatile Read last = new Read("", 0);
+
+  /** What was read, and when. */
+  private record Read(String text, long at) {}
+
+  Token(Supplier<String> source, LongSupplier nanos, Executor asking) {
+    this.source = source;
+    this.nanos = nanos;
+    this.asking = asking;
+  }
+
+  /** Returns the token that is not old; empty for none. */
+  private String fresh() {
+    Read r = last;
+    return nanos.getAsLong() - r.at < AGE_NANOS ? r.text : "";
+  }
+
+  /** Returns the token, at once. Only what runs by {@code asking} may call it. */
+  String get() {
+    String now = fresh();
+    return now.isEmpty() ? read() : now;
+  }
+
+  /** Asks the source. Only what runs by {@code asking} may call it. If it fails, the token before is kept, if there is one. */
+  String read() {
+    try {
+      last = new Read(checked(source.get()), nanos.getAsLong());
+    } catch (RuntimeException e) {
+      if (last.text.isEmpty()) {
+        throw e;
+      }
+    }
+    return last.text;
+  }
+
+  /** Returns the token without space around it. */
+  static String checked(String text) {
+    String token = text == null ? "" : text.strip();
+    if (token.isEmpty() || token.chars().anyMatch(c -> c <= ' ' || c > '~')) {
+      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO,
+          "the token is empty, or has characters that are not printable ASCII");
+    }
+    return token;
+  }
+
+  @Override
+  public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+    Sent sent = new Sent();
+    return new SimpleForwardingClientCall<>(next.newCall(method, options.withCallCredentials(sent))) {
+      @Override
+      public void start(Listener<R> told, Metadata headers) {
+        super.start(new SimpleForwardingClientCallListener<>(told) {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            if (status.getCode() != Status.Code.UNAUTHENTICATED || sent.used.isEmpty()) {
+              super.onClose(status, trailers);
+              return;
+            }
+            Executor back = options.getExecutor();
+            asking.execute(() -> {
+              // Another call may have asked since.
+              boolean replaced = !last.text.equals(sent.used) || !read().equals(sent.used);
+              StatusRuntimeException again = replaced ? replaced() : null;
+              Runnable end = () -> super.onClose(
+                  again == null ? status : again.getStatus(), again == null ? trailers : again.getTrailers());
+              if (back == null) {
+                end.run();
+              } else {
+                back.execute(end);
+              }
+            });
+          }
+        }, headers);
+      }
+    };
+  }
+
+  /** Returns the error of a call that another token may help. */
+  private static StatusRuntimeException replaced() {
+    return StatusProto.toStatusRuntimeException(com.google.rpc.Status.newBuilder()
+        .setCode(Status.Code.UNAVAILABLE.value()).setMessage("the token was replaced")
+        .addDetails(Any.pack(ErrorInfo.newBuilder()
+            .setDomain(Errors.DOMAIN).setReason(REPLACED).putMetadata("applied", "no").build()))
+        .build());
+  }
+
+  /** The token of one call. */
+  private final class Sent extends CallCredentials {
+    private volatile String used = "";
+
+    @Override
+    public void applyRequestMetadata(RequestInfo call, Executor ignored, MetadataApplier applier) {
+      String token = fresh();
+      if (!token.isEmpty()) {
+        send(token, applier);
+        return;
+      }
+      asking.execute(() -> {
+        try {
+          send(get(), applier);
+        } catch (RuntimeException e) {
+          applier.fail(Status.UNAUTHENTICATED.withDescription("no token: " + e.getMessage()).withCause(e));
+        }
+      });
+    }
+
+    private void send(String token, MetadataApplier applier) {
+      used = token;
+      Metadata headers = new Metadata();
+      headers.put(HEADER, "Bearer " + token);
+      applier.apply(headers);
+    }
+  }
+}

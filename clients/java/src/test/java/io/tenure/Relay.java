@@ -1,0 +1,105 @@
+package io.tenure;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.HashSet;
+import java.util.Set;
+
+/** An address that stays, with one member after another behind it. */
+final class Relay implements AutoCloseable {
+  private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
+  private final Set<Socket> open = new HashSet<>();
+  private int target;
+  private boolean closed;
+
+  Relay(FakeMember member) throws IOException {
+    target = member.port();
+    start(this::accept);
+  }
+
+  private static Thread start(Runnable task) {
+    Thread thread = new Thread(task, "relay");
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  String address() {
+    return "127.0.0.1:" + socket.getLocalPort();
+  }
+
+  /** Ends what is connected. What comes from now on gets to another member. */
+  void to(FakeMember member) throws IOException {
+    Set<Socket> old;
+    synchronized (open) {
+      target = member.port();
+      old = Set.copyOf(open);
+    }
+    for (Socket s : old) {
+      s.close();
+    }
+  }
+
+  private void accept() {
+    while (true) {
+      try {
+        Socket client = socket.accept();
+        start(() -> serve(client));
+      } catch (IOException e) {
+        return; // It is closed.
+      }
+    }
+  }
+
+  private void serve(Socket client) {
+    try (client; Socket member = new Socket()) {
+      synchronized (open) {
+        if (closed) {
+          return;
+        }
+        member.connect(new InetSocketAddress(socket.getInetAddress(), target));
+        open.add(client);
+        open.add(member);
+      }
+      Thread back = start(() -> copy(member, client));
+      copy(client, member);
+      back.join();
+    } catch (IOException | InterruptedException e) {
+      // There is no member just now.
+    } finally {
+      synchronized (open) {
+        open.removeIf(Socket::isClosed);
+      }
+    }
+  }
+
+  /** Copies one way. At its end it says so, and the other way goes on: the last word is often why. */
+  private static void copy(Socket from, Socket to) {
+    try {
+      from.getInputStream().transferTo(to.getOutputStream());
+      to.shutdownOutput();
+    } catch (IOException e) {
+      try {
+        to.close();
+      } catch (IOException ignored) {
+        // It is closed.
+      }
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    Set<Socket> old;
+    synchronized (open) {
+      closed = true;
+      old = Set.copyOf(open);
+    }
+    socket.close();
+    for (Socket s : old) {
+      s.close();
+    }
+  }
+}
