@@ -139,6 +139,7 @@ func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(inProcessAnswerMax)),
+		grpc.WithUnaryInterceptor(r.rooms.Inside),
 	)
 	if err != nil {
 		return nil, err

@@ -21,11 +21,17 @@ func Address(ctx context.Context) string {
 	if !ok || from.Addr == nil {
 		return ""
 	}
-	if from.Addr.Network() != "bufconn" {
+	if !inProcess(ctx) {
 		return from.Addr.String()
 	}
 	if given := metadata.ValueFromIncomingContext(ctx, MetadataRemoteAddress); len(given) > 0 {
 		return given[0]
 	}
 	return ""
+}
+
+// inProcess reports whether a call comes from this process, as those of REST do.
+func inProcess(ctx context.Context) bool {
+	from, ok := peer.FromContext(ctx)
+	return ok && from.Addr != nil && from.Addr.Network() == "bufconn"
 }

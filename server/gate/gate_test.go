@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
@@ -128,5 +130,57 @@ func TestFewLargeAnswersAreMadeAtATime(t *testing.T) {
 	close(release)
 	if err := builds.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// insideAddress is the address of calls inside the process.
+type insideAddress struct{}
+
+func (insideAddress) Network() string { return "bufconn" }
+func (insideAddress) String() string  { return "bufconn" }
+
+// TestAnswersInsideTheProcessKeepTheirTurn makes as many lists for callers inside the process as may be made at a time, which are on their way
+// to them, and one more.
+func TestAnswersInsideTheProcessKeepTheirTurn(t *testing.T) {
+	rooms, err := gate.NewRooms(gate.Limits{CallsMax: 1000, WaitsMax: 1, ConnectionsMax: 1, IntakeBytesMax: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gate.New(gate.Options{
+		Logger: zap.NewNop(), Registerer: prometheus.NewRegistry(), RequestBytesMax: 1 << 10, Stopping: t.Context(), Rooms: rooms,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(ctx context.Context, onItsWay func()) error {
+		return rooms.Inside(ctx, tenurev1.KVService_List_FullMethodName, &tenurev1.ListRequest{}, nil, nil,
+			func(ctx context.Context, method string, request, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				sent, _ := metadata.FromOutgoingContext(ctx)
+				ctx = peer.NewContext(metadata.NewIncomingContext(ctx, sent), &peer.Peer{Addr: insideAddress{}})
+				_, listErr := g.Unary(ctx, request, &grpc.UnaryServerInfo{FullMethod: method},
+					func(ctx context.Context, _ any) (any, error) { return &tenurev1.ListResponse{}, unread.Begin(ctx) })
+				onItsWay()
+				return listErr
+			})
+	}
+	made, arrive := make(chan struct{}), make(chan struct{})
+	var lists errgroup.Group
+	for range cap(unread.NewBuilds()) {
+		lists.Go(func() error { return list(t.Context(), func() { made <- struct{}{}; <-arrive }) })
+		<-made
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if list(late, func() {}) == nil {
+		t.Error("one more was made while all others were on their way")
+	}
+	close(arrive)
+	if err = lists.Wait(); err != nil {
+		t.Error(err)
+	}
+	for range 2 * cap(unread.NewBuilds()) {
+		if err = list(t.Context(), func() {}); err != nil {
+			t.Errorf("the others have arrived: %v", err)
+		}
 	}
 }

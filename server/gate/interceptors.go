@@ -94,7 +94,7 @@ func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 func (g *Gate) answer(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (any, error) {
 	if buildsMuch(method) {
 		in, end := g.rooms.builds.Context(ctx)
-		defer end()
+		defer g.rooms.inside.Keep(insideCall(ctx), end)
 		ctx = in
 	}
 	response, err := g.admit(ctx, request, method, handler)

@@ -51,6 +51,7 @@ type Rooms struct {
 	Answers                            *share.Pool // bytes of answers that are not read
 	Connections, Peers                 *share.Pool
 	builds                             unread.Builds // lists that are made
+	inside                             unread.Inside // those of them that go through this process
 }
 
 // Limits say how much there is of what calls share.
@@ -150,7 +151,7 @@ func (r *Rooms) CallerOf(ctx context.Context) share.Caller {
 	if !ok || from.Addr == nil {
 		return share.Caller{}
 	}
-	if from.Addr.Network() != "bufconn" {
+	if !inProcess(ctx) {
 		return r.Callers.Of(from.Addr)
 	}
 	if given := metadata.ValueFromIncomingContext(ctx, MetadataRemoteAddress); len(given) > 0 {

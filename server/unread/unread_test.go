@@ -220,3 +220,32 @@ func canceled(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// TestTurnsInsideTheProcessEnd ends every turn once: before and after its caller has ended, of a call that is made twice, and of one that nobody
+// named.
+func TestTurnsInsideTheProcessEnd(t *testing.T) {
+	var inside unread.Inside
+	ends := 0
+	turn := func() { ends++ }
+	expect := func(when string, want int) {
+		t.Helper()
+		if ends != want {
+			t.Errorf("%s: %d turns have ended, want %d", when, ends, want)
+		}
+	}
+	name, end := inside.Begin()
+	inside.Keep(name, turn)
+	expect("the answer is on its way", 0)
+	inside.Keep(name, turn)
+	expect("a second answer to the same call", 1)
+	end()
+	expect("the answer has arrived", 2)
+	end()
+	inside.Keep(name, turn)
+	expect("the caller is gone", 3)
+	inside.Keep("", turn)
+	expect("a call without a name", 4)
+	_, end = inside.Begin()
+	end()
+	expect("a call that was refused", 4)
+}
