@@ -144,6 +144,246 @@ func (x *ProposeResponse) GetIndex() uint64 {
 	return 0
 }
 
+// ProposeManyRequest carries proposals.
+type ProposeManyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Proposals, at most 4 096. Numbers grow by at least one from each to the next, also over messages.
+	Proposals []*NumberedProposal `protobuf:"bytes,1,rep,name=proposals,proto3" json:"proposals,omitempty"`
+	// Numbers of earlier proposals whose clients wait no longer, at most 4 096. Those that are not in the log yet need not
+	// go there.
+	Cancelled     []uint64 `protobuf:"varint,2,rep,packed,name=cancelled,proto3" json:"cancelled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProposeManyRequest) Reset() {
+	*x = ProposeManyRequest{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProposeManyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProposeManyRequest) ProtoMessage() {}
+
+func (x *ProposeManyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProposeManyRequest.ProtoReflect.Descriptor instead.
+func (*ProposeManyRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ProposeManyRequest) GetProposals() []*NumberedProposal {
+	if x != nil {
+		return x.Proposals
+	}
+	return nil
+}
+
+func (x *ProposeManyRequest) GetCancelled() []uint64 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return nil
+}
+
+// NumberedProposal is a proposal on a stream of many.
+type NumberedProposal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number that the answer repeats, above zero.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// An encoded ProposeRequest. Each is encoded by the client's call, and decoded by itself: a broken one fails alone.
+	Request []byte `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// How long the client still waits, in milliseconds; zero: without limit.
+	TimeoutMs     uint64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NumberedProposal) Reset() {
+	*x = NumberedProposal{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NumberedProposal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NumberedProposal) ProtoMessage() {}
+
+func (x *NumberedProposal) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NumberedProposal.ProtoReflect.Descriptor instead.
+func (*NumberedProposal) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *NumberedProposal) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *NumberedProposal) GetRequest() []byte {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *NumberedProposal) GetTimeoutMs() uint64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+// ProposeManyResponse carries answers, or says that the leader stops.
+type ProposeManyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Answers, in any order.
+	Answers []*NumberedAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
+	// Set when the leader stops: proposals with higher numbers were not started, and will not be. Those up to it get
+	// answers.
+	Drained       *uint64 `protobuf:"varint,2,opt,name=drained,proto3,oneof" json:"drained,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProposeManyResponse) Reset() {
+	*x = ProposeManyResponse{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProposeManyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProposeManyResponse) ProtoMessage() {}
+
+func (x *ProposeManyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProposeManyResponse.ProtoReflect.Descriptor instead.
+func (*ProposeManyResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ProposeManyResponse) GetAnswers() []*NumberedAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+func (x *ProposeManyResponse) GetDrained() uint64 {
+	if x != nil && x.Drained != nil {
+		return *x.Drained
+	}
+	return 0
+}
+
+// NumberedAnswer is what came of a proposal.
+type NumberedAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the proposal.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The response; absent if the call failed.
+	Response *ProposeResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
+	// Why the call failed: an encoded google.rpc.Status; empty if it did not.
+	Status        []byte `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NumberedAnswer) Reset() {
+	*x = NumberedAnswer{}
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NumberedAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NumberedAnswer) ProtoMessage() {}
+
+func (x *NumberedAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NumberedAnswer.ProtoReflect.Descriptor instead.
+func (*NumberedAnswer) Descriptor() ([]byte, []int) {
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *NumberedAnswer) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *NumberedAnswer) GetResponse() *ProposeResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *NumberedAnswer) GetStatus() []byte {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
 // RenewRequest carries renewals. They count from the moment when they arrive.
 type RenewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -157,7 +397,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[2]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -169,7 +409,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[2]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -182,7 +422,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{2}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RenewRequest) GetTerm() uint64 {
@@ -220,7 +460,7 @@ type Renewal struct {
 
 func (x *Renewal) Reset() {
 	*x = Renewal{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[3]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -232,7 +472,7 @@ func (x *Renewal) String() string {
 func (*Renewal) ProtoMessage() {}
 
 func (x *Renewal) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[3]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -245,7 +485,7 @@ func (x *Renewal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
 func (*Renewal) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{3}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Renewal) GetSessionId() []byte {
@@ -294,7 +534,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[4]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +546,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[4]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +559,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{4}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RenewResponse) GetVerdicts() []*RenewalVerdict {
@@ -344,7 +584,7 @@ type RenewalVerdict struct {
 
 func (x *RenewalVerdict) Reset() {
 	*x = RenewalVerdict{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[5]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -356,7 +596,7 @@ func (x *RenewalVerdict) String() string {
 func (*RenewalVerdict) ProtoMessage() {}
 
 func (x *RenewalVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[5]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -369,7 +609,7 @@ func (x *RenewalVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewalVerdict.ProtoReflect.Descriptor instead.
 func (*RenewalVerdict) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{5}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RenewalVerdict) GetNumber() uint64 {
@@ -406,7 +646,7 @@ type TimesLeftRequest struct {
 
 func (x *TimesLeftRequest) Reset() {
 	*x = TimesLeftRequest{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[6]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -418,7 +658,7 @@ func (x *TimesLeftRequest) String() string {
 func (*TimesLeftRequest) ProtoMessage() {}
 
 func (x *TimesLeftRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[6]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -431,7 +671,7 @@ func (x *TimesLeftRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimesLeftRequest.ProtoReflect.Descriptor instead.
 func (*TimesLeftRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{6}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TimesLeftRequest) GetSessionIds() [][]byte {
@@ -461,7 +701,7 @@ type HoldName struct {
 
 func (x *HoldName) Reset() {
 	*x = HoldName{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[7]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +713,7 @@ func (x *HoldName) String() string {
 func (*HoldName) ProtoMessage() {}
 
 func (x *HoldName) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[7]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +726,7 @@ func (x *HoldName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldName.ProtoReflect.Descriptor instead.
 func (*HoldName) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{7}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HoldName) GetKey() string {
@@ -516,7 +756,7 @@ type TimesLeftResponse struct {
 
 func (x *TimesLeftResponse) Reset() {
 	*x = TimesLeftResponse{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[8]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +768,7 @@ func (x *TimesLeftResponse) String() string {
 func (*TimesLeftResponse) ProtoMessage() {}
 
 func (x *TimesLeftResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[8]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +781,7 @@ func (x *TimesLeftResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimesLeftResponse.ProtoReflect.Descriptor instead.
 func (*TimesLeftResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{8}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TimesLeftResponse) GetSessions() []*SessionTimeLeft {
@@ -571,7 +811,7 @@ type SessionTimeLeft struct {
 
 func (x *SessionTimeLeft) Reset() {
 	*x = SessionTimeLeft{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[9]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +823,7 @@ func (x *SessionTimeLeft) String() string {
 func (*SessionTimeLeft) ProtoMessage() {}
 
 func (x *SessionTimeLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[9]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +836,7 @@ func (x *SessionTimeLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionTimeLeft.ProtoReflect.Descriptor instead.
 func (*SessionTimeLeft) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{9}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SessionTimeLeft) GetLeftMs() int64 {
@@ -634,7 +874,7 @@ type ChangeMembersRequest struct {
 
 func (x *ChangeMembersRequest) Reset() {
 	*x = ChangeMembersRequest{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[10]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +886,7 @@ func (x *ChangeMembersRequest) String() string {
 func (*ChangeMembersRequest) ProtoMessage() {}
 
 func (x *ChangeMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[10]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +899,7 @@ func (x *ChangeMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeMembersRequest.ProtoReflect.Descriptor instead.
 func (*ChangeMembersRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{10}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ChangeMembersRequest) GetTerm() uint64 {
@@ -748,7 +988,7 @@ type ChangeMembersResponse struct {
 
 func (x *ChangeMembersResponse) Reset() {
 	*x = ChangeMembersResponse{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[11]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +1000,7 @@ func (x *ChangeMembersResponse) String() string {
 func (*ChangeMembersResponse) ProtoMessage() {}
 
 func (x *ChangeMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[11]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +1013,7 @@ func (x *ChangeMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeMembersResponse.ProtoReflect.Descriptor instead.
 func (*ChangeMembersResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{11}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ChangeMembersResponse) GetLeader() string {
@@ -809,7 +1049,7 @@ type AttachRequest struct {
 
 func (x *AttachRequest) Reset() {
 	*x = AttachRequest{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +1061,7 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[12]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +1074,7 @@ func (x *AttachRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
 func (*AttachRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{12}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AttachRequest) GetTerm() uint64 {
@@ -883,7 +1123,7 @@ type AttachResponse struct {
 
 func (x *AttachResponse) Reset() {
 	*x = AttachResponse{}
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +1135,7 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_peer_v1_relay_proto_msgTypes[13]
+	mi := &file_tenure_peer_v1_relay_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +1148,7 @@ func (x *AttachResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
 func (*AttachResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{13}
+	return file_tenure_peer_v1_relay_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AttachResponse) GetLatestAttempt() uint64 {
@@ -929,7 +1169,24 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\rsecret_sha256\x18\x03 \x01(\fR\fsecretSha256\"X\n" +
 	"\x0fProposeResponse\x12/\n" +
 	"\x06result\x18\x01 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x04R\x05index\"W\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\"r\n" +
+	"\x12ProposeManyRequest\x12>\n" +
+	"\tproposals\x18\x01 \x03(\v2 .tenure.peer.v1.NumberedProposalR\tproposals\x12\x1c\n" +
+	"\tcancelled\x18\x02 \x03(\x04R\tcancelled\"c\n" +
+	"\x10NumberedProposal\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
+	"\arequest\x18\x02 \x01(\fR\arequest\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\x04R\ttimeoutMs\"z\n" +
+	"\x13ProposeManyResponse\x128\n" +
+	"\aanswers\x18\x01 \x03(\v2\x1e.tenure.peer.v1.NumberedAnswerR\aanswers\x12\x1d\n" +
+	"\adrained\x18\x02 \x01(\x04H\x00R\adrained\x88\x01\x01B\n" +
+	"\n" +
+	"\b_drained\"}\n" +
+	"\x0eNumberedAnswer\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12;\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1f.tenure.peer.v1.ProposeResponseR\bresponse\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\fR\x06status\"W\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x123\n" +
 	"\brenewals\x18\x02 \x03(\v2\x17.tenure.peer.v1.RenewalR\brenewals\"\x93\x01\n" +
@@ -979,9 +1236,10 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\aattempt\x18\x04 \x01(\x04R\aattempt\x12#\n" +
 	"\rsecret_sha256\x18\x05 \x01(\fR\fsecretSha256\"7\n" +
 	"\x0eAttachResponse\x12%\n" +
-	"\x0elatest_attempt\x18\x01 \x01(\x04R\rlatestAttempt2\x9d\x03\n" +
+	"\x0elatest_attempt\x18\x01 \x01(\x04R\rlatestAttempt2\xf9\x03\n" +
 	"\fRelayService\x12J\n" +
-	"\aPropose\x12\x1e.tenure.peer.v1.ProposeRequest\x1a\x1f.tenure.peer.v1.ProposeResponse\x12H\n" +
+	"\aPropose\x12\x1e.tenure.peer.v1.ProposeRequest\x1a\x1f.tenure.peer.v1.ProposeResponse\x12Z\n" +
+	"\vProposeMany\x12\".tenure.peer.v1.ProposeManyRequest\x1a#.tenure.peer.v1.ProposeManyResponse(\x010\x01\x12H\n" +
 	"\x05Renew\x12\x1c.tenure.peer.v1.RenewRequest\x1a\x1d.tenure.peer.v1.RenewResponse(\x010\x01\x12P\n" +
 	"\tTimesLeft\x12 .tenure.peer.v1.TimesLeftRequest\x1a!.tenure.peer.v1.TimesLeftResponse\x12G\n" +
 	"\x06Attach\x12\x1d.tenure.peer.v1.AttachRequest\x1a\x1e.tenure.peer.v1.AttachResponse\x12\\\n" +
@@ -1001,55 +1259,64 @@ func file_tenure_peer_v1_relay_proto_rawDescGZIP() []byte {
 	return file_tenure_peer_v1_relay_proto_rawDescData
 }
 
-var file_tenure_peer_v1_relay_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_tenure_peer_v1_relay_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_tenure_peer_v1_relay_proto_goTypes = []any{
 	(*ProposeRequest)(nil),                // 0: tenure.peer.v1.ProposeRequest
 	(*ProposeResponse)(nil),               // 1: tenure.peer.v1.ProposeResponse
-	(*RenewRequest)(nil),                  // 2: tenure.peer.v1.RenewRequest
-	(*Renewal)(nil),                       // 3: tenure.peer.v1.Renewal
-	(*RenewResponse)(nil),                 // 4: tenure.peer.v1.RenewResponse
-	(*RenewalVerdict)(nil),                // 5: tenure.peer.v1.RenewalVerdict
-	(*TimesLeftRequest)(nil),              // 6: tenure.peer.v1.TimesLeftRequest
-	(*HoldName)(nil),                      // 7: tenure.peer.v1.HoldName
-	(*TimesLeftResponse)(nil),             // 8: tenure.peer.v1.TimesLeftResponse
-	(*SessionTimeLeft)(nil),               // 9: tenure.peer.v1.SessionTimeLeft
-	(*ChangeMembersRequest)(nil),          // 10: tenure.peer.v1.ChangeMembersRequest
-	(*ChangeMembersResponse)(nil),         // 11: tenure.peer.v1.ChangeMembersResponse
-	(*AttachRequest)(nil),                 // 12: tenure.peer.v1.AttachRequest
-	(*AttachResponse)(nil),                // 13: tenure.peer.v1.AttachResponse
-	(*v1.Command)(nil),                    // 14: tenure.store.v1.Command
-	(*v1.Result)(nil),                     // 15: tenure.store.v1.Result
-	(v11.ErrorReason)(0),                  // 16: tenure.v1.ErrorReason
-	(*v11.PromoteMemberRequest)(nil),      // 17: tenure.v1.PromoteMemberRequest
-	(*v11.RemoveMemberRequest)(nil),       // 18: tenure.v1.RemoveMemberRequest
-	(*v11.TransferLeadershipRequest)(nil), // 19: tenure.v1.TransferLeadershipRequest
+	(*ProposeManyRequest)(nil),            // 2: tenure.peer.v1.ProposeManyRequest
+	(*NumberedProposal)(nil),              // 3: tenure.peer.v1.NumberedProposal
+	(*ProposeManyResponse)(nil),           // 4: tenure.peer.v1.ProposeManyResponse
+	(*NumberedAnswer)(nil),                // 5: tenure.peer.v1.NumberedAnswer
+	(*RenewRequest)(nil),                  // 6: tenure.peer.v1.RenewRequest
+	(*Renewal)(nil),                       // 7: tenure.peer.v1.Renewal
+	(*RenewResponse)(nil),                 // 8: tenure.peer.v1.RenewResponse
+	(*RenewalVerdict)(nil),                // 9: tenure.peer.v1.RenewalVerdict
+	(*TimesLeftRequest)(nil),              // 10: tenure.peer.v1.TimesLeftRequest
+	(*HoldName)(nil),                      // 11: tenure.peer.v1.HoldName
+	(*TimesLeftResponse)(nil),             // 12: tenure.peer.v1.TimesLeftResponse
+	(*SessionTimeLeft)(nil),               // 13: tenure.peer.v1.SessionTimeLeft
+	(*ChangeMembersRequest)(nil),          // 14: tenure.peer.v1.ChangeMembersRequest
+	(*ChangeMembersResponse)(nil),         // 15: tenure.peer.v1.ChangeMembersResponse
+	(*AttachRequest)(nil),                 // 16: tenure.peer.v1.AttachRequest
+	(*AttachResponse)(nil),                // 17: tenure.peer.v1.AttachResponse
+	(*v1.Command)(nil),                    // 18: tenure.store.v1.Command
+	(*v1.Result)(nil),                     // 19: tenure.store.v1.Result
+	(v11.ErrorReason)(0),                  // 20: tenure.v1.ErrorReason
+	(*v11.PromoteMemberRequest)(nil),      // 21: tenure.v1.PromoteMemberRequest
+	(*v11.RemoveMemberRequest)(nil),       // 22: tenure.v1.RemoveMemberRequest
+	(*v11.TransferLeadershipRequest)(nil), // 23: tenure.v1.TransferLeadershipRequest
 }
 var file_tenure_peer_v1_relay_proto_depIdxs = []int32{
-	14, // 0: tenure.peer.v1.ProposeRequest.command:type_name -> tenure.store.v1.Command
-	15, // 1: tenure.peer.v1.ProposeResponse.result:type_name -> tenure.store.v1.Result
-	3,  // 2: tenure.peer.v1.RenewRequest.renewals:type_name -> tenure.peer.v1.Renewal
-	5,  // 3: tenure.peer.v1.RenewResponse.verdicts:type_name -> tenure.peer.v1.RenewalVerdict
-	16, // 4: tenure.peer.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
-	7,  // 5: tenure.peer.v1.TimesLeftRequest.delays:type_name -> tenure.peer.v1.HoldName
-	9,  // 6: tenure.peer.v1.TimesLeftResponse.sessions:type_name -> tenure.peer.v1.SessionTimeLeft
-	17, // 7: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
-	18, // 8: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
-	19, // 9: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
-	0,  // 10: tenure.peer.v1.RelayService.Propose:input_type -> tenure.peer.v1.ProposeRequest
-	2,  // 11: tenure.peer.v1.RelayService.Renew:input_type -> tenure.peer.v1.RenewRequest
-	6,  // 12: tenure.peer.v1.RelayService.TimesLeft:input_type -> tenure.peer.v1.TimesLeftRequest
-	12, // 13: tenure.peer.v1.RelayService.Attach:input_type -> tenure.peer.v1.AttachRequest
-	10, // 14: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
-	1,  // 15: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
-	4,  // 16: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
-	8,  // 17: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
-	13, // 18: tenure.peer.v1.RelayService.Attach:output_type -> tenure.peer.v1.AttachResponse
-	11, // 19: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	18, // 0: tenure.peer.v1.ProposeRequest.command:type_name -> tenure.store.v1.Command
+	19, // 1: tenure.peer.v1.ProposeResponse.result:type_name -> tenure.store.v1.Result
+	3,  // 2: tenure.peer.v1.ProposeManyRequest.proposals:type_name -> tenure.peer.v1.NumberedProposal
+	5,  // 3: tenure.peer.v1.ProposeManyResponse.answers:type_name -> tenure.peer.v1.NumberedAnswer
+	1,  // 4: tenure.peer.v1.NumberedAnswer.response:type_name -> tenure.peer.v1.ProposeResponse
+	7,  // 5: tenure.peer.v1.RenewRequest.renewals:type_name -> tenure.peer.v1.Renewal
+	9,  // 6: tenure.peer.v1.RenewResponse.verdicts:type_name -> tenure.peer.v1.RenewalVerdict
+	20, // 7: tenure.peer.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
+	11, // 8: tenure.peer.v1.TimesLeftRequest.delays:type_name -> tenure.peer.v1.HoldName
+	13, // 9: tenure.peer.v1.TimesLeftResponse.sessions:type_name -> tenure.peer.v1.SessionTimeLeft
+	21, // 10: tenure.peer.v1.ChangeMembersRequest.promote:type_name -> tenure.v1.PromoteMemberRequest
+	22, // 11: tenure.peer.v1.ChangeMembersRequest.remove:type_name -> tenure.v1.RemoveMemberRequest
+	23, // 12: tenure.peer.v1.ChangeMembersRequest.transfer:type_name -> tenure.v1.TransferLeadershipRequest
+	0,  // 13: tenure.peer.v1.RelayService.Propose:input_type -> tenure.peer.v1.ProposeRequest
+	2,  // 14: tenure.peer.v1.RelayService.ProposeMany:input_type -> tenure.peer.v1.ProposeManyRequest
+	6,  // 15: tenure.peer.v1.RelayService.Renew:input_type -> tenure.peer.v1.RenewRequest
+	10, // 16: tenure.peer.v1.RelayService.TimesLeft:input_type -> tenure.peer.v1.TimesLeftRequest
+	16, // 17: tenure.peer.v1.RelayService.Attach:input_type -> tenure.peer.v1.AttachRequest
+	14, // 18: tenure.peer.v1.RelayService.ChangeMembers:input_type -> tenure.peer.v1.ChangeMembersRequest
+	1,  // 19: tenure.peer.v1.RelayService.Propose:output_type -> tenure.peer.v1.ProposeResponse
+	4,  // 20: tenure.peer.v1.RelayService.ProposeMany:output_type -> tenure.peer.v1.ProposeManyResponse
+	8,  // 21: tenure.peer.v1.RelayService.Renew:output_type -> tenure.peer.v1.RenewResponse
+	12, // 22: tenure.peer.v1.RelayService.TimesLeft:output_type -> tenure.peer.v1.TimesLeftResponse
+	17, // 23: tenure.peer.v1.RelayService.Attach:output_type -> tenure.peer.v1.AttachResponse
+	15, // 24: tenure.peer.v1.RelayService.ChangeMembers:output_type -> tenure.peer.v1.ChangeMembersResponse
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_tenure_peer_v1_relay_proto_init() }
@@ -1057,7 +1324,8 @@ func file_tenure_peer_v1_relay_proto_init() {
 	if File_tenure_peer_v1_relay_proto != nil {
 		return
 	}
-	file_tenure_peer_v1_relay_proto_msgTypes[10].OneofWrappers = []any{
+	file_tenure_peer_v1_relay_proto_msgTypes[4].OneofWrappers = []any{}
+	file_tenure_peer_v1_relay_proto_msgTypes[14].OneofWrappers = []any{
 		(*ChangeMembersRequest_Promote)(nil),
 		(*ChangeMembersRequest_Remove)(nil),
 		(*ChangeMembersRequest_Transfer)(nil),
@@ -1068,7 +1336,7 @@ func file_tenure_peer_v1_relay_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_peer_v1_relay_proto_rawDesc), len(file_tenure_peer_v1_relay_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	RelayService_Propose_FullMethodName       = "/tenure.peer.v1.RelayService/Propose"
+	RelayService_ProposeMany_FullMethodName   = "/tenure.peer.v1.RelayService/ProposeMany"
 	RelayService_Renew_FullMethodName         = "/tenure.peer.v1.RelayService/Renew"
 	RelayService_TimesLeft_FullMethodName     = "/tenure.peer.v1.RelayService/TimesLeft"
 	RelayService_Attach_FullMethodName        = "/tenure.peer.v1.RelayService/Attach"
@@ -38,6 +39,11 @@ type RelayServiceClient interface {
 	// Propose orders a command for a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS,
 	// TOO_LARGE, STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(ctx context.Context, in *ProposeRequest, opts ...grpc.CallOption) (*ProposeResponse, error)
+	// ProposeMany does the same for all clients of another member, over one stream: a message carries what came while the
+	// one before was under way. Each proposal gets one answer, in any order. If the stream breaks, the outcome of those
+	// without an answer is unknown. A leader that stops says which proposals it did not start, and ends the stream with
+	// STOPPING. Members use it from cluster version 2 on. Errors: STOPPING, INVALID_ARGUMENT.
+	ProposeMany(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProposeManyRequest, ProposeManyResponse], error)
 	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost; for
 	// renewals without a verdict it is unknown whether they counted.
 	Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RenewRequest, RenewResponse], error)
@@ -67,9 +73,22 @@ func (c *relayServiceClient) Propose(ctx context.Context, in *ProposeRequest, op
 	return out, nil
 }
 
+func (c *relayServiceClient) ProposeMany(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProposeManyRequest, ProposeManyResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RelayService_ServiceDesc.Streams[0], RelayService_ProposeMany_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ProposeManyRequest, ProposeManyResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RelayService_ProposeManyClient = grpc.BidiStreamingClient[ProposeManyRequest, ProposeManyResponse]
+
 func (c *relayServiceClient) Renew(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RenewRequest, RenewResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &RelayService_ServiceDesc.Streams[0], RelayService_Renew_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &RelayService_ServiceDesc.Streams[1], RelayService_Renew_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +141,11 @@ type RelayServiceServer interface {
 	// Propose orders a command for a client of another member. Errors: NOT_LEADER, NO_LEADER, TOO_MANY_REQUESTS,
 	// TOO_LARGE, STOPPING, OUTCOME_UNKNOWN, SESSION_SECRET_WRONG.
 	Propose(context.Context, *ProposeRequest) (*ProposeResponse, error)
+	// ProposeMany does the same for all clients of another member, over one stream: a message carries what came while the
+	// one before was under way. Each proposal gets one answer, in any order. If the stream breaks, the outcome of those
+	// without an answer is unknown. A leader that stops says which proposals it did not start, and ends the stream with
+	// STOPPING. Members use it from cluster version 2 on. Errors: STOPPING, INVALID_ARGUMENT.
+	ProposeMany(grpc.BidiStreamingServer[ProposeManyRequest, ProposeManyResponse]) error
 	// Renew carries the renewals of all clients of another member. It ends with NOT_LEADER when leadership is lost; for
 	// renewals without a verdict it is unknown whether they counted.
 	Renew(grpc.BidiStreamingServer[RenewRequest, RenewResponse]) error
@@ -143,6 +167,9 @@ type UnimplementedRelayServiceServer struct{}
 
 func (UnimplementedRelayServiceServer) Propose(context.Context, *ProposeRequest) (*ProposeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Propose not implemented")
+}
+func (UnimplementedRelayServiceServer) ProposeMany(grpc.BidiStreamingServer[ProposeManyRequest, ProposeManyResponse]) error {
+	return status.Error(codes.Unimplemented, "method ProposeMany not implemented")
 }
 func (UnimplementedRelayServiceServer) Renew(grpc.BidiStreamingServer[RenewRequest, RenewResponse]) error {
 	return status.Error(codes.Unimplemented, "method Renew not implemented")
@@ -194,6 +221,13 @@ func _RelayService_Propose_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _RelayService_ProposeMany_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(RelayServiceServer).ProposeMany(&grpc.GenericServerStream[ProposeManyRequest, ProposeManyResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RelayService_ProposeManyServer = grpc.BidiStreamingServer[ProposeManyRequest, ProposeManyResponse]
 
 func _RelayService_Renew_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(RelayServiceServer).Renew(&grpc.GenericServerStream[RenewRequest, RenewResponse]{ServerStream: stream})
@@ -281,6 +315,12 @@ var RelayService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ProposeMany",
+			Handler:       _RelayService_ProposeMany_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
 		{
 			StreamName:    "Renew",
 			Handler:       _RelayService_Renew_Handler,
