@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/proposals"
 )
 
 // peerCaller makes calls to the leader as a follower does, with what that one says of itself.
@@ -51,17 +53,36 @@ func (c *cluster) asFollower(t *testing.T) peerCaller {
 	return peerCaller{conn: dial(t, leader.at.Peer), leader: leader, ctx: metadata.NewOutgoingContext(t.Context(), md)}
 }
 
-// propose relays a command to whoever leads, again as long as that one is none any more.
+// propose relays a command to whoever leads, again as long as that one is none any more: in a call of its own, and over the
+// stream of many. Both get the same answer.
 func (c *cluster) propose(t *testing.T, cmd *storev1.Command) (*peerv1.ProposeResponse, error) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		p := c.asFollower(t)
 		answer, err := peerv1.NewRelayServiceClient(p.conn).Propose(p.ctx, &peerv1.ProposeRequest{Command: cmd})
-		reason := infoOf(err).GetReason()
-		if time.Now().After(deadline) || reason != "NOT_LEADER" && reason != "NO_LEADER" {
-			return answer, err
+		alone := infoOf(err).GetReason()
+		if alone != "NOT_LEADER" && alone != "NO_LEADER" {
+			answer, err = p.proposeOverLine(t, cmd)
 		}
+		reason := infoOf(err).GetReason()
+		_, broken := errors.AsType[*proposals.BrokenError](err)
+		if !time.Now().After(deadline) && (broken || reason == "NOT_LEADER" || reason == "NO_LEADER") {
+			continue
+		}
+		if alone != reason {
+			t.Errorf("got %q in a call of its own, and %q over the stream of many", alone, reason)
+		}
+		return answer, err
 	}
+}
+
+// proposeOverLine relays a command over the stream of many.
+func (p peerCaller) proposeOverLine(t *testing.T, cmd *storev1.Command) (*peerv1.ProposeResponse, error) {
+	t.Helper()
+	life, end := context.WithCancel(p.ctx)
+	defer end()
+	line := proposals.NewLine(life, peerv1.NewRelayServiceClient(p.conn).ProposeMany)
+	return line.Propose(t.Context(), &peerv1.ProposeRequest{Command: cmd})
 }
 
 // getSoon reads a key, again as long as no leader is known.

@@ -23,6 +23,9 @@ func KnowsJoinTokens(version uint32) bool { return version >= layout.Version2 }
 // that the client showed.
 func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }
 
+// ProposesMany reports whether, under a cluster version, every member takes the proposals of another's clients over one stream.
+func ProposesMany(version uint32) bool { return version >= layout.Version2 }
+
 // NamesAddresses reports whether, under a cluster version, every member names its address in its calls to others.
 func NamesAddresses(version uint32) bool { return version >= layout.Version2 }
 

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/proposals"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -22,8 +24,13 @@ type sentMark struct{ peer peer.Peer }
 // option makes a call leave its mark.
 func (m *sentMark) option() grpc.CallOption { return grpc.Peer(&m.peer) }
 
-// is tells, after the call has ended, whether it was sent.
-func (m *sentMark) is() bool { return m.peer.Addr != nil }
+// of tells of a call that has ended with an error whether it was sent.
+func (m *sentMark) of(err error) bool {
+	if broken, ok := errors.AsType[*proposals.BrokenError](err); ok {
+		return broken.Sent
+	}
+	return m.peer.Addr != nil
+}
 
 // FromPeer returns what the error of a call to another member means. An error of the API comes with its details. Any
 // other was made on the way: then a call that was sent has an unknown outcome, and one that was not, none.

@@ -10,6 +10,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // Order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
@@ -31,9 +32,14 @@ func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*s
 			return err
 		},
 		Far: func(ctx context.Context, w *Way, options ...grpc.CallOption) error {
-			answer, failed := w.Client.Propose(ctx, &peerv1.ProposeRequest{
-				Term: w.Term, Command: c, SecretSha256: shown,
-			}, options...)
+			request := &peerv1.ProposeRequest{Term: w.Term, Command: c, SecretSha256: shown}
+			propose := w.line.Propose
+			if !storage.ProposesMany(r.node.Store().Applied().ClusterVersion) {
+				propose = func(ctx context.Context, request *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+					return w.Client.Propose(ctx, request, options...)
+				}
+			}
+			answer, failed := propose(ctx, request)
 			result, index = answer.GetResult(), answer.GetIndex()
 			return failed
 		},

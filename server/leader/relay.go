@@ -12,6 +12,7 @@ import (
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/proposals"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -55,6 +56,7 @@ type Way struct {
 	Leader, Term uint64
 	conn         grpc.ClientConnInterface  // nil when this member leads
 	Client       peerv1.RelayServiceClient // nil when this member leads
+	line         *proposals.Line           // the same
 	ctx          context.Context           //nolint:containedctx // It is the leadership's life and its grace, not a call's.
 	end          context.CancelFunc
 	Present      context.Context //nolint:containedctx // It is the leadership's life, without the grace.
@@ -142,6 +144,9 @@ func (r *Relay) look(ctx context.Context) {
 	}
 	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
 	w.Present, w.leave = context.WithCancel(w.ctx)
+	if w.Client != nil {
+		w.line = proposals.NewLine(w.ctx, w.Client.ProposeMany) //nolint:contextcheck // It lives as long as the way.
+	}
 	r.turn(w)
 }
 
@@ -241,7 +246,7 @@ func (r *Relay) attempt(ctx context.Context, c Call) error {
 	sent := &sentMark{}
 	err := c.Far(call, w, sent.option())
 	if err != nil {
-		err = FromPeer(ctx, err, sent.is())
+		err = FromPeer(ctx, err, sent.of(err))
 	}
 	r.Count(c.Name, err, time.Since(began))
 	return err

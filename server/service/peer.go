@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/server/acting"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
+	"github.com/tenure-io/tenure/server/proposals"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/relayed"
 	"github.com/tenure-io/tenure/storage"
@@ -42,9 +43,13 @@ func (s *Peer) fence(term uint64) (*Services, error) {
 		return nil, reason.ErrStopping
 	}
 	if a == nil || !leads(a.Node, term) {
-		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
+		return nil, errNotLeader()
 	}
 	return a, nil
+}
+
+func errNotLeader() error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, "this member is not the leader")
 }
 
 // leads reports whether this member leads, as far as it knows, in a term that is not older than the given one.
@@ -65,23 +70,55 @@ func (s *Peer) refuse(method string, err error) error {
 
 // Propose orders a command of another member's client.
 func (s *Peer) Propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
-	a, err := s.fence(r.GetTerm())
+	answer, err := s.propose(ctx, r)
 	if err != nil {
 		return nil, s.refuse(leader.MethodPropose, err)
 	}
+	return answer, nil
+}
+
+// ProposeMany orders the commands of another member's clients.
+func (s *Peer) ProposeMany(stream grpc.BidiStreamingServer[peerv1.ProposeManyRequest, peerv1.ProposeManyResponse]) error {
+	a := s.api.Load()
+	if a == nil {
+		return s.refuse(leader.MethodPropose, errNotLeader())
+	}
+	err := proposals.Serve(stream, a.Stopping.Done(), s.proposeSafely)
+	if err != nil {
+		return s.refuse(leader.MethodPropose, err)
+	}
+	return nil
+}
+
+// proposeSafely does what Propose does, where no interceptor makes an error of a panic.
+func (s *Peer) proposeSafely(ctx context.Context, r *peerv1.ProposeRequest) (_ *peerv1.ProposeResponse, err error) {
+	defer func() {
+		if err != nil {
+			err = s.refuse(leader.MethodPropose, err)
+		}
+	}()
+	defer gate.Recovered(s.log, leader.MethodPropose, &err)
+	return s.propose(ctx, r)
+}
+
+func (s *Peer) propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+	a, err := s.fence(r.GetTerm())
+	if err != nil {
+		return nil, err
+	}
 	if !mayRelay(r.GetCommand()) {
-		return nil, s.refuse(leader.MethodPropose, reason.Invalid("command", "is not a command for clients"))
+		return nil, reason.Invalid("command", "is not a command for clients")
 	}
 	if err = relayed.Check(r); err != nil {
-		return nil, s.refuse(leader.MethodPropose, err)
+		return nil, err
 	}
 	if err = a.renewer.CheckShown(ctx, acting.Sessions(r.GetCommand()), r.GetSecretSha256()); err != nil {
-		return nil, s.refuse(leader.MethodPropose, err)
+		return nil, err
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
 	result, err := a.Node.Propose(ctx, r.GetCommand())
 	if err != nil {
-		return nil, s.refuse(leader.MethodPropose, err)
+		return nil, err
 	}
 	return &peerv1.ProposeResponse{Result: result, Index: a.Node.Store().Applied().Index}, nil
 }
