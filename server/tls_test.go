@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -13,8 +14,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
@@ -82,24 +84,69 @@ func (a *authority) secure(name string) func(*server.Config) {
 	}
 }
 
-// dialSecure connects with TLS, until the test ends.
+// dialSecure connects with TLS, until the test ends. Its calls are made again while the member is not reached: if the machine stands still,
+// the time of a handshake passes.
 func dialSecure(t *testing.T, address string, d certs.Dialing) *grpc.ClientConn {
+	t.Helper()
+	return dialWith(t, address, d, grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+			var err error
+			await(t, method+" is answered", func() bool {
+				err = invoke(ctx, method, req, reply, conn, append(o, grpc.WaitForReady(true))...)
+				return status.Code(err) != codes.Unavailable
+			})
+			return err
+		}))
+}
+
+// dialOnce connects with TLS, until the test ends. Its calls fail when a handshake fails.
+func dialOnce(t *testing.T, address string, d certs.Dialing) *grpc.ClientConn {
+	t.Helper()
+	return dialWith(t, address, d)
+}
+
+func dialWith(t *testing.T, address string, d certs.Dialing, options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	with, err := d.Credentials()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dialWith(t, address, with)
-}
-
-func dialWith(t *testing.T, address string, with credentials.TransportCredentials) *grpc.ClientConn {
-	t.Helper()
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(with))
+	conn, err := grpc.NewClient(address, append(options, grpc.WithTransportCredentials(with))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
+}
+
+// get makes a request of HTTP until it is answered.
+func get(t *testing.T, client *http.Client, url string) *http.Response {
+	t.Helper()
+	var answer *http.Response
+	await(t, url+" is answered", func() bool {
+		var err error
+		answer, err = client.Get(url) //nolint:bodyclose // The caller closes it.
+		return err == nil
+	})
+	return answer
+}
+
+// saysTo says something to whoever listens, and returns all that is answered.
+func saysTo(t *testing.T, address, said string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err = io.WriteString(conn, said); err != nil {
+		return ""
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		return ""
+	}
+	return string(answer)
 }
 
 func TestTLSOnAllListenersOfClients(t *testing.T) {
@@ -119,10 +166,7 @@ func TestTLSOnAllListenersOfClients(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			transport := &http.Transport{TLSClientConfig: config.Clone(), ForceAttemptHTTP2: version == 2}
 			transport.TLSClientConfig.NextProtos = nil
-			answer, err := (&http.Client{Transport: transport}).Get("https://" + m.at.HTTP + "/v1/kv/k?raw=true")
-			if err != nil {
-				t.Fatalf("HTTP/%d with the certificate %q: %v", version, who, err)
-			}
+			answer := get(t, &http.Client{Transport: transport}, "https://"+m.at.HTTP+"/v1/kv/k?raw=true")
 			body, err := io.ReadAll(answer.Body)
 			if err = errors.Join(err, answer.Body.Close()); err != nil || string(body) != "v" || answer.ProtoMajor != version {
 				t.Errorf("HTTP/%d with the certificate %q: got HTTP/%d, %q, %v", version, who, answer.ProtoMajor, body, err)
@@ -134,10 +178,10 @@ func TestTLSOnAllListenersOfClients(t *testing.T) {
 	if _, err := m.Get(t.Context(), &tenurev1.GetRequest{Key: "k"}); err == nil {
 		t.Error("gRPC is served without TLS")
 	}
-	answer, err := http.Get("http://" + m.at.HTTP + "/v1/kv/k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	await(t, "who comes to gRPC without TLS hears an alert of TLS", func() bool {
+		return strings.HasPrefix(saysTo(t, m.at.GRPC, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "\x15\x03")
+	})
+	answer := get(t, http.DefaultClient, "http://"+m.at.HTTP+"/v1/kv/k")
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusBadRequest {
 		t.Errorf("HTTP without TLS: got %d, want 400", answer.StatusCode)
@@ -155,10 +199,7 @@ func TestAStreamOverHTTP2WithTLS(t *testing.T) {
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	watch, err := client.Get("https://" + m.at.HTTP + "/v1/watch?keys=k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := get(t, client, "https://"+m.at.HTTP+"/v1/watch?keys=k")
 	defer func() { _ = watch.Body.Close() }()
 	lines := bufio.NewScanner(watch.Body)
 	if !lines.Scan() {
@@ -184,7 +225,7 @@ func TestAClientWithoutCertificateIsRefusedWhereOneIsRequired(t *testing.T) {
 	if _, err := healthpb.NewHealthClient(dialSecure(t, m.at.GRPC, a.dialing("c"))).Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := healthpb.NewHealthClient(dialSecure(t, m.at.GRPC, a.dialing(""))).Check(t.Context(), nil); err == nil {
+	if _, err := healthpb.NewHealthClient(dialOnce(t, m.at.GRPC, a.dialing(""))).Check(t.Context(), nil); err == nil {
 		t.Error("a client without certificate is served")
 	}
 	config, err := a.dialing("").Config()
@@ -205,7 +246,7 @@ func TestCertificatesAreChangedUnderLoad(t *testing.T) {
 	reload := make(chan os.Signal)
 	m := startMember(t, a.secure("a"), func(c *server.Config) { c.TLS.Reload = reload })
 	old := tenurev1.NewKVServiceClient(dialSecure(t, m.at.GRPC, a.dialing("")))
-	status := func() []*tenurev1.StatusProblem {
+	problems := func() []*tenurev1.StatusProblem {
 		t.Helper()
 		st, err := tenurev1.NewClusterServiceClient(dialSecure(t, m.at.GRPC, a.dialing(""))).GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
 		if err != nil {
@@ -233,9 +274,9 @@ func TestCertificatesAreChangedUnderLoad(t *testing.T) {
 	reload <- os.Interrupt
 	await(t, "the status says that the key is not taken", func() bool {
 		put()
-		problems := status()
-		return len(problems) == 1 && problems[0].GetName() == "certificate-not-loaded" &&
-			strings.HasSuffix(problems[0].GetRunbook(), "/docs/operations.md#certificate-not-loaded")
+		found := problems()
+		return len(found) == 1 && found[0].GetName() == "certificate-not-loaded" &&
+			strings.HasSuffix(found[0].GetRunbook(), "/docs/operations.md#certificate-not-loaded")
 	})
 }
 

@@ -79,13 +79,14 @@ func lateText(err error) (said string) {
 
 // plainCause returns why a connection failed, without the address that is named already.
 func plainCause(err error) string {
-	if number, ok := errors.AsType[syscall.Errno](err); ok {
+	op, ok := err.(*net.OpError) //nolint:errorlint // An error that wraps one has words of its own.
+	if !ok {
+		return err.Error()
+	}
+	if number, ok := errors.AsType[syscall.Errno](op); ok {
 		return number.Error()
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err.Error()
-	}
-	return err.Error()
+	return op.Err.Error()
 }
 
 // adviceFor returns what to do after a refusal, or nothing if the refusal says it all.

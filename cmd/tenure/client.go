@@ -18,26 +18,34 @@ func (e *environment) client(ctx context.Context, more ...tenure.Option) (*tenur
 
 // patientClient is client, but tries again until ctx ends when members do not answer in time. Where nobody listens, or who
 // listens is no member, it fails at once.
-func (e *environment) patientClient(ctx context.Context) (*tenure.Client, error) {
-	return e.connected(nil, func(c *tenure.Client) error {
+func (e *environment) patientClient(ctx context.Context, more ...tenure.Option) (*tenure.Client, error) {
+	return e.connected(more, func(c *tenure.Client) error {
+		var before error
 		for {
 			err := c.Connect(ctx)
-			if err == nil || ctx.Err() != nil || !late(err) {
+			if err == nil {
+				return nil
+			}
+			if before != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return before // It says at which addresses nobody answered.
+			}
+			unreachable, ok := errors.AsType[*tenure.UnreachableError](err)
+			if ctx.Err() != nil || !ok || !late(unreachable.Causes) {
 				return err
 			}
+			before = err
 		}
 	})
 }
 
 // late reports whether a member that was tried did not answer in time, and may answer later.
-func late(err error) bool {
-	unreachable, ok := errors.AsType[*tenure.UnreachableError](err)
-	return ok && slices.ContainsFunc(unreachable.Causes, func(cause error) bool {
+func late(causes []error) bool {
+	return slices.ContainsFunc(causes, func(cause error) bool {
 		timed, ok := errors.AsType[interface {
 			error
 			Timeout() bool
 		}](cause)
-		return ok && timed.Timeout()
+		return errors.Is(cause, errNoAnswer) || ok && timed.Timeout()
 	})
 }
 
@@ -75,7 +83,7 @@ func (e *environment) connected(more []tenure.Option, connect func(*tenure.Clien
 func (e *environment) withClient(ctx context.Context, work func(ctx context.Context, c *tenure.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	c, err := e.client(ctx, tenure.WithFixedMembers())
+	c, err := e.patientClient(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func environmentAt(endpoints ...string) (env *environment, out *bytes.Buffer) {
 func clientAt(t *testing.T, endpoints ...string) *tenure.Client {
 	t.Helper()
 	env, _ := environmentAt(endpoints...)
-	c, err := env.client(t.Context(), tenure.WithFixedMembers())
+	c, err := env.patientClient(t.Context(), tenure.WithFixedMembers())
 	if err != nil {
 		t.Fatal(err)
 	}

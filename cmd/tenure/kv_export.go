@@ -55,7 +55,7 @@ func (e *environment) exportKeys(ctx context.Context, prefix string) error {
 	// It may be long; only a member that says nothing for a while is given up.
 	silence := time.AfterFunc(e.timeout, func() { cancel(errFellSilent) })
 	defer silence.Stop()
-	c, err := e.client(ctx, tenure.WithFixedMembers())
+	c, err := e.patientClient(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return silenceOr(ctx, err)
 	}

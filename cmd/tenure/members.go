@@ -103,8 +103,8 @@ func checkEndpoints(endpoints []string) error {
 	return nil
 }
 
-// link returns the connection in use, or connects to the members in turn until one answers. It fails with an
-// *unreachableError if none does.
+// link returns the connection in use, or connects to the members in turn until one answers. If none does it fails with an
+// *unreachableError, at once where trying again until ctx ends does not help.
 func (m *members) link(ctx context.Context) (*link, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -118,20 +118,24 @@ func (m *members) link(ctx context.Context) (*link, error) {
 	if current != nil {
 		return current, nil
 	}
-	unreachable := &unreachableError{}
-	for i := range m.endpoints {
-		at := (first + i) % len(m.endpoints)
-		l, err := m.connect(ctx, m.endpoints[at])
-		if err == nil {
-			return l, m.use(l, at)
+	for {
+		unreachable := &unreachableError{}
+		for i := range m.endpoints {
+			at := (first + i) % len(m.endpoints)
+			l, err := m.connect(ctx, m.endpoints[at])
+			if err == nil {
+				return l, m.use(l, at)
+			}
+			if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+				return nil, ctx.Err()
+			}
+			unreachable.endpoints = append(unreachable.endpoints, m.endpoints[at])
+			unreachable.causes = append(unreachable.causes, err)
 		}
-		if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
-			return nil, ctx.Err()
+		if ctx.Err() != nil || !late(unreachable.causes) {
+			return nil, unreachable
 		}
-		unreachable.endpoints = append(unreachable.endpoints, m.endpoints[at])
-		unreachable.causes = append(unreachable.causes, err)
 	}
-	return nil, unreachable
 }
 
 // use makes l the connection in use.

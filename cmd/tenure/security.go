@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"strings"
@@ -137,12 +138,23 @@ func (w watched) Clone() credentials.TransportCredentials {
 // handshakeError says that a member and this program did not agree on TLS.
 type handshakeError struct{ err error }
 
-// Error says why, and what to do where that is known.
+// Error says why, and what to do where that is known. The words are those of the client libraries.
 func (e *handshakeError) Error() string {
 	if record := new(tls.RecordHeaderError); errors.As(e.err, record) {
 		return "it has no TLS: use tenure://"
 	}
-	return "TLS failed: " + e.err.Error()
+	return "TLS failed: " + e.reason()
+}
+
+// reason says what is wrong with the member's certificate.
+func (e *handshakeError) reason() string {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](e.err); ok {
+		return "its certificate is not signed by a trusted authority: set ca_file to the certificate of the one that signed it"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](e.err); ok {
+		return "its certificate is for another name: connect by a name that it has, or set server_name"
+	}
+	return e.err.Error()
 }
 
 // Unwrap returns what TLS said.

@@ -81,9 +81,13 @@ func (c *ca) client(name string) certs.Files {
 	return c.write(name, made)
 }
 
-// listen serves one byte to whoever makes a handshake, until the test ends.
+// listen serves one byte to whoever makes a handshake, until the test ends. Unless the options say otherwise, a handshake has as long as it
+// needs: the machine may stand still.
 func listen(t *testing.T, s *certs.Source, o certs.ListenOptions) (address string, metrics *prometheus.Registry) {
 	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = time.Hour
+	}
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -425,21 +429,50 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 	await(t, "it is counted", func() bool { return failures(t, metrics, "time") == 1 })
 }
 
-func TestWhoSpeaksHTTPIsToldToSpeakHTTPS(t *testing.T) {
+func TestWhoComesWithoutTLSIsToldThatItIsNeeded(t *testing.T) {
+	const http2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	ours := newCA(t)
-	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{})
+	source := open(t, ours.member("a", 0))
+	for name, tc := range map[string]struct{ said, answer string }{
+		"HTTP/1":               {"GET / ", "HTTP/1.0 400 "},
+		"HTTP/1 with a body":   {"POST / HTTP/1.1\r\n\r\n" + strings.Repeat("x", 32<<10), "HTTP/1.0 400 "},
+		"HTTP/2":               {http2, "\x15\x03\x01\x00\x02\x02\x0a"},
+		"HTTP/2 with requests": {http2 + strings.Repeat("x", 32<<10), "\x15\x03\x01\x00\x02\x02\x0a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, metrics := listen(t, source, certs.ListenOptions{})
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			if _, err = io.WriteString(conn, tc.said); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(got), tc.answer) {
+				t.Errorf("got %q, %v; want %q", got, err, tc.answer)
+			}
+			// Who still writes then is not reset before it has read the answer.
+			if _, err = io.WriteString(conn, tc.said); err != nil {
+				t.Error(err)
+			}
+			await(t, "it is counted", func() bool { return failures(t, metrics, "not_tls") == 1 })
+		})
+	}
+}
+
+// What is sent without TLS after the answer is not read for ever.
+func TestWhoComesWithoutTLSIsClosed(t *testing.T) {
+	address, _ := listen(t, open(t, newCA(t).member("a", 0)), certs.ListenOptions{})
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err = io.WriteString(conn, "GET / "); err != nil {
-		t.Fatal(err)
+	for err == nil {
+		_, err = conn.Write(make([]byte, 4<<10))
 	}
-	if got, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(got), "HTTP/1.0 400 ") || !strings.Contains(string(got), "use https://") {
-		t.Errorf("got %q, %v; want an answer that says HTTPS", got, err)
-	}
-	await(t, "it is counted", func() bool { return failures(t, metrics, "not_tls") == 1 })
 }
 
 func TestCloseEndsHandshakes(t *testing.T) {

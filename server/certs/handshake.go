@@ -24,6 +24,9 @@ const (
 // errNoRoom says that a caller has too many handshakes under way.
 var errNoRoom = errors.New("too many handshakes under way")
 
+// errNoHTTP2 says that a caller did not offer HTTP/2, which gRPC speaks.
+var errNoHTTP2 = errors.New("HTTP/2 was not agreed on")
+
 // cause is why a handshake failed.
 type cause int
 
@@ -114,22 +117,30 @@ func (h *Handshaker) config(protocols ...string) *tls.Config {
 // within makes a handshake that ends in time, if its caller has room for it.
 func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
 	caller := h.o.Callers.Of(raw.RemoteAddr())
-	err := errNoRoom
-	if h.room.Take(caller, 1) {
-		if err = raw.SetDeadline(time.Now().Add(h.o.Timeout)); err == nil {
-			err = handshake()
-		}
-		h.room.Give(caller, 1)
+	if !h.room.Take(caller, 1) {
+		h.fail(raw, errNoRoom)
+		return errNoRoom
+	}
+	defer h.room.Give(caller, 1)
+	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
+	if err == nil {
+		err = handshake()
 	}
 	if err != nil {
-		c := causeOf(err)
-		h.failed[c].Add(1)
-		h.o.Logger.Debug("handshake failed", zap.String("listener", h.o.Name), zap.Stringer("cause", c),
-			zap.Stringer("address", raw.RemoteAddr()), zap.Error(err))
+		h.fail(raw, err)
+		turnAway(raw, err)
 		return err
 	}
 	h.made.Add(1)
 	return nil
+}
+
+// fail notes that a handshake failed.
+func (h *Handshaker) fail(raw net.Conn, err error) {
+	c := causeOf(err)
+	h.failed[c].Add(1)
+	h.o.Logger.Debug("handshake failed", zap.String("listener", h.o.Name), zap.Stringer("cause", c),
+		zap.Stringer("address", raw.RemoteAddr()), zap.Error(err))
 }
 
 // Credentials returns what a gRPC server accepts connections with.
@@ -145,15 +156,17 @@ type serverCredentials struct {
 
 // ServerHandshake makes a handshake. gRPC closes the connection if it fails, and takes the deadline away once the client has
 // said what it must after it.
-func (c serverCredentials) ServerHandshake(raw net.Conn) (conn net.Conn, info credentials.AuthInfo, err error) {
-	err = c.h.within(raw, func() error {
-		conn, info, err = c.TransportCredentials.ServerHandshake(raw)
-		return err
-	})
-	if err == nil {
-		err = raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
+func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn := tls.Server(raw, c.h.config(protoHTTP2))
+	if err := c.h.within(raw, conn.Handshake); err != nil {
+		return nil, nil, err
 	}
-	return conn, info, err
+	state := conn.ConnectionState()
+	if state.NegotiatedProtocol != protoHTTP2 {
+		return nil, nil, errNoHTTP2
+	}
+	info := credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
+	return conn, info, raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
 }
 
 // Clone copies the credentials.
@@ -164,6 +177,8 @@ func (c serverCredentials) Clone() credentials.TransportCredentials {
 // handshake makes a handshake of HTTP. When ctx ends, it fails and the connection is closed.
 func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	conn := tls.Server(raw, h.config(protoHTTP2, protoHTTP1))
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
 	if err := h.within(raw, func() error { return conn.HandshakeContext(ctx) }); err != nil {
 		return nil, err
 	}

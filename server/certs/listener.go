@@ -2,11 +2,8 @@ package certs
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"io"
 	"net"
-	"slices"
 	"sync"
 )
 
@@ -49,20 +46,9 @@ func (l *listener) run() {
 			if err == nil && l.hand(accepted{conn: conn}) {
 				return
 			}
-			if record := new(tls.RecordHeaderError); errors.As(err, record) && speaksHTTP(record.RecordHeader) {
-				_, _ = io.WriteString(raw, useHTTPS) // The connection's deadline still holds.
-			}
-			_ = raw.Close() // Nobody is told more than that.
+			_ = raw.Close()
 		})
 	}
-}
-
-// useHTTPS answers a request of HTTP that came without TLS.
-const useHTTPS = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS: use https://\n"
-
-// speaksHTTP reports whether a request of HTTP begins so.
-func speaksHTTP(first [5]byte) bool {
-	return slices.Contains([]string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"}, string(first[:]))
 }
 
 // hand gives something to whoever accepts; it reports false if the listener was closed before.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// deafAtFirst is a listener whose first connection nobody ever serves.
+type deafAtFirst struct {
+	net.Listener
+
+	once  sync.Once
+	first net.Conn
+}
+
+// Accept returns the next connection, other than the first.
+func (d *deafAtFirst) Accept() (net.Conn, error) {
+	var failed error
+	d.once.Do(func() { d.first, failed = d.Listener.Accept() })
+	if failed != nil {
+		return nil, failed
+	}
+	return d.Listener.Accept()
+}
+
+// Close closes the listener and the first connection.
+func (d *deafAtFirst) Close() error {
+	err := d.Listener.Close()
+	d.once.Do(func() {})
+	if d.first != nil {
+		err = errors.Join(err, d.first.Close())
+	}
+	return err
+}
+
+// A member that stands still for a while is waited for as long as --timeout allows.
+func TestCommandsWaitForAMemberThatIsLate(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"status", "kv get k"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			inner, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			member := &fakeMember{
+				get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+					return &tenurev1.GetResponse{Kv: &tenurev1.KeyValue{Key: "k"}}, nil
+				},
+				status: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil },
+			}
+			env, out := environmentAt()
+			args := append(strings.Fields(command), "--timeout", scriptPatience.String(), "--endpoints", member.serveOn(t, &deafAtFirst{Listener: inner}))
+			if code := execute(t.Context(), env, args); code != exitOK {
+				t.Errorf("got exit code %d and %q", code, out)
+			}
+		})
+	}
+}
+
+// Who is told why a member could not be reached reads the words of whoever found out, not those of the system beneath them.
+func TestCausesAreToldInTheirOwnWords(t *testing.T) {
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	for want, err := range map[string]error{
+		"connection reset by peer":                reset,
+		"TLS failed: " + reset.Error():            &handshakeError{err: reset},
+		"lookup h: no such host":                  &net.OpError{Op: "dial", Err: &net.DNSError{Name: "h", Err: "no such host"}},
+		"it closed the connection: use something": worded{reset},
+	} {
+		if got := plainCause(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// worded is an error with words of its own.
+type worded struct{ error }
+
+// Error returns the words.
+func (worded) Error() string { return "it closed the connection: use something" }
+
+// Unwrap returns what is beneath.
+func (w worded) Unwrap() error { return w.error }
