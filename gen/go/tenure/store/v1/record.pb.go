@@ -1412,8 +1412,10 @@ type RequestWindowRecord struct {
 	Tombstone bool `protobuf:"varint,6,opt,name=tombstone,proto3" json:"tombstone,omitempty"`
 	// Revision at which it became a tombstone; zero: it is not one.
 	TombstoneRevision uint64 `protobuf:"varint,7,opt,name=tombstone_revision,json=tombstoneRevision,proto3" json:"tombstone_revision,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Highest number of a request that was remembered, forgotten ones included. Zero: unknown, as under cluster version 1.
+	HighestSequence uint64 `protobuf:"varint,8,opt,name=highest_sequence,json=highestSequence,proto3" json:"highest_sequence,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RequestWindowRecord) Reset() {
@@ -1491,6 +1493,13 @@ func (x *RequestWindowRecord) GetTombstone() bool {
 func (x *RequestWindowRecord) GetTombstoneRevision() uint64 {
 	if x != nil {
 		return x.TombstoneRevision
+	}
+	return 0
+}
+
+func (x *RequestWindowRecord) GetHighestSequence() uint64 {
+	if x != nil {
+		return x.HighestSequence
 	}
 	return 0
 }
@@ -2052,7 +2061,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\rRequestRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\x12/\n" +
-	"\x06result\x18\x03 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\"\xf0\x01\n" +
+	"\x06result\x18\x03 \x01(\v2\x17.tenure.store.v1.ResultR\x06result\"\x9b\x02\n" +
 	"\x13RequestWindowRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1d\n" +
@@ -2061,7 +2070,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\brequests\x18\x04 \x01(\rR\brequests\x12\x14\n" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x1c\n" +
 	"\ttombstone\x18\x06 \x01(\bR\ttombstone\x12-\n" +
-	"\x12tombstone_revision\x18\a \x01(\x04R\x11tombstoneRevision\"y\n" +
+	"\x12tombstone_revision\x18\a \x01(\x04R\x11tombstoneRevision\x12)\n" +
+	"\x10highest_sequence\x18\b \x01(\x04R\x0fhighestSequence\"y\n" +
 	"\fFreezeRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1b\n" +
 	"\tfreeze_ms\x18\x02 \x01(\x03R\bfreezeMs\x12%\n" +
