@@ -22,7 +22,7 @@ func benchStore(b *testing.B) *storage.Store {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := store.Bootstrap(storage.Genesis{}); err != nil {
+	if err := store.Bootstrap(storage.Genesis{ClusterVersion: 2}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
@@ -74,6 +74,33 @@ func BenchmarkApplyPut(b *testing.B) {
 		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{
 			Key: fmt.Sprintf("bench/%06d", i*7919%100_000), Value: value,
 		}}}
+	})
+}
+
+// BenchmarkApplyPutOnce puts under request ids, as the libraries do: 64 sessions, each with two requests that are not yet done.
+func BenchmarkApplyPutOnce(b *testing.B) {
+	const sessions, open = 64, 2
+	store := benchStore(b)
+	value, digest := make([]byte, 256), make([]byte, 32)
+	applyMany(b, store, sessions, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: benchID(i), Name: "bench", TtlMs: 10_000, Metadata: []*storev1.MetadataEntry{{Name: "host", Value: "h1"}, {Name: "program", Value: "bench"}},
+			Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}}
+	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, b.N, func(i int) *storev1.Command {
+		sequence := uint64(i/sessions + 1)
+		return &storev1.Command{
+			RequestId: &storev1.RequestID{
+				SessionId: benchID(i % sessions), Epoch: 1, Sequence: sequence, DoneBelow: max(sequence, open) - open,
+			},
+			RequestDigest: digest,
+			Kind: &storev1.Command_Put{Put: &storev1.Put{
+				Key: fmt.Sprintf("bench/%06d", i*7919%100_000), Value: value,
+			}},
+		}
 	})
 }
 

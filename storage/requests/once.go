@@ -20,6 +20,8 @@ const (
 	idempotencyKeyBytesMax = 128
 	// appliedNo says in a failure that no earlier attempt was applied.
 	appliedNo = 2
+	// pointReadsMax is how many requests are read one by one when they are done; more are scanned.
+	pointReadsMax = 64
 )
 
 // Keeper remembers requests for a command, and forgets them.
@@ -102,10 +104,11 @@ type windowMemory struct {
 	request *storev1.RequestID
 	session layout.SessionID
 	digest  []byte
+	fresh   bool // whether the request's number is higher than all before, so that nothing is remembered of it
 }
 
-func (m *windowMemory) row() []byte {
-	return layout.RequestRow(m.session, m.request.GetEpoch(), m.request.GetSequence())
+func (m *windowMemory) row(sequence uint64) []byte {
+	return layout.RequestRow(m.session, m.request.GetEpoch(), sequence)
 }
 
 func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
@@ -113,20 +116,25 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := recallRow(k.Rows, m.row(), m.digest)
-	if err != nil || result != nil {
-		return result, err
+	m.fresh = head.GetHighestSequence() > 0 && m.request.GetSequence() > head.GetHighestSequence()
+	if !m.fresh || invariants.Enabled {
+		result, recalled := recallRow(k.Rows, m.row(m.request.GetSequence()), m.digest)
+		invariants.That(!m.fresh || result == nil, "request %d of session %s is remembered, the highest is %d",
+			m.request.GetSequence(), m.session, head.GetHighestSequence())
+		if recalled != nil || result != nil {
+			return result, recalled
+		}
 	}
 	if invariants.Enabled {
 		if err = records.VerifyWindow(k.Rows, m.session, head); err != nil {
 			return nil, err
 		}
 	}
-	r, err := records.LiveSession(k.Rows, m.session)
+	live, err := m.live(k, head)
 	if err != nil {
 		return nil, err
 	}
-	if r == nil || r.GetEpoch() != m.request.GetEpoch() {
+	if !live {
 		return nil, m.tooLate(k, head)
 	}
 	if m.request.GetSequence() < head.GetDoneBelow() {
@@ -145,6 +153,22 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	return nil, m.checkRoom(k, head)
 }
 
+// live reports whether the request's epoch is the present one of a live session. A window that is open says so by itself: what ends a
+// session, or its epoch, closes it.
+func (m *windowMemory) live(k *Keeper, head *storev1.RequestWindowRecord) (bool, error) {
+	open := head != nil && !head.GetTombstone()
+	if open && !invariants.Enabled {
+		return true, nil
+	}
+	r, err := records.LiveSession(k.Rows, m.session)
+	if err != nil {
+		return false, err
+	}
+	present := r != nil && r.GetEpoch() == m.request.GetEpoch()
+	invariants.That(!open || present, "a window of epoch %d of session %s is open, and its epoch is over", m.request.GetEpoch(), m.session)
+	return present, nil
+}
+
 // tooLate returns why a request under an epoch that is over is not applied, and whether it was before.
 func (m *windowMemory) tooLate(k *Keeper, head *storev1.RequestWindowRecord) error {
 	err := k.Command.ActsAs(&storev1.SessionRef{SessionId: m.session[:], Epoch: m.request.GetEpoch()})
@@ -159,11 +183,9 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
 		return nil
 	}
-	from := layout.RequestRow(m.session, head.GetEpoch(), head.GetDoneBelow())
-	to := layout.RequestRow(m.session, head.GetEpoch(), m.request.GetDoneBelow())
 	var done [][]byte
-	err := k.Rows.Scan(from, to, func(row, value []byte) (bool, error) {
-		done = append(done, bytes.Clone(row))
+	err := m.walk(k, head.GetDoneBelow(), m.request.GetDoneBelow(), func(row, value []byte) (bool, error) {
+		done = append(done, row)
 		head.Bytes -= uint64(len(value))
 		return true, nil
 	})
@@ -179,6 +201,25 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 		return err
 	}
 	k.Rows.Seal(k.Sum)
+	return nil
+}
+
+// walk visits the remembered requests from a number on and below another one; the rows belong to visit. The few that are done with one
+// more request are mostly still in memory, where an iterator would have to look on disk.
+func (m *windowMemory) walk(k *Keeper, from, below uint64, visit func(row, value []byte) (bool, error)) error {
+	if below-from > pointReadsMax {
+		return k.Rows.Scan(m.row(from), m.row(below), func(row, value []byte) (bool, error) { return visit(bytes.Clone(row), value) })
+	}
+	for sequence := from; sequence < below; sequence++ {
+		row := m.row(sequence)
+		value, ok, err := k.Rows.Get(row)
+		if ok && err == nil {
+			_, err = visit(row, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -218,12 +259,20 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	if err != nil {
 		return err
 	}
+	before := head
 	if head == nil {
 		head = &storev1.RequestWindowRecord{FormatVersion: layout.RecordFormat, Epoch: epoch}
 	}
+	if k.State.ClusterVersion >= layout.Version2 && (head.GetRequests() == 0 || head.GetHighestSequence() > 0) {
+		head.HighestSequence = max(head.GetHighestSequence(), m.request.GetSequence())
+	}
 	head.Requests++
 	head.Bytes += uint64(len(value))
-	k.Rows.Set(m.row(), value)
+	if row := m.row(m.request.GetSequence()); m.fresh {
+		k.Rows.InsertHot(row, value)
+	} else {
+		k.Rows.Set(row, value)
+	}
 	if head.GetTombstone() {
 		k.State.TombstoneBytes += uint64(len(value))
 		return k.saveWindow(m.session, head)
@@ -231,8 +280,8 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	if err = k.saveWindow(m.session, head); err != nil {
 		return err
 	}
-	r, err := records.LiveSession(k.Rows, m.session)
-	if err != nil || r.GetEpoch() == epoch {
+	live, err := m.live(k, before)
+	if err != nil || live {
 		return err
 	}
 	if err = k.BuryWindow(m.session, epoch); err != nil {

@@ -58,8 +58,9 @@ func (h *Hot) keep(row []byte, value HotRow) {
 	h.age()
 }
 
-// wrote notes what a commit has left on disk for a row. A row that nobody read is not kept: most are never read.
-func (h *Hot) wrote(row []byte, value HotRow) {
+// wrote notes what a commit has left on disk for a row. A row that nobody read is not kept, as most are never read, unless the writer
+// says that this one will be.
+func (h *Hot) wrote(row []byte, value HotRow, soon bool) {
 	if _, ok := h.old[string(row)]; ok {
 		delete(h.old, string(row))
 		h.keep(row, value)
@@ -67,6 +68,9 @@ func (h *Hot) wrote(row []byte, value HotRow) {
 	}
 	before, ok := h.young[string(row)]
 	if !ok {
+		if soon {
+			h.keep(row, value)
+		}
 		return
 	}
 	h.youngBytes -= hotSize(len(row), before)

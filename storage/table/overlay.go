@@ -21,6 +21,8 @@ const overlayDegree = 16
 type Pending struct {
 	Row   []byte
 	Value []byte
+
+	hot bool // whether it is read again soon
 }
 
 // undo remembers what a write replaced: nil means that the overlay had nothing for the row.
@@ -178,13 +180,19 @@ func (o *Overlay) RemoveSized(row []byte, size uint64) {
 }
 
 // Insert writes a row that is known not to be there. Row and value belong to the overlay from then on.
-func (o *Overlay) Insert(row, value []byte) {
-	p := &Pending{Row: row, Value: value}
-	_ = o.Meter.spend(row, value)
+func (o *Overlay) Insert(row, value []byte) { o.insert(&Pending{Row: row, Value: value}) }
+
+// InsertHot is Insert for a row that is read again soon, and worth being kept in memory.
+func (o *Overlay) InsertHot(row, value []byte) {
+	o.insert(&Pending{Row: row, Value: value, hot: true})
+}
+
+func (o *Overlay) insert(p *Pending) {
+	_ = o.Meter.spend(p.Row, p.Value)
 	before, _ := o.tree.ReplaceOrInsert(p)
 	o.journal = append(o.journal, undo{wrote: p, before: before, bytes: o.Bytes})
 	o.Bytes += p.size()
-	o.Voids.wrote(row, true)
+	o.Voids.wrote(p.Row, true)
 }
 
 // Replace writes over a row that is there and counts so many bytes, which it need not read. Row and value belong to the overlay
@@ -308,11 +316,11 @@ func (o *Overlay) WriteTo(batch *pebble.Batch) error {
 // NoteCommit tells the hot rows what a commit of the overlay, and of more rows, has left on disk.
 func (o *Overlay) NoteCommit(hot *Hot, more []Pending) {
 	o.tree.Ascend(func(p *Pending) bool {
-		hot.wrote(p.Row, p.Value)
+		hot.wrote(p.Row, p.Value, p.hot)
 		return true
 	})
 	for _, p := range more {
-		hot.wrote(p.Row, p.Value)
+		hot.wrote(p.Row, p.Value, p.hot)
 	}
 }
 
