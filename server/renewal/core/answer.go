@@ -39,7 +39,10 @@ func (ev Unproved) step(s *Stream, now time.Time, fx *Effects) {
 
 func (ev Elsewhere) step(s *Stream, now time.Time, fx *Effects) {
 	invariants.That(s.origin != Member, "a renewal that another member relayed was relayed again")
-	s.proof, s.until = proofElsewhere, ev.Until
+	s.proof = proofElsewhere
+	if s.origin != Call || s.until.IsZero() {
+		s.until = ev.Until // Where a call asks again it has no more time than it had.
+	}
 	s.next(now, fx)
 }
 
@@ -54,6 +57,8 @@ func (Handed) step(s *Stream, now time.Time, fx *Effects) { s.next(now, fx) }
 func (ev Again) step(s *Stream, now time.Time, fx *Effects) {
 	if ev.Over {
 		s.until = now
+	} else {
+		s.proof = proofUnasked // This member may lead by now.
 	}
 	s.next(now, fx)
 }

@@ -72,13 +72,26 @@ func TestACallAsksAgain(t *testing.T) {
 	d.want("handed", "again")
 	for range 3 {
 		d.want("no leader, round", "wait")
-		d.want("again", "release 1, relay 1")
+		d.want("again", "prove")
+		d.want("elsewhere", "release 1, relay 1")
 		d.want("handed", "")
+		d.now = d.now.Add(10 * time.Second)
 	}
 	d.want("no leader, round", "wait")
-	d.now = d.now.Add(time.Minute)
-	d.want("again", "release 1, send, 1 NO_LEADER")
+	d.now = d.now.Add(30 * time.Second)
+	d.want("again", "prove")
+	d.want("elsewhere", "release 1, send, 1 NO_LEADER")
 	d.want("sent", "over")
+}
+
+// TestACallIsServedByTheMemberThatBecomesLeader renews by a call while no leader is found, and then this member leads.
+func TestACallIsServedByTheMemberThatBecomesLeader(t *testing.T) {
+	d := newDialogue(t, Config{Origin: Call})
+	d.enter("waiting")
+	d.want("again", "prove")
+	d.want("proved", "settle 1 in 3, check 0")
+	d.want("renewed", "send, 1 renewed for 1s")
+	d.want("sent", "")
 }
 
 // TestABigMessageWaitsForRoom fills the window of a stream: the message that does not fit is received, and waits.

@@ -325,7 +325,7 @@ var steps = []struct {
 	{"decided", "o", "round", "send, 1 renewed for 1s", 1, false},
 	{"waiting", "o", "came", "admit", 2, false},
 	{"waiting", "o", "closed", "release 1", 0, true},
-	{"waiting", "o", "again", "release 1, relay 1", 1, false},
+	{"waiting", "o", "again", "prove", 1, false},
 	{"waiting", "o", "again, over", "release 1, send, 1 NO_LEADER", 1, false},
 	{"ended", "cmo", "round", "over", 0, true},
 	{"ended", "cmo", "closed", "", 0, true},
