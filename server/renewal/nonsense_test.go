@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // provenNode is a node that leads, and counts how often it had to prove that a read is current.
@@ -111,7 +112,7 @@ func TestRenewalsOfSessionsThatNeverWereLookLittleUp(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := storeWith(t)
+			store := stores.With(t)
 			timers, err := expiry.New(expiry.Options{Snapshot: func() expiry.Snapshot { return store.NewReader() }})
 			if err != nil {
 				t.Fatal(err)

@@ -15,13 +15,14 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // TestAParkedRenewalWaitsForTheOutcome renews a session whose end is proposed, and lets that end be applied.
 func TestAParkedRenewalWaitsForTheOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session := storage.SessionID{1}
-		store := storeWith(t, &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+		store := stores.With(t, &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 			SessionId: session[:], TtlMs: 2000, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
 		}}})
 		apply, applied := make(chan struct{}), make(chan struct{})

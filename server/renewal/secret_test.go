@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // stateNode is a node that has a state, and proves no read before the call ends.
@@ -72,7 +73,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := storeWith(t, &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+				store := stores.With(t, &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 					SessionId: session[:], TtlMs: 2000, SecretSha256: call.Hashed(secret),
 					Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
 				}}})

@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // talkingClient is a client of a stream of renewals.
@@ -97,7 +98,7 @@ func TestRelayedRenewalsNeedTheSecret(t *testing.T) {
 		}{
 			"none": {nil, true}, "another": {call.Hashed([]byte("x")), true}, "short": {[]byte{1}, true}, "the session's": {hash, false},
 		} {
-			store := storeWith(t,
+			store := stores.With(t,
 				&storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: version}}},
 				&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 					SessionId: session[:], TtlMs: 60_000, SecretSha256: hash, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // currentNode is a node whose state is always current.
@@ -25,7 +26,7 @@ func (*currentNode) ReadIndex(context.Context) error { return nil }
 func TestLargeAnswersWaitForTheirTurn(t *testing.T) {
 	session := storage.SessionID{1}
 	ref := &storev1.SessionRef{SessionId: session[:]}
-	store := storeWith(t,
+	store := stores.With(t,
 		&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 			SessionId: session[:], Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
 		}}},

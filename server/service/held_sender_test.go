@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // patienceOfTests is how long a test waits for what must come.
@@ -33,35 +33,7 @@ func fullStore(t *testing.T) *storage.Store {
 			Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprint(i), Value: make([]byte, 512<<10)}},
 		})
 	}
-	return storeWith(t, puts...)
-}
-
-// storeWith returns a store that has applied commands.
-func storeWith(t *testing.T, commands ...*storev1.Command) *storage.Store {
-	t.Helper()
-	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		// It waits for snapshots that are still open.
-		if err := store.Close(); err != nil && !errors.Is(err, storage.ErrClosed) {
-			t.Error(err)
-		}
-	})
-	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range commands {
-		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = store.Apply([]storage.Entry{{Index: store.Applied().Index + 1, Term: 1, Data: data}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return store
+	return stores.With(t, puts...)
 }
 
 // TestWhoDoesNotReadHoldsNoSnapshot opens streams that show a snapshot, and reads none of them.

@@ -19,6 +19,7 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // lateLeader is a leader that has not applied yet what is committed. A proof applies it, as does whatever it proposes.
@@ -77,7 +78,7 @@ func (l *lateLeader) apply() (last *storev1.Result) {
 func relayTo(t *testing.T, version uint32) (_ *Peer, _ *lateLeader, session storage.SessionID, hash []byte) {
 	t.Helper()
 	session, hash = storage.SessionID{1}, call.Hashed(bytes.Repeat([]byte{5}, 32))
-	store := storeWith(t,
+	store := stores.With(t,
 		&storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: version}}},
 		&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 			SessionId: session[:], TtlMs: 60_000, SecretSha256: hash, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,

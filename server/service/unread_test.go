@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // deafClient is a client that reads nothing.
@@ -33,7 +34,7 @@ func (c deafClient) Send(*tenurev1.WatchResponse) error {
 func TestAWatchWhoseFirstMessageIsNotReadHoldsNoSnapshot(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	node := &provingNode{store: storeWith(t), answers: make(chan error, 1)}
+	node := &provingNode{store: stores.With(t), answers: make(chan error, 1)}
 	node.answers <- nil
 	a := New(Options{Caller: &call.Caller{Node: node, Log: zap.NewNop(), Stopping: t.Context(), UnreadMax: 50 * time.Millisecond}})
 	ended := make(chan error, 1)
@@ -58,7 +59,7 @@ func TestTheEndOfAWaitIsToldWithoutSnapshot(t *testing.T) {
 	put := func(key string) *storev1.Command {
 		return &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: key}}}
 	}
-	store := storeWith(t, put("a"), put("b"), put("c"),
+	store := stores.With(t, put("a"), put("b"), put("c"),
 		&storev1.Command{Kind: &storev1.Command_Compact{Compact: &storev1.Compact{Revision: 2}}})
 	node := &provingNode{store: store}
 	hub, err := watch.New(watch.Options{History: watch.FromStore(node.Store)})

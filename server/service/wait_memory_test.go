@@ -20,6 +20,7 @@ import (
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/test/stores"
 )
 
 // queuedNode answers each proposal with the same place in a queue.
@@ -64,7 +65,7 @@ func TestCallsThatWaitKeepNothingOfTheirRequest(t *testing.T) {
 			Key: "k", Session: &storev1.SessionRef{SessionId: id[:]}, Mode: storev1.LockMode_LOCK_MODE_EXCLUSIVE, Queue: true,
 		}}}
 	}
-	node := &queuedNode{currentNode{provingNode{store: storeWith(t, create(holder), create(waiter), acquire(holder), acquire(waiter))}}}
+	node := &queuedNode{currentNode{provingNode{store: stores.With(t, create(holder), create(waiter), acquire(holder), acquire(waiter))}}}
 	hub, err := watch.New(watch.Options{History: watch.FromStore(node.Store)})
 	if err != nil {
 		t.Fatal(err)
