@@ -80,7 +80,7 @@ func TestNoTwoProcessesBelieveInTheSameLockAtOnce(t *testing.T) {
 	languages := foundLanguages(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := driver.StartCluster(ctx, t, binary, 3)
+	c := driver.StartCluster(ctx, t, binary, 3, "")
 	defer c.Close()
 	agents := make([]*driver.Agent, form.processes)
 	for i := range agents {

@@ -152,17 +152,17 @@ func (s *security) takeToken(ctx context.Context, t *target, all *securedBy) err
 	default:
 		return nil
 	}
-	if all.source == nil { // A source may take its time, and waits for the first call.
-		if _, err := s.token.Get(ctx); err != nil {
-			return &Error{Kind: ErrAuth, Applied: AppliedNo, Message: err.Error(), cause: err}
-		}
-	}
 	for _, member := range t.members {
 		if !s.tls && !all.clear && !conn.Local(member) {
 			return invalid("the token is not sent to %s without TLS: use tenures://, or insecure=true if the network may read it", member)
 		}
 	}
 	s.clear = all.clear
+	if all.source == nil { // A source may take its time, and waits for the first call.
+		if _, err := s.token.Get(ctx); err != nil {
+			return &Error{Kind: ErrAuth, Applied: AppliedNo, Message: err.Error(), cause: err}
+		}
+	}
 	return nil
 }
 

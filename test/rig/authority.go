@@ -99,13 +99,21 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Write writes what clients need into a directory: ca.crt, and client.crt with client.key, which the authority has signed.
+// memberHost is a name in certificates of members, wherever they listen.
+const memberHost = "localhost"
+
+// Write writes what members and clients need into a directory: ca.crt; member.crt with member.key, for localhost and 127.0.0.1; and client.crt with
+// client.key.
 func (a *Authority) Write(dir string) error {
-	certificate, key, err := a.Issue(nil)
-	if err != nil {
-		return err
+	files := map[string][]byte{"ca.crt": a.PEM()}
+	for name, hosts := range map[string][]string{"member": {memberHost, "127.0.0.1"}, "client": nil} {
+		certificate, key, err := a.Issue(hosts)
+		if err != nil {
+			return err
+		}
+		files[name+".crt"], files[name+".key"] = certificate, key
 	}
-	for name, content := range map[string][]byte{"ca.crt": a.PEM(), "client.crt": certificate, "client.key": key} {
+	for name, content := range files {
 		// Whoever reads a file meanwhile reads all of the old one or all of the new one.
 		if err := os.WriteFile(filepath.Join(dir, name+".new"), content, 0o600); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type Cluster struct {
 	ports   map[int]bool // that members have, or had
 	flags   []string
 	proxied bool
+	secured string // What Member.secured is.
 
 	// Members are all members ever started, in order.
 	Members []*Member
@@ -51,6 +53,20 @@ func StartLinkedCluster(ctx context.Context, t testing.TB, binary string, member
 	t.Helper()
 	return start(ctx, members, func(int) []string { return nil },
 		&Cluster{t: t, binary: binary, host: loopbackNet(), ports: map[int]bool{}, flags: flags, proxied: true})
+}
+
+// StartSecuredCluster is StartClusterEach with TLS for clients, who need a certificate. The folder has the files of members and clients, as
+// Authority.Write makes them.
+func StartSecuredCluster(
+	ctx context.Context, t testing.TB, binary string, members int, dir string, each func(member int) []string,
+) *Cluster {
+	t.Helper()
+	flags := []string{
+		"--cert-file", filepath.Join(dir, "member.crt"), "--key-file", filepath.Join(dir, "member.key"),
+		"--client-ca-file", filepath.Join(dir, "ca.crt"), "--client-auth", "require",
+	}
+	return start(ctx, members, each,
+		&Cluster{t: t, binary: binary, host: loopbackNet(), ports: map[int]bool{}, flags: flags, secured: dir})
 }
 
 // StartClusterFrom starts a cluster whose first member has the directory that makeDir makes, and which the other members join
@@ -116,7 +132,7 @@ func (c *Cluster) place(ctx context.Context) *Member {
 	}
 	m := newMember(c.t, c.binary, name, listen,
 		append([]string{"--name", name}, c.flags...))
-	m.Addresses = at
+	m.Addresses, m.secured = at, c.secured
 	c.Members = append(c.Members, m)
 	return m
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -52,6 +51,8 @@ type Member struct {
 	dir    string
 	listen []string // flags that say where it listens
 	args   []string
+	// secured is the folder with what a client needs for TLS, as Authority.Write fills it; empty without TLS.
+	secured string
 
 	cmd  *exec.Cmd
 	log  *logBuffer
@@ -220,16 +221,6 @@ func (m *Member) waitLeader(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// Dial returns a new connection to the member, which the caller closes.
-func (m *Member) Dial() *grpc.ClientConn {
-	m.t.Helper()
-	conn, err := grpc.NewClient(m.Addresses.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return conn
 }
 
 // Fetch returns what the member answers to a GET of a path over HTTP; a status that is not 200 is an error.

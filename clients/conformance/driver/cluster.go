@@ -16,13 +16,14 @@ type Cluster struct {
 	// Proxies stand before the members, in their order.
 	Proxies []*rig.Proxy
 
-	joined int // How many of the members were added later.
+	joined int    // How many of the members were added later.
+	certs  string // The folder with certificates; empty without TLS.
 }
 
-// StartCluster starts members and proxies.
-func StartCluster(ctx context.Context, t *testing.T, binary string, members int) *Cluster {
+// StartCluster starts members and proxies. With a folder of certificates the members speak TLS, which the proxies pass on.
+func StartCluster(ctx context.Context, t *testing.T, binary string, members int, certs string) *Cluster {
 	t.Helper()
-	c := &Cluster{}
+	c := &Cluster{certs: certs}
 	for range members {
 		p, err := rig.NewProxy(ctx)
 		if err != nil {
@@ -30,9 +31,12 @@ func StartCluster(ctx context.Context, t *testing.T, binary string, members int)
 		}
 		c.Proxies = append(c.Proxies, p)
 	}
-	c.Rig = rig.StartClusterEach(ctx, t, binary, members, func(i int) []string {
-		return []string{"--advertise", c.Proxies[i].Address()}
-	})
+	each := func(i int) []string { return []string{"--advertise", c.Proxies[i].Address()} }
+	if certs == "" {
+		c.Rig = rig.StartClusterEach(ctx, t, binary, members, each)
+	} else {
+		c.Rig = rig.StartSecuredCluster(ctx, t, binary, members, certs, each)
+	}
 	for i, m := range c.Rig.Members {
 		c.Proxies[i].SetTarget(m.Addresses.GRPC)
 	}

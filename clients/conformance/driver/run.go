@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -61,6 +62,10 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 			a.Kill()
 		}
 	}()
+	scheme, certs, err := r.secure()
+	if err != nil {
+		return err
+	}
 	if _, err := r.agent("a"); err != nil {
 		return err
 	}
@@ -69,15 +74,14 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 			return &LackError{Feature: feature}
 		}
 	}
-	r.cluster = StartCluster(ctx, t, binary, s.Members)
+	r.cluster = StartCluster(ctx, t, binary, s.Members, certs)
 	defer r.cluster.Close()
 	namespace := "c-" + uuid.NewString()[:8]
 	r.variables["hosts"] = strings.Join(r.cluster.Addresses(), ",")
 	r.variables["ns"] = namespace
-	r.variables["uri"] = fmt.Sprintf("tenure://%s/%s?ttl=15s", r.variables["hosts"], namespace)
-	for i, address := range r.cluster.Addresses() {
-		r.variables[fmt.Sprintf("host%d", i)] = address
-	}
+	r.variables["scheme"] = scheme
+	r.variables["uri"] = fmt.Sprintf("%s://%s/%s?ttl=15s", scheme, r.variables["hosts"], namespace)
+	r.nameHosts()
 	if err := r.steps(s.Steps, "step"); err != nil {
 		for name, a := range r.agents {
 			err = fmt.Errorf("%w\nagent %s: %s", err, name, a.log)
@@ -85,6 +89,25 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 		return err
 	}
 	return nil
+}
+
+// secure makes certificates where the scenario is about TLS, or all are to run with it: then agents find them in their environment. It returns
+// the scheme of connection strings and the folder; empty is without TLS.
+func (r *run) secure() (scheme, certs string, err error) {
+	all := os.Getenv("TENURE_CONFORMANCE_TLS") == "1"
+	if !r.scenario.TLS && !all {
+		return "tenure", "", nil
+	}
+	if certs, err = makeCerts(r.t); err != nil {
+		return "", "", err
+	}
+	r.variables["certs"] = certs
+	if !r.scenario.TLS {
+		language := *r.language
+		language.Env = append(slices.Clone(language.Env), secured(certs)...)
+		r.language = &language
+	}
+	return "tenures", certs, nil
 }
 
 // nameHosts names the addresses that clients are told.
@@ -369,6 +392,8 @@ func (r *run) fault(s *Step) error {
 			return r.cluster.awaitSessionEnd(r.t.Context(), plain(id))
 		}
 		return r.cluster.destroySession(r.t.Context(), plain(id))
+	case "certs.replace":
+		return r.cluster.replaceCerts(r.t.Context())
 	case "proxy.used":
 		return r.cluster.awaitUsed(r.t.Context(), s.Connections, s.All)
 	}

@@ -19,7 +19,10 @@ type Scenario struct {
 	Rows    []int    `yaml:"rows"`
 	Needs   []string `yaml:"needs"`
 	Members int      `yaml:"members"`
-	Steps   []Step   `yaml:"steps"`
+	// TLS is with members that demand certificates of clients. The variable certs is a folder with what members and clients have, and a folder
+	// other in it with what another authority signed.
+	TLS   bool   `yaml:"tls"`
+	Steps []Step `yaml:"steps"`
 	// File is where it stands.
 	File string `yaml:"-"`
 }
