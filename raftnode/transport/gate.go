@@ -271,7 +271,7 @@ func (g *gate) stream(
 	if err != nil {
 		return err
 	}
-	return toStatus(handle(srv, &admitted{ServerStream: stream, ctx: ctx}))
+	return toStatus(handle(srv, &admitted{ServerStream: stream, ctx: ctx, t: g.t}))
 }
 
 // recovered makes an error of a panic.
@@ -283,10 +283,25 @@ func (g *gate) recovered(method string, err *error) {
 	}
 }
 
-// admitted is a stream whose caller is known.
+// admitted is a stream whose caller is known. What was right when the stream began need not be any more, so it is checked again
+// with every message: an older run of a member that was started again is told so, and one that was removed.
 type admitted struct {
 	grpc.ServerStream
 	ctx context.Context //nolint:containedctx // A stream has its context; this one says who calls.
+	t   *Transport
+}
+
+// RecvMsg receives a message of a caller that is still in order.
+func (s *admitted) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	c, _ := s.ctx.Value(callerKey{}).(caller)
+	if err := s.t.check(c); err != nil {
+		s.t.metrics.refuse(err)
+		return toStatus(err)
+	}
+	return nil
 }
 
 // Context returns the stream's context, with the caller.

@@ -65,8 +65,7 @@ func (s *service) Compare(ctx context.Context, req *peerv1.CompareRequest) (*pee
 	return s.t.o.Calls.Compare(ctx, req)
 }
 
-// Exchange receives raft messages until the peer ends the stream, or is refused. What was right when the stream began
-// need not be any more, so every request is checked: an older run of a member that was started again is told so.
+// Exchange receives raft messages until the peer ends the stream, or is refused.
 func (s *service) Exchange(stream peerv1.PeerService_ExchangeServer) error {
 	c, err := readCaller(stream.Context())
 	if err != nil {
@@ -79,10 +78,6 @@ func (s *service) Exchange(stream peerv1.PeerService_ExchangeServer) error {
 		req, err := stream.Recv()
 		if err != nil {
 			return ended(err)
-		}
-		if err := s.t.check(c); err != nil {
-			s.t.metrics.refuse(err)
-			return err
 		}
 		if err := s.t.receive(c, req); err != nil {
 			s.t.metrics.refuse(err)
