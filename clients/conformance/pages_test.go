@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -18,6 +19,9 @@ var shown = []struct {
 	{"coming-from.md", "java", "// Tenure\n", "../java/src/test/java/io/tenure/ComingFromTest.java"},
 	{"clients/go.md", "go", "", "../go/path_test.go"},
 	{"clients/java.md", "java", "", "../java/src/test/java/io/tenure/PathTest.java"},
+	{"clients/java.md", "java", "// An election\n", "../java/src/test/java/io/tenure/SamplesTest.java"},
+	{"clients/java.md", "java", "// A watch\n", "../java/src/test/java/io/tenure/SamplesTest.java"},
+	{"clients/java.md", "java", "// A cache\n", "../java/src/test/java/io/tenure/SamplesTest.java"},
 }
 
 // firstLinesMax is how long the code may be with which a page begins.
@@ -64,4 +68,56 @@ func bare(code string) string {
 		}
 	}
 	return lines.String()
+}
+
+// TestTheReferenceNamesWhatThereIs demands that each option of the page that compares the libraries exists in its library.
+func TestTheReferenceNamesWhatThereIs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/clients/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries := map[string]struct {
+		source string
+		// named is how an option stands there.
+		named string
+	}{
+		"Go":     {sourceOf(t, "../go", ".go"), `(?m)^func (\([^)]*\) )?%s\(`},
+		"Python": {sourceOf(t, "../python/src", ".py"), `(?m)\b%s: |def %[1]s\(`},
+		"Java":   {sourceOf(t, "../java/src/main", ".java"), `(?m)^  public [\w.<>, ]*\b%s\(`},
+	}
+	var columns []string // By number, the library.
+	found := map[string]int{}
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| ") {
+			if !strings.HasPrefix(line, "|") {
+				columns = nil
+			}
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if columns == nil {
+			for _, cell := range cells {
+				language, _, _ := strings.Cut(strings.TrimSpace(cell), ":")
+				columns = append(columns, language)
+			}
+			continue
+		}
+		for i, cell := range cells {
+			library, ok := libraries[columns[i]]
+			if !ok {
+				continue
+			}
+			for _, option := range regexp.MustCompile("`(?:\\w+\\.)*(\\w+)[(=]").FindAllStringSubmatch(cell, -1) {
+				found[columns[i]]++
+				if !regexp.MustCompile(fmt.Sprintf(library.named, option[1])).MatchString(library.source) {
+					t.Errorf("%s has no option %s", columns[i], option[1])
+				}
+			}
+		}
+	}
+	for language := range libraries {
+		if found[language] < 30 {
+			t.Errorf("the page names %d options of %s", found[language], language)
+		}
+	}
 }
