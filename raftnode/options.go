@@ -16,6 +16,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/snapshots"
+	"github.com/tenure-io/tenure/raftnode/transport"
 	"github.com/tenure-io/tenure/raftnode/turn"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	PeerListener net.Listener
 	// PeerServices are served to other members beside this package's own.
 	PeerServices []func(grpc.ServiceRegistrar)
+	// PeerSecurity says how members are sure of each other; nil believes everybody, and encrypts nothing.
+	PeerSecurity *PeerSecurity
 	// Addresses are what others are told.
 	Addresses Addresses
 	// Zone is the member's failure domain, and Version that of its program; for people.
@@ -109,6 +112,9 @@ type HealthOptions = health.Options
 // Peer is one of the members that begin a cluster.
 type Peer = identity.Peer
 
+// PeerSecurity says how members are sure of each other.
+type PeerSecurity = transport.Security
+
 // Transport carries messages to peers.
 type Transport interface {
 	// Send takes messages for peers. It never blocks and never changes them; what it cannot carry it drops, and says so
@@ -132,7 +138,7 @@ func (o *Options) self() identity.Options {
 	return identity.Options{
 		Name: o.Name, Addresses: o.Addresses, Zone: o.Zone, Version: o.Version,
 		InitialCluster: o.InitialCluster, Join: o.Join, JoinToken: o.JoinToken, StayLearner: o.StayLearner,
-		Listener: o.PeerListener, Services: o.PeerServices, ElectionTimeout: o.electionTimeout(),
+		Listener: o.PeerListener, Services: o.PeerServices, Security: o.PeerSecurity, ElectionTimeout: o.electionTimeout(),
 		Logger: o.Logger, Registerer: o.Registerer,
 	}
 }

@@ -58,7 +58,8 @@ type Config struct {
 	ListenAddr string
 	// HTTPAddr is where REST, metrics and health are served; empty is 127.0.0.1:7401. Port 0 takes a free one.
 	HTTPAddr string
-	// PeerAddr is where other members connect; empty is 127.0.0.1:7402. Port 0 takes a free one.
+	// PeerAddr is where other members connect; empty is 127.0.0.1:7402. Port 0 takes a free one. "off" is for a member that is
+	// alone, and stays so.
 	PeerAddr string
 	// AdvertiseAddr is what clients are told instead of ListenAddr, host:port; empty is what was bound.
 	AdvertiseAddr string
@@ -211,11 +212,11 @@ func (c Config) Validate() error {
 		flag, address string
 		safe          bool
 	}{
-		{"--listen", c.ListenAddr, c.TLS.on()}, {"--http", c.HTTPAddr, c.TLS.on()}, {"--peer", c.PeerAddr, false},
+		{"--listen", c.ListenAddr, c.TLS.on()}, {"--http", c.HTTPAddr, c.TLS.on()},
 	} {
 		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure || a.safe))
 	}
-	problems = append(problems, c.TLS.check())
+	problems = append(problems, c.checkPeerAddress(), c.TLS.check())
 	if c.DebugAddr != "" {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}

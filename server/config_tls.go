@@ -8,6 +8,10 @@ import (
 	"github.com/tenure-io/tenure/server/certs"
 )
 
+// ErrPeerInsecure means that members could be spoken for by anybody, while clients could not.
+var ErrPeerInsecure = errors.New("with --cert-file, connections between members need TLS as well: give --peer-cert-file, --peer-key-file " +
+	"and --peer-ca-file, listen on a loopback address, or, for a member that is alone, say --peer off; --insecure does not excuse it")
+
 // TLS says how clients and a member are sure of each other. Without files there is no TLS.
 type TLS struct {
 	// CertFile has the certificate of the member as PEM, and those between it and its CA; KeyFile has its private key. With
@@ -18,12 +22,28 @@ type TLS struct {
 	// ClientAuth says what is asked of clients: none, verify or require a certificate; empty is verify with a CA, and none
 	// without.
 	ClientAuth certs.ClientAuth
+	// PeerCertFile and PeerKeyFile are the certificate of the member for other members, and PeerCAFile the CAs that theirs are
+	// verified with. With them both sides of each connection between members show a certificate. All three or none.
+	PeerCertFile, PeerKeyFile, PeerCAFile string
+	// TrustDomain is the cluster's name in certificates of members; empty is tenure.internal.
+	TrustDomain string
 	// Reload has something when the files are to be looked at now; they are every 10 s anyway. Nil has nothing.
 	Reload <-chan os.Signal
 }
 
 // on reports whether gRPC and HTTP speak TLS.
 func (t TLS) on() bool { return t.CertFile != "" || t.KeyFile != "" }
+
+// peers reports whether members speak TLS to each other.
+func (t TLS) peers() bool { return t.PeerCertFile != "" || t.PeerKeyFile != "" || t.PeerCAFile != "" }
+
+// trustDomain returns the cluster's name in certificates.
+func (t TLS) trustDomain() string {
+	if t.TrustDomain == "" {
+		return certs.TrustDomainDefault
+	}
+	return t.TrustDomain
+}
 
 // auth returns what is asked of clients.
 func (t TLS) auth() certs.ClientAuth {
@@ -55,5 +75,30 @@ func (t TLS) check() error {
 	if !t.on() && (t.ClientCAFile != "" || t.ClientAuth != "") {
 		problems = append(problems, fmt.Errorf("%w: --client-ca-file and --client-auth need --cert-file and --key-file", ErrConfig))
 	}
+	if t.peers() && (t.PeerCertFile == "" || t.PeerKeyFile == "" || t.PeerCAFile == "") {
+		problems = append(problems, fmt.Errorf("%w: --peer-cert-file, --peer-key-file and --peer-ca-file belong together; give all or none", ErrConfig))
+	}
+	if err := certs.CheckTrustDomain(t.trustDomain()); err != nil {
+		problems = append(problems, fmt.Errorf("%w: --trust-domain: %w", ErrConfig, err))
+	}
 	return errors.Join(problems...)
+}
+
+// peerOff is the PeerAddr of a member that is alone for good.
+const peerOff = "off"
+
+// checkPeerAddress refuses a peer address that others could reach and use.
+func (c Config) checkPeerAddress() error {
+	if c.PeerAddr == peerOff {
+		if len(c.InitialCluster) > 0 || len(c.Join) > 0 || c.AdvertisePeerAddr != "" || c.TLS.peers() {
+			return fmt.Errorf("%w: --peer off is for a member that is alone: it has no --initial-cluster, no --join, no "+
+				"--advertise-peer and no --peer-cert-file", ErrConfig)
+		}
+		return nil
+	}
+	err := checkListenAddress("--peer", c.PeerAddr, c.TLS.peers() || c.Insecure && !c.TLS.on())
+	if errors.Is(err, ErrInsecure) && c.TLS.on() {
+		return fmt.Errorf("--peer %s: %w", c.PeerAddr, ErrPeerInsecure)
+	}
+	return err
 }

@@ -15,24 +15,49 @@ import (
 
 // secured is what makes the member's handshakes; nothing in it without TLS.
 type secured struct {
-	sources    []*certs.Source
-	grpc, http *certs.Handshaker
+	sources          []*certs.Source
+	grpc, http, peer *certs.Handshaker
+	peers            *raftnode.PeerSecurity // nil without TLS between members
 }
 
 // openCertificates reads the certificates, and looks at their files until the member stops.
 func (r *running) openCertificates(ctx context.Context) error {
-	var clients *certs.Source
+	var clients, peers *certs.Source
 	var err error
 	if t := r.config.TLS; t.on() {
 		if clients, err = r.secureClients(t); err != nil {
 			return err
 		}
 	}
+	if t := r.config.TLS; t.peers() {
+		if peers, err = r.securePeers(t); err != nil {
+			return err
+		}
+	}
 	if len(r.secured.sources) > 0 {
 		r.background(context.WithoutCancel(ctx), r.lookAtCertificates)
 	}
-	return certs.Register(r.config.Registry, map[string]*certs.Source{"clients": clients},
-		map[string]*certs.Handshaker{"grpc": r.secured.grpc, "http": r.secured.http})
+	return certs.Register(r.config.Registry, map[string]*certs.Source{"clients": clients, "peers": peers},
+		map[string]*certs.Handshaker{"grpc": r.secured.grpc, "http": r.secured.http, "peer": r.secured.peer})
+}
+
+// securePeers reads what other members are met with.
+func (r *running) securePeers(t TLS) (*certs.Source, error) {
+	s, err := r.openSource(certs.Options{
+		Files:   certs.Files{Cert: t.PeerCertFile, Key: t.PeerKeyFile, CA: t.PeerCAFile},
+		Purpose: "peers",
+		Uses:    []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		Check:   func(leaf *x509.Certificate) error { return certs.CheckMember(leaf, t.trustDomain(), r.config.Name) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	peers := certs.NewPeers(s, t.trustDomain())
+	r.secured.peer = peers.Handshaker(certs.ListenOptions{Name: "peer", Callers: r.rooms.Callers, Logger: r.log})
+	r.secured.peers = &raftnode.PeerSecurity{
+		Server: r.secured.peer.Credentials(), Client: peers.Credentials, Proves: peers.Proves,
+	}
+	return s, nil
 }
 
 // secureClients reads what clients are met with.

@@ -195,6 +195,9 @@ func (r *running) listen(ctx context.Context) error {
 		{&r.listeners.http, r.config.HTTPAddr, &r.addresses.HTTP, r.rooms.Connections},
 		{&r.listeners.peer, r.config.PeerAddr, &r.addresses.Peer, r.rooms.Peers},
 	} {
+		if l.address == peerOff {
+			continue
+		}
 		listener, err := r.config.Listen(ctx, l.address)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", l.address, err)
@@ -238,6 +241,10 @@ func (r *running) openNode(ctx context.Context) error {
 	}
 	if r.node, err = r.openMember(ctx); err != nil {
 		return err
+	}
+	if s := r.node.Status(); r.listeners.peer == nil && len(s.Voters)+len(s.Learners) > 1 {
+		return errors.Join(fmt.Errorf("%w: --peer off is for a member that is alone; the cluster in %s has %d members",
+			ErrConfig, r.config.DataDir, len(s.Voters)+len(s.Learners)), r.node.Close())
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 2)
@@ -283,6 +290,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		StayLearner:    r.config.StayLearner,
 		LogBytesMax:    r.config.LogBytesMax,
 		PeerListener:   r.listeners.peer,
+		PeerSecurity:   r.secured.peers,
 		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register},
 		Addresses:      r.advertised,
 		Zone:           r.config.Zone,

@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/internal/logline"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server"
+	"github.com/tenure-io/tenure/server/certs"
 )
 
 // Formats of the log.
@@ -80,7 +81,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.DataDir, "data-dir", "", "directory of the member; created if missing")
 	flags.StringVar(&c.ListenAddr, "listen", "127.0.0.1:7400", "address for gRPC clients, host:port")
 	flags.StringVar(&c.HTTPAddr, "http", "127.0.0.1:7401", "address for REST, metrics and health checks, host:port")
-	flags.StringVar(&c.PeerAddr, "peer", "127.0.0.1:7402", "address for other members, host:port")
+	flags.StringVar(&c.PeerAddr, "peer", "127.0.0.1:7402", "address for other members, host:port; off: none, for a member that is alone")
 	flags.StringVar(&c.DebugAddr, "debug-http", "", "address for profiles of this process, host:port on loopback; empty: none")
 	flags.StringVar(&c.AdvertiseAddr, "advertise", "", "address that clients are given instead of --listen, host:port")
 	flags.StringVar(&c.AdvertisePeerAddr, "advertise-peer", "", "address that other members are given instead of --peer, host:port")
@@ -101,6 +102,10 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.KeyFile, "key-file", "", "private key of --cert-file, PEM")
 	flags.StringVar(&c.TLS.ClientCAFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")
 	flags.StringVar((*string)(&c.TLS.ClientAuth), "client-auth", "", "client certificates: none (not asked for), verify (one that is sent must be valid), require; verify if --client-ca-file is set")
+	flags.StringVar(&c.TLS.PeerCertFile, "peer-cert-file", "", "certificate of this member for other members, PEM; --peer then speaks TLS, and both sides show a certificate")
+	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
+	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
+	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "web origins that may use HTTP, such as https://console.example")
 	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
@@ -126,7 +131,7 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(config.DataDir)) }()
 	}
-	if config.TLS.CertFile != "" {
+	if config.TLS.CertFile != "" || config.TLS.PeerCertFile != "" {
 		// Without TLS a member ends when its terminal is closed, as other programs do.
 		hangups := make(chan os.Signal, 1)
 		signal.Notify(hangups, syscall.SIGHUP)
@@ -174,7 +179,11 @@ func newLogger(env *environment, format, level string) (*zap.Logger, error) {
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
 func announce(env *environment, at server.Addresses, f *serveFlags) {
-	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s\n", at.GRPC, at.HTTP, at.Peer)
+	peer := at.Peer
+	if peer == "" {
+		peer = "off"
+	}
+	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s\n", at.GRPC, at.HTTP, peer)
 	if !f.dev {
 		return
 	}

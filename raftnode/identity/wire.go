@@ -38,6 +38,8 @@ type Options struct {
 	// Listener is where other members connect; nil serves no peers. Services are served to them beside the transport's own.
 	Listener net.Listener
 	Services []func(grpc.ServiceRegistrar)
+	// Security says how members are sure of each other; nil believes everybody.
+	Security *transport.Security
 	// ElectionTimeout is the shortest time without a leader after which a member asks for votes.
 	ElectionTimeout time.Duration
 	Logger          *zap.Logger
@@ -83,7 +85,7 @@ func Open(
 	w.claims = &startClaims{w: w}
 	var err error
 	w.Transport, err = transport.New(transport.Options{
-		Listener: o.Listener, Services: o.Services, Calls: w,
+		Listener: o.Listener, Services: o.Services, Security: o.Security, Calls: w,
 		Receive:     w.receive,
 		Unreachable: w.unreachable,
 		Describe:    w.describePeer,

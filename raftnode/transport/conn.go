@@ -20,10 +20,15 @@ const (
 	connKinds
 )
 
-// dial returns a connection to an address. Names are resolved anew each time it connects.
-func (t *Transport) dial(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+// dial returns a connection to an address, where the member of a name must be, or any if it is empty. Host names are resolved
+// anew each time it connects.
+func (t *Transport) dial(address, name string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	security := insecure.NewCredentials()
+	if t.o.Security != nil {
+		security = t.o.Security.Client(name)
+	}
 	return grpc.NewClient("passthrough:///"+address, append(more,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.o.Dial(ctx, address) }),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
@@ -41,11 +46,11 @@ func (t *Transport) dial(address string, more ...grpc.DialOption) (*grpc.ClientC
 }
 
 // dialPeer returns a connection on which every call names both ends.
-func (t *Transport) dialPeer(id uint64, address string) (*grpc.ClientConn, error) {
+func (t *Transport) dialPeer(id uint64, at Peer) (*grpc.ClientConn, error) {
 	name := func(ctx context.Context) context.Context {
 		return metadata.NewOutgoingContext(ctx, t.present().credentials(ctx, id))
 	}
-	return t.dial(address,
+	return t.dial(at.Address, at.Name,
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 		) error {

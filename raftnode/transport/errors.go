@@ -26,6 +26,8 @@ var (
 	ErrNameTaken = errors.New("another member of the cluster has this name")
 	// ErrJoinToken says that a member cannot join with the token that it brought.
 	ErrJoinToken = errors.New("the join token is wrong, has ended, is for another name, or was used by another member")
+	// ErrNotProven says that a certificate is not that of the member that its owner says it is.
+	ErrNotProven = errors.New("the certificate is not that of the member")
 	// ErrRefused says that the cluster does not take the member, for another reason.
 	ErrRefused = errors.New("membership refused")
 )
@@ -73,6 +75,7 @@ var reasons = []struct {
 	{ErrNameTaken, "NAME_TAKEN"},
 	{ErrJoinToken, "JOIN_TOKEN_REFUSED"},
 	{ErrRefused, "MEMBERSHIP_REFUSED"},
+	{ErrNotProven, "CERTIFICATE_WRONG"},
 }
 
 // textBytesMax bounds what a refusal says: it may repeat what the caller sent, and trailers have little room.

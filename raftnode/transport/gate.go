@@ -24,6 +24,7 @@ const (
 	mdIncarnation = "tenure-peer-incarnation"
 	mdStarts      = "tenure-peer-starts"
 	mdAddress     = "tenure-peer-address"
+	mdName        = "tenure-peer-name"
 )
 
 // credentials returns the metadata of a call to a member, beside what the caller gave.
@@ -40,6 +41,7 @@ func (s Self) credentials(ctx context.Context, to uint64) metadata.MD {
 	md.Set(mdIncarnation, strconv.FormatUint(s.Member.GetIncarnation(), 16))
 	md.Set(mdStarts, strconv.FormatUint(s.Member.GetStarts(), 10))
 	md.Set(mdAddress, s.Member.GetPeerAddress())
+	md.Set(mdName, s.Member.GetName())
 	return md
 }
 
@@ -47,7 +49,7 @@ func (s Self) credentials(ctx context.Context, to uint64) metadata.MD {
 type caller struct {
 	cluster                       string
 	from, to, incarnation, starts uint64
-	address                       string // empty for a program of before
+	address, name                 string // empty for a program of before
 }
 
 type callerKey struct{}
@@ -74,6 +76,7 @@ func readCaller(ctx context.Context) (c caller, err error) {
 	if c.address = first(md, mdAddress); len(c.address) > addressBytesMax {
 		c.address = ""
 	}
+	c.name = first(md, mdName)
 	return c, err
 }
 
@@ -103,7 +106,9 @@ func (g *gate) admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, toStatus(err)
 	}
-	err = g.t.check(c)
+	if err = g.t.proveCaller(ctx, c); err == nil {
+		err = g.t.check(c)
+	}
 	if errors.Is(err, errStranger) {
 		err = g.confirm(ctx, c)
 	}
@@ -207,8 +212,13 @@ func (t *Transport) checkKnown(c caller) error {
 		return fmt.Errorf("%w: member %x (%q) is this one", ErrStaleIncarnation, c.from, self.GetName())
 	}
 	if p := t.peers[c.from]; p != nil {
-		if known := p.known().Incarnation; known != 0 && known != c.incarnation {
-			return fmt.Errorf("%w: member %x has incarnation %x, not %x", ErrStaleIncarnation, c.from, known, c.incarnation)
+		known := p.known()
+		if known.Incarnation != 0 && known.Incarnation != c.incarnation {
+			return fmt.Errorf("%w: member %x has incarnation %x, not %x", ErrStaleIncarnation, c.from, known.Incarnation, c.incarnation)
+		}
+		// The certificate is that of the name that the call says, so that name must be the member's.
+		if t.o.Security != nil && p.recorded != "" && p.recorded != c.name {
+			return fmt.Errorf("%w: member %x is %q, not %.64q", ErrNotProven, c.from, p.recorded, c.name)
 		}
 	}
 	if known := t.starts[c.from]; Stale(c.starts, known) {

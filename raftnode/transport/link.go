@@ -38,9 +38,9 @@ func (p *peer) connect(ctx context.Context) error {
 	defer leave(nil)
 	p.mu.Lock()
 	p.leave = leave
-	address := p.peer.Address
+	at := p.peer
 	p.mu.Unlock()
-	cc, err := p.t.dialPeer(p.id, address)
+	cc, err := p.t.dialPeer(p.id, at)
 	if err != nil {
 		return err
 	}

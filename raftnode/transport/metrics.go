@@ -37,7 +37,7 @@ func newMetrics() *metrics {
 		receivedBytes: counter("tenure_peer_received_bytes_total", "Bytes of raft messages received from a peer.", "peer"),
 		connects:      counter("tenure_peer_connects_total", "How often a connection to a peer was accepted by it.", "peer"),
 		refused: counter("tenure_peer_refused_total",
-			"Calls of members refused: wrong cluster, wrong member, removed, or on an old or copied disk.", "reason"),
+			"Calls of members refused: wrong cluster, wrong member, wrong certificate, removed, or on an old or copied disk.", "reason"),
 		connected:      gauge("tenure_peer_connected", "1 while the peer accepts this member's messages."),
 		roundTripTimes: gauge("tenure_peer_round_trip_seconds", "Time the peer took for its last answer to a ping."),
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	Listener net.Listener
 	// Dial connects to another member's address; nil is the network.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Security says how members are sure of each other; nil believes everybody, and encrypts nothing.
+	Security *Security
 	// Services are served beside the transport's own, behind the same check.
 	Services []func(grpc.ServiceRegistrar)
 	// Receive takes a message from a peer, and keeps it. Required.

@@ -22,7 +22,8 @@ type peer struct {
 	urgent     *queue
 	appends    *queue
 	counters   counters
-	introduced bool // it is known by its own word only; guarded by the transport's mu
+	introduced bool   // it was known by its own word first; guarded by the transport's mu
+	recorded   string // its name by the last record, empty if there was none; guarded by the transport's mu
 
 	mu     sync.Mutex // guards what follows
 	peer   Peer
@@ -212,7 +213,7 @@ func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
 		return nil, ErrUnknownPeer
 	}
 	if p.conns[kind] == nil {
-		cc, err := p.t.dialPeer(p.id, p.peer.Address)
+		cc, err := p.t.dialPeer(p.id, p.peer)
 		if err != nil {
 			return nil, err
 		}

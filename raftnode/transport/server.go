@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/protobuf/proto"
 
@@ -24,7 +25,12 @@ type service struct {
 
 func (t *Transport) newServer() *grpc.Server {
 	gate := newGate(t)
+	security := insecure.NewCredentials()
+	if t.o.Security != nil {
+		security = pinning{TransportCredentials: t.o.Security.Server}
+	}
 	server := grpc.NewServer(
+		grpc.Creds(security),
 		grpc.WaitForHandlers(true),
 		grpc.UnaryInterceptor(gate.unary),
 		grpc.StreamInterceptor(gate.stream),
@@ -52,6 +58,10 @@ func (s *service) Probe(ctx context.Context, req *peerv1.ProbeRequest) (*peerv1.
 
 // Join adds a member.
 func (s *service) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
+	if err := s.t.proveJoiner(ctx, req.GetMember().GetName()); err != nil {
+		s.t.metrics.refuse(err)
+		return nil, err
+	}
 	return s.t.o.Calls.Join(ctx, req)
 }
 
@@ -100,6 +110,9 @@ func (s *service) greet(stream peerv1.PeerService_ExchangeServer, c caller) erro
 	if m := req.GetMember(); m != nil {
 		if m.GetId() != c.from {
 			return fmt.Errorf("%w: member %x describes member %x", ErrWrongMember, c.from, m.GetId())
+		}
+		if s.t.o.Security != nil && m.GetName() != c.name {
+			return fmt.Errorf("%w: member %x (%.64q) describes %.64q", ErrNotProven, c.from, c.name, m.GetName())
 		}
 		// The call has been let in as this run of that disk.
 		m.Starts, m.Incarnation = c.starts, c.incarnation

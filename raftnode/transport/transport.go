@@ -13,6 +13,7 @@ import (
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -180,7 +181,7 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	for _, p := range peers {
 		if p.ID != t.self.Member.GetId() && !t.removed[p.ID] {
 			keep[p.ID] = true
-			t.put(p, false)
+			t.put(p, false).recorded = p.Name
 		}
 	}
 	for id, p := range t.peers {
@@ -310,10 +311,16 @@ func (t *Transport) present() Self {
 func (t *Transport) Probe(ctx context.Context, address string, req *peerv1.ProbeRequest) (*peerv1.ProbeResponse, error) {
 	var resp *peerv1.ProbeResponse
 	err := t.with(address, func(c peerv1.PeerServiceClient) (err error) {
-		resp, err = c.Probe(ctx, req)
-		return err
+		var at grpcpeer.Peer
+		if resp, err = c.Probe(ctx, req, grpc.Peer(&at)); err != nil {
+			return err
+		}
+		return t.proveAnswer(at.AuthInfo, resp.GetHeader().GetFrom(), resp.GetHeader().GetName())
 	})
-	return resp, err
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // Join asks the member at an address to have a member added.
@@ -328,7 +335,7 @@ func (t *Transport) Join(ctx context.Context, address string, req *peerv1.JoinRe
 
 // with makes a call on a connection of its own.
 func (t *Transport) with(address string, call func(peerv1.PeerServiceClient) error) error {
-	cc, err := t.dial(address)
+	cc, err := t.dial(address, "")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,127 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc/credentials"
+	grpcpeer "google.golang.org/grpc/peer"
+)
+
+// Security says how members are sure of each other.
+type Security struct {
+	// Server accepts connections of members, and of nobody else.
+	Server credentials.TransportCredentials
+	// Client connects to the member of a name, and to nobody else; without a name to any member.
+	Client func(name string) credentials.TransportCredentials
+	// Proves returns an error unless whoever is at the other end of a connection is the member of a name.
+	Proves func(info credentials.AuthInfo, name string) error
+}
+
+// pinning are credentials whose connections are each for one member.
+type pinning struct {
+	credentials.TransportCredentials
+}
+
+// ServerHandshake makes a handshake.
+func (p pinning) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := p.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, &pin{AuthInfo: info}, nil
+}
+
+// Clone copies the credentials.
+func (p pinning) Clone() credentials.TransportCredentials {
+	return pinning{TransportCredentials: p.TransportCredentials.Clone()}
+}
+
+// pin is what is known of a connection: how it was secured, and whose it is since its first call.
+type pin struct {
+	credentials.AuthInfo
+
+	mu     sync.Mutex // guards what follows
+	taken  bool
+	member uint64
+	name   string
+}
+
+// take makes a connection that of a member with a name, unless it is another's.
+func (p *pin) take(member uint64, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken && (p.member != member || p.name != name) {
+		return fmt.Errorf("%w: the connection is that of member %x (%q), not %x (%q)", ErrNotProven, p.member, p.name, member, name)
+	}
+	p.taken, p.member, p.name = true, member, name
+	return nil
+}
+
+// prove refuses a call whose connection is not that of the member of a name. Without security all are believed.
+func (t *Transport) prove(ctx context.Context, name string) (*pin, error) {
+	if t.o.Security == nil {
+		return nil, nil //nolint:nilnil // There is nothing to pin.
+	}
+	from, ok := grpcpeer.FromContext(ctx)
+	if !ok {
+		return nil, fmt.Errorf("%w: nothing is known of the connection", ErrNotProven)
+	}
+	p, ok := from.AuthInfo.(*pin)
+	if !ok {
+		return nil, fmt.Errorf("%w: nothing is known of the connection", ErrNotProven)
+	}
+	if err := t.o.Security.Proves(p.AuthInfo, name); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotProven, err)
+	}
+	return p, nil
+}
+
+// proveCaller refuses a caller that does not prove its name, and makes the connection its own.
+func (t *Transport) proveCaller(ctx context.Context, c caller) error {
+	p, err := t.prove(ctx, c.name)
+	if p == nil || err != nil {
+		return err
+	}
+	return p.take(c.from, c.name)
+}
+
+// proveJoiner refuses a request to add a member that neither it nor a known member brings, which relays it.
+func (t *Transport) proveJoiner(ctx context.Context, name string) error {
+	_, err := t.prove(ctx, name)
+	if err == nil {
+		return nil
+	}
+	t.mu.RLock()
+	var names []string
+	for _, p := range t.peers {
+		if p.recorded != "" {
+			names = append(names, p.recorded)
+		}
+	}
+	t.mu.RUnlock()
+	for _, known := range names {
+		if _, other := t.prove(ctx, known); other == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// proveAnswer refuses what a member says of itself that it does not prove: its name, and the id that has another name here.
+func (t *Transport) proveAnswer(info credentials.AuthInfo, id uint64, name string) error {
+	if t.o.Security == nil {
+		return nil
+	}
+	t.mu.RLock()
+	if p := t.peers[id]; p != nil && p.recorded != "" {
+		name = p.recorded
+	}
+	t.mu.RUnlock()
+	if err := t.o.Security.Proves(info, name); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotProven, err)
+	}
+	return nil
+}
