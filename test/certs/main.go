@@ -44,7 +44,7 @@ func write(dir string, all bool) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil { //nolint:gosec // Whoever runs it names the folder.
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
 	here := []string{"localhost", "127.0.0.1"}

@@ -153,5 +153,5 @@ func keep(dir, file string, data []byte) (string, error) {
 	if err = os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return "", err
 	}
-	return path, os.WriteFile(path, data, 0o600) //nolint:gosec // The path is named by a patch of this checkout.
+	return path, os.WriteFile(path, data, 0o600)
 }
