@@ -136,14 +136,56 @@ func TestTermsOfLostVotesAreClosed(t *testing.T) {
 	})
 }
 
+// A disk that was put back may hold entries that were never committed, where it held others that were. Heartbeats of a leader that
+// counts on the latter commit none of the former.
+func TestHeartbeatsCommitNothingOnAMemberThatMends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lone{t: t, fs: vfs.NewMem(), votes: map[uint64]bool{}}
+		// The cluster begins with entry 1 of term 1.
+		follow := func(leader, term uint64) {
+			l.node.Receive(&raftpb.Message{
+				Type: raftpb.MsgApp.Enum(), From: new(leader), To: new(uint64(1)), Term: new(term),
+				Index: new(uint64(1)), LogTerm: new(uint64(1)),
+				Entries: []*raftpb.Entry{{Term: new(term), Index: new(uint64(2))}},
+			})
+			synctest.Wait()
+		}
+		l.run()
+		follow(3, 4)
+		if err := l.end(); err != nil {
+			t.Fatal(err)
+		}
+		writeMend(t, l.fs, `{"index":"100","index_term":"5","term":"5"}`)
+		l.run()
+		before := l.node.Status().Commit
+		l.node.Receive(&raftpb.Message{
+			Type: raftpb.MsgHeartbeat.Enum(), From: new(uint64(2)), To: new(uint64(1)), Term: new(uint64(5)), Commit: new(uint64(100)),
+		})
+		synctest.Wait()
+		if got := l.node.Status().Commit; got != before {
+			t.Errorf("a heartbeat moves the commit index from %d to %d", before, got)
+		}
+		follow(2, 5) // Entry 2 is replaced.
+		if err := l.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // mendsTerm makes a stopped member one that may have voted in terms up to one.
 func mendsTerm(t *testing.T, fs vfs.FS, term uint64) {
+	t.Helper()
+	writeMend(t, fs, fmt.Sprintf(`{"index":"0","term":"%d"}`, term))
+}
+
+// writeMend says on the disk of a stopped member what it has to mend.
+func writeMend(t *testing.T, fs vfs.FS, mend string) {
 	t.Helper()
 	dir, err := datadir.Open(fs, "/data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(dir.WriteMend([]byte(fmt.Sprintf(`{"index":"0","term":"%d"}`, term))), dir.Close()); err != nil {
+	if err := errors.Join(dir.WriteMend([]byte(mend)), dir.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

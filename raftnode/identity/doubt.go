@@ -22,7 +22,7 @@ type doubts struct {
 
 func newDoubts(n *Self) *doubts { return &doubts{n: n, told: make(chan uint64, 1)} }
 
-// hear returns what may be believed of a heartbeat: no more than the log holds. It runs on the loop.
+// hear returns what may be believed of a heartbeat: nothing, if it promises more than the log holds. It runs on the loop.
 func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {
 	last, err := d.n.m.Log.LastIndex()
 	if err != nil || m.GetCommit() <= last {
@@ -40,7 +40,7 @@ func (d *doubts) hear(m *raftpb.Message) *raftpb.Message {
 		d.stop(mend{Index: m.GetCommit(), Term: m.GetTerm()}, last)
 		return m
 	}
-	return clamp(m, last)
+	return unpromising(m)
 }
 
 // run asks the other members, at most once in an election timeout.

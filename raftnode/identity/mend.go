@@ -163,7 +163,7 @@ func (g *mending) alarm() []health.Alarm {
 }
 
 // filter takes away what a member that mends must not see: it gives no vote and asks for none, and believes no commit index
-// that its log does not reach. It runs on the loop.
+// of heartbeats. It runs on the loop.
 func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 	m := g.state.Load()
 	if m == nil {
@@ -172,7 +172,6 @@ func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 	if !g.behind(m) {
 		return events
 	}
-	last, _ := g.n.m.Log.LastIndex() // It comes from memory and has no error.
 	kept := events[:0]
 	for _, ev := range events {
 		switch e := ev.(type) {
@@ -184,7 +183,7 @@ func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 			case raftpb.MsgVote, raftpb.MsgPreVote, raftpb.MsgTimeoutNow:
 				continue
 			default:
-				ev = core.Receive{Message: clamp(e.Message, last)}
+				ev = core.Receive{Message: unpromising(e.Message)}
 			}
 		}
 		kept = append(kept, ev)
@@ -243,14 +242,14 @@ func (g *mending) differs(index, term uint64) (own uint64, differs bool) {
 	return own, err == nil && own != term
 }
 
-// clamp returns a heartbeat that promises no more than the log holds.
-func clamp(m *raftpb.Message, last uint64) *raftpb.Message {
-	if m.GetType() != raftpb.MsgHeartbeat || m.GetCommit() <= last {
+// unpromising returns a heartbeat without its commit index, which counts on what this member has acknowledged. Where that is
+// lost the log may hold other entries of before, which were never committed. Entries that follow on the log's end bring a commit
+// index that is true of them.
+func unpromising(m *raftpb.Message) *raftpb.Message {
+	if m.GetType() != raftpb.MsgHeartbeat {
 		return m
 	}
-	return &raftpb.Message{
-		Type: m.Type, To: m.To, From: m.From, Term: m.Term, Commit: new(last), Context: m.GetContext(),
-	}
+	return &raftpb.Message{Type: m.Type, To: m.To, From: m.From, Term: m.Term, Context: m.GetContext()}
 }
 
 // run asks the leader for a snapshot until nothing is left to mend.
