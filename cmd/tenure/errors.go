@@ -14,6 +14,8 @@ var (
 	errClosed = errors.New("the connection is closed")
 	// errNoAnswer says that a member took a connection, or a request, and said nothing.
 	errNoAnswer = errors.New("no answer")
+	// errNotGRPC says that who took a connection closed it, or answered in another protocol.
+	errNotGRPC = errors.New("it closed the connection, or does not speak gRPC; if it demands TLS, use tenures://")
 	// errFellSilent says that a member from which something long was read said nothing for a while. Nothing was changed.
 	errFellSilent = fmt.Errorf("the member stopped responding: %w", context.DeadlineExceeded)
 	// errNotRenewed says that a lease ran out.

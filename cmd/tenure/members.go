@@ -165,9 +165,10 @@ func (m *members) connect(ctx context.Context, endpoint string) (*link, error) {
 	}
 	conn.Connect()
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-		if state == connectivity.TransientFailure || !conn.WaitForStateChange(ctx, state) {
+		failed := state == connectivity.TransientFailure
+		if failed || !conn.WaitForStateChange(ctx, state) {
 			_ = conn.Close()
-			return nil, tried.why()
+			return nil, tried.why(failed)
 		}
 	}
 	return &link{ClientConn: conn, endpoint: endpoint}, nil

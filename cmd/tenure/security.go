@@ -99,10 +99,13 @@ func (a *attempt) fail(cause error) {
 	a.cause = cause
 }
 
-// why returns why the attempt failed.
-func (a *attempt) why() error {
+// why returns why the attempt failed: before its time was over, or because it was.
+func (a *attempt) why(failed bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if failed && errors.Is(a.cause, errNoAnswer) {
+		return errNotGRPC
+	}
 	return a.cause
 }
 
