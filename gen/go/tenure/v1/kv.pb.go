@@ -88,7 +88,10 @@ type GetRequest struct {
 	// The key: valid UTF-8, 1 to 1 024 bytes, any characters.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// How fresh the read must be; unset: linearizable.
-	Read          *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
+	Read *ReadOptions `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"`
+	// In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+	// Get always does.
+	MustExist     bool `protobuf:"varint,3,opt,name=must_exist,json=mustExist,proto3" json:"must_exist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -135,6 +138,13 @@ func (x *GetRequest) GetRead() *ReadOptions {
 		return x.Read
 	}
 	return nil
+}
+
+func (x *GetRequest) GetMustExist() bool {
+	if x != nil {
+		return x.MustExist
+	}
+	return false
 }
 
 // GetResponse returns the key.
@@ -599,7 +609,10 @@ type DeleteRequest struct {
 	// Delete only if this is the key's mod_revision; 0: only if the key does not exist; unset: always.
 	IfRevision *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
 	// Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
-	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	Options *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	// Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+	// The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+	DropHolds     bool `protobuf:"varint,4,opt,name=drop_holds,json=dropHolds,proto3" json:"drop_holds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -653,6 +666,13 @@ func (x *DeleteRequest) GetOptions() *CallOptions {
 		return x.Options
 	}
 	return nil
+}
+
+func (x *DeleteRequest) GetDropHolds() bool {
+	if x != nil {
+		return x.DropHolds
+	}
+	return false
 }
 
 // DeleteResponse reports whether the key existed.
@@ -718,7 +738,12 @@ type DeletePrefixRequest struct {
 	// Confirms that an empty prefix, and so every key, is intended.
 	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
 	// Advanced; request_id (with session_secret and epoch), idempotency_key and guards apply.
-	Options       *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	Options *CallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	// Whether to also release holds of the deleted keys, as in Delete.
+	DropHolds bool `protobuf:"varint,4,opt,name=drop_holds,json=dropHolds,proto3" json:"drop_holds,omitempty"`
+	// Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+	// than 10 000. Not in a transaction.
+	KeysMax       uint32 `protobuf:"varint,5,opt,name=keys_max,json=keysMax,proto3" json:"keys_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -772,6 +797,20 @@ func (x *DeletePrefixRequest) GetOptions() *CallOptions {
 		return x.Options
 	}
 	return nil
+}
+
+func (x *DeletePrefixRequest) GetDropHolds() bool {
+	if x != nil {
+		return x.DropHolds
+	}
+	return false
+}
+
+func (x *DeletePrefixRequest) GetKeysMax() uint32 {
+	if x != nil {
+		return x.KeysMax
+	}
+	return 0
 }
 
 // DeletePrefixResponse reports how many keys were deleted.
@@ -1539,11 +1578,13 @@ var File_tenure_v1_kv_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\n" +
-	"\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"J\n" +
+	"\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"i\n" +
 	"\n" +
 	"GetRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
-	"\x04read\x18\x02 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\"e\n" +
+	"\x04read\x18\x02 \x01(\v2\x16.tenure.v1.ReadOptionsR\x04read\x12\x1d\n" +
+	"\n" +
+	"must_exist\x18\x03 \x01(\bR\tmustExist\"e\n" +
 	"\vGetResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12#\n" +
 	"\x02kv\x18\x02 \x01(\v2\x13.tenure.v1.KeyValueR\x02kv\"\xaa\x01\n" +
@@ -1582,20 +1623,25 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\breleased\x18\x03 \x01(\bR\breleased\x12#\n" +
 	"\x02kv\x18\x04 \x01(\v2\x13.tenure.v1.KeyValueR\x02kv\x122\n" +
 	"\tsequencer\x18\x05 \x01(\v2\x14.tenure.v1.SequencerR\tsequencer\x12#\n" +
-	"\x04lock\x18\x06 \x01(\v2\x0f.tenure.v1.LockR\x04lock\"\x89\x01\n" +
+	"\x04lock\x18\x06 \x01(\v2\x0f.tenure.v1.LockR\x04lock\"\xa8\x01\n" +
 	"\rDeleteRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12$\n" +
 	"\vif_revision\x18\x02 \x01(\x04H\x00R\n" +
 	"ifRevision\x88\x01\x01\x120\n" +
-	"\aoptions\x18\x03 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptionsB\x0e\n" +
+	"\aoptions\x18\x03 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\x12\x1d\n" +
+	"\n" +
+	"drop_holds\x18\x04 \x01(\bR\tdropHoldsB\x0e\n" +
 	"\f_if_revision\"]\n" +
 	"\x0eDeleteResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"q\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xab\x01\n" +
 	"\x13DeletePrefixRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\x120\n" +
-	"\aoptions\x18\x03 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\"c\n" +
+	"\aoptions\x18\x03 \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\x12\x1d\n" +
+	"\n" +
+	"drop_holds\x18\x04 \x01(\bR\tdropHolds\x12\x19\n" +
+	"\bkeys_max\x18\x05 \x01(\rR\akeysMax\"c\n" +
 	"\x14DeletePrefixResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\rR\adeleted\"\xd5\x02\n" +

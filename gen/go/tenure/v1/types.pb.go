@@ -595,7 +595,9 @@ type KeyCondition struct {
 	// Required create_revision; 0: the key must not exist.
 	CreateRevision *uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3,oneof" json:"create_revision,omitempty"`
 	// Required version; 0: the key must not exist.
-	Version       *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
+	Version *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
+	// Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+	HeldBy        *string `protobuf:"bytes,6,opt,name=held_by,json=heldBy,proto3,oneof" json:"held_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -663,6 +665,13 @@ func (x *KeyCondition) GetVersion() uint64 {
 		return *x.Version
 	}
 	return 0
+}
+
+func (x *KeyCondition) GetHeldBy() string {
+	if x != nil && x.HeldBy != nil {
+		return *x.HeldBy
+	}
+	return ""
 }
 
 // Guard is a condition for a write. If it is not met, nothing is written, and the error describes the current state.
@@ -1116,18 +1125,21 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12#\n" +
 	"\rfencing_token\x18\x04 \x01(\x04R\ffencingToken\x12\x1d\n" +
 	"\n" +
-	"history_id\x18\x05 \x01(\tR\thistoryId\"\xee\x01\n" +
+	"history_id\x18\x05 \x01(\tR\thistoryId\"\x98\x02\n" +
 	"\fKeyCondition\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1b\n" +
 	"\x06exists\x18\x02 \x01(\bH\x00R\x06exists\x88\x01\x01\x12&\n" +
 	"\fmod_revision\x18\x03 \x01(\x04H\x01R\vmodRevision\x88\x01\x01\x12,\n" +
 	"\x0fcreate_revision\x18\x04 \x01(\x04H\x02R\x0ecreateRevision\x88\x01\x01\x12\x1d\n" +
-	"\aversion\x18\x05 \x01(\x04H\x03R\aversion\x88\x01\x01B\t\n" +
+	"\aversion\x18\x05 \x01(\x04H\x03R\aversion\x88\x01\x01\x12\x1c\n" +
+	"\aheld_by\x18\x06 \x01(\tH\x04R\x06heldBy\x88\x01\x01B\t\n" +
 	"\a_existsB\x0f\n" +
 	"\r_mod_revisionB\x12\n" +
 	"\x10_create_revisionB\n" +
 	"\n" +
-	"\b_version\"\x94\x01\n" +
+	"\b_versionB\n" +
+	"\n" +
+	"\b_held_by\"\x94\x01\n" +
 	"\x05Guard\x12*\n" +
 	"\x04held\x18\x01 \x01(\v2\x14.tenure.v1.SequencerH\x00R\x04held\x12%\n" +
 	"\rsession_alive\x18\x02 \x01(\tH\x00R\fsessionAlive\x12+\n" +

@@ -23,12 +23,14 @@ COMPARE_OPERATOR_LESS: CompareOperator
 COMPARE_OPERATOR_GREATER: CompareOperator
 
 class GetRequest(_message.Message):
-    __slots__ = ("key", "read")
+    __slots__ = ("key", "read", "must_exist")
     KEY_FIELD_NUMBER: _ClassVar[int]
     READ_FIELD_NUMBER: _ClassVar[int]
+    MUST_EXIST_FIELD_NUMBER: _ClassVar[int]
     key: str
     read: _types_pb2.ReadOptions
-    def __init__(self, key: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ...) -> None: ...
+    must_exist: bool
+    def __init__(self, key: _Optional[str] = ..., read: _Optional[_Union[_types_pb2.ReadOptions, _Mapping]] = ..., must_exist: bool = ...) -> None: ...
 
 class GetResponse(_message.Message):
     __slots__ = ("header", "kv")
@@ -103,14 +105,16 @@ class PutResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., acquired: bool = ..., released: bool = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., sequencer: _Optional[_Union[_types_pb2.Sequencer, _Mapping]] = ..., lock: _Optional[_Union[_lock_pb2.Lock, _Mapping]] = ...) -> None: ...
 
 class DeleteRequest(_message.Message):
-    __slots__ = ("key", "if_revision", "options")
+    __slots__ = ("key", "if_revision", "options", "drop_holds")
     KEY_FIELD_NUMBER: _ClassVar[int]
     IF_REVISION_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    DROP_HOLDS_FIELD_NUMBER: _ClassVar[int]
     key: str
     if_revision: int
     options: _types_pb2.CallOptions
-    def __init__(self, key: _Optional[str] = ..., if_revision: _Optional[int] = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ...) -> None: ...
+    drop_holds: bool
+    def __init__(self, key: _Optional[str] = ..., if_revision: _Optional[int] = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ..., drop_holds: bool = ...) -> None: ...
 
 class DeleteResponse(_message.Message):
     __slots__ = ("header", "deleted")
@@ -121,14 +125,18 @@ class DeleteResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., deleted: bool = ...) -> None: ...
 
 class DeletePrefixRequest(_message.Message):
-    __slots__ = ("prefix", "all", "options")
+    __slots__ = ("prefix", "all", "options", "drop_holds", "keys_max")
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     ALL_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    DROP_HOLDS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_MAX_FIELD_NUMBER: _ClassVar[int]
     prefix: str
     all: bool
     options: _types_pb2.CallOptions
-    def __init__(self, prefix: _Optional[str] = ..., all: bool = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ...) -> None: ...
+    drop_holds: bool
+    keys_max: int
+    def __init__(self, prefix: _Optional[str] = ..., all: bool = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ..., drop_holds: bool = ..., keys_max: _Optional[int] = ...) -> None: ...
 
 class DeletePrefixResponse(_message.Message):
     __slots__ = ("header", "deleted")

@@ -169,18 +169,20 @@ class Sequencer(_message.Message):
     def __init__(self, key: _Optional[str] = ..., lock_index: _Optional[int] = ..., session_id: _Optional[str] = ..., fencing_token: _Optional[int] = ..., history_id: _Optional[str] = ...) -> None: ...
 
 class KeyCondition(_message.Message):
-    __slots__ = ("key", "exists", "mod_revision", "create_revision", "version")
+    __slots__ = ("key", "exists", "mod_revision", "create_revision", "version", "held_by")
     KEY_FIELD_NUMBER: _ClassVar[int]
     EXISTS_FIELD_NUMBER: _ClassVar[int]
     MOD_REVISION_FIELD_NUMBER: _ClassVar[int]
     CREATE_REVISION_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    HELD_BY_FIELD_NUMBER: _ClassVar[int]
     key: str
     exists: bool
     mod_revision: int
     create_revision: int
     version: int
-    def __init__(self, key: _Optional[str] = ..., exists: bool = ..., mod_revision: _Optional[int] = ..., create_revision: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+    held_by: str
+    def __init__(self, key: _Optional[str] = ..., exists: bool = ..., mod_revision: _Optional[int] = ..., create_revision: _Optional[int] = ..., version: _Optional[int] = ..., held_by: _Optional[str] = ...) -> None: ...
 
 class Guard(_message.Message):
     __slots__ = ("held", "session_alive", "key")

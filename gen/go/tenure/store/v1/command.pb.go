@@ -1149,9 +1149,12 @@ type KeyGuard struct {
 	// Required create_revision; zero: the key must not exist.
 	CreateRevision *uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3,oneof" json:"create_revision,omitempty"`
 	// Required version; zero: the key must not exist.
-	Version       *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Version *uint64 `protobuf:"varint,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
+	// Required session that holds the key's EXCLUSIVE lock, 16 bytes; empty: none may. From cluster version 2 on; before, it
+	// is not checked.
+	HeldBySessionId []byte `protobuf:"bytes,6,opt,name=held_by_session_id,json=heldBySessionId,proto3,oneof" json:"held_by_session_id,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *KeyGuard) Reset() {
@@ -1217,6 +1220,13 @@ func (x *KeyGuard) GetVersion() uint64 {
 		return *x.Version
 	}
 	return 0
+}
+
+func (x *KeyGuard) GetHeldBySessionId() []byte {
+	if x != nil {
+		return x.HeldBySessionId
+	}
+	return nil
 }
 
 // SessionRef names a session for a caller that acts as the session. It is refused if its epoch is lower than that of
@@ -1804,7 +1814,10 @@ type Delete struct {
 	// The key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Required mod_revision; zero: the key must not exist; unset: any.
-	IfRevision    *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
+	IfRevision *uint64 `protobuf:"varint,2,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
+	// Whether to release the key's EXCLUSIVE hold with owner "", if its session has no secret. From cluster version 2 on;
+	// before, all holds remain.
+	DropHolds     bool `protobuf:"varint,3,opt,name=drop_holds,json=dropHolds,proto3" json:"drop_holds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1853,11 +1866,24 @@ func (x *Delete) GetIfRevision() uint64 {
 	return 0
 }
 
-// DeletePrefix deletes the values of all keys with a prefix, at most 10 000. If there are more, none is deleted.
+func (x *Delete) GetDropHolds() bool {
+	if x != nil {
+		return x.DropHolds
+	}
+	return false
+}
+
+// DeletePrefix deletes the values of all keys with a prefix, at most 10 000. If there are more, none is deleted, unless
+// keys_max says how many are.
 type DeletePrefix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Prefix; empty: every key.
-	Prefix        string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// As in Delete, for each deleted key.
+	DropHolds bool `protobuf:"varint,2,opt,name=drop_holds,json=dropHolds,proto3" json:"drop_holds,omitempty"`
+	// Most keys to delete, the first ones in byte order; zero: all, or none if there are more than 10 000. From cluster
+	// version 2 on; before, it is not looked at.
+	KeysMax       uint32 `protobuf:"varint,3,opt,name=keys_max,json=keysMax,proto3" json:"keys_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1897,6 +1923,20 @@ func (x *DeletePrefix) GetPrefix() string {
 		return x.Prefix
 	}
 	return ""
+}
+
+func (x *DeletePrefix) GetDropHolds() bool {
+	if x != nil {
+		return x.DropHolds
+	}
+	return false
+}
+
+func (x *DeletePrefix) GetKeysMax() uint32 {
+	if x != nil {
+		return x.KeysMax
+	}
+	return 0
 }
 
 // AcquireLock acquires a lock, queues for it, or reports who holds it.
@@ -3248,7 +3288,9 @@ func (*Op_List) isOp_Kind() {}
 type GetOp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key.
-	Key           string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// Whether the operation fails if the key does not exist. From cluster version 2 on; before, it does not.
+	MustExist     bool `protobuf:"varint,2,opt,name=must_exist,json=mustExist,proto3" json:"must_exist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3288,6 +3330,13 @@ func (x *GetOp) GetKey() string {
 		return x.Key
 	}
 	return ""
+}
+
+func (x *GetOp) GetMustExist() bool {
+	if x != nil {
+		return x.MustExist
+	}
+	return false
 }
 
 // ListOp lists keys inside a transaction.
@@ -4324,18 +4373,20 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"lock_index\x18\x02 \x01(\x04R\tlockIndex\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x03 \x01(\fR\tsessionId\x12#\n" +
-	"\rfencing_token\x18\x04 \x01(\x04R\ffencingToken\"\xea\x01\n" +
+	"\rfencing_token\x18\x04 \x01(\x04R\ffencingToken\"\xb3\x02\n" +
 	"\bKeyGuard\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1b\n" +
 	"\x06exists\x18\x02 \x01(\bH\x00R\x06exists\x88\x01\x01\x12&\n" +
 	"\fmod_revision\x18\x03 \x01(\x04H\x01R\vmodRevision\x88\x01\x01\x12,\n" +
 	"\x0fcreate_revision\x18\x04 \x01(\x04H\x02R\x0ecreateRevision\x88\x01\x01\x12\x1d\n" +
-	"\aversion\x18\x05 \x01(\x04H\x03R\aversion\x88\x01\x01B\t\n" +
+	"\aversion\x18\x05 \x01(\x04H\x03R\aversion\x88\x01\x01\x120\n" +
+	"\x12held_by_session_id\x18\x06 \x01(\fH\x04R\x0fheldBySessionId\x88\x01\x01B\t\n" +
 	"\a_existsB\x0f\n" +
 	"\r_mod_revisionB\x12\n" +
 	"\x10_create_revisionB\n" +
 	"\n" +
-	"\b_version\"A\n" +
+	"\b_versionB\x15\n" +
+	"\x13_held_by_session_id\"A\n" +
 	"\n" +
 	"SessionRef\x12\x1d\n" +
 	"\n" +
@@ -4390,14 +4441,19 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"sequential\x18\n" +
 	" \x01(\bR\n" +
 	"sequentialB\x0e\n" +
-	"\f_if_revision\"P\n" +
+	"\f_if_revision\"o\n" +
 	"\x06Delete\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12$\n" +
 	"\vif_revision\x18\x02 \x01(\x04H\x00R\n" +
-	"ifRevision\x88\x01\x01B\x0e\n" +
-	"\f_if_revision\"&\n" +
+	"ifRevision\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"drop_holds\x18\x03 \x01(\bR\tdropHoldsB\x0e\n" +
+	"\f_if_revision\"`\n" +
 	"\fDeletePrefix\x12\x16\n" +
-	"\x06prefix\x18\x01 \x01(\tR\x06prefix\"\xd0\x02\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1d\n" +
+	"\n" +
+	"drop_holds\x18\x02 \x01(\bR\tdropHolds\x12\x19\n" +
+	"\bkeys_max\x18\x03 \x01(\rR\akeysMax\"\xd0\x02\n" +
 	"\vAcquireLock\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\asession\x18\x02 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12\x14\n" +
@@ -4496,9 +4552,11 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\frelease_lock\x18\x06 \x01(\v2\x1c.tenure.store.v1.ReleaseLockH\x00R\vreleaseLock\x12.\n" +
 	"\x05check\x18\a \x01(\v2\x16.tenure.store.v1.GuardH\x00R\x05check\x12-\n" +
 	"\x04list\x18\b \x01(\v2\x17.tenure.store.v1.ListOpH\x00R\x04listB\x06\n" +
-	"\x04kind\"\x19\n" +
+	"\x04kind\"8\n" +
 	"\x05GetOp\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\"6\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
+	"\n" +
+	"must_exist\x18\x02 \x01(\bR\tmustExist\"6\n" +
 	"\x06ListOp\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\"D\n" +

@@ -402,6 +402,8 @@ const (
 	FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS FailureDetail = 104
 	// Limit NAME of N is too low: N is in use, and that needs N.
 	FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE FailureDetail = 105
+	// The key is not held by the session that a condition requires.
+	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106
 )
 
 // Enum value maps for FailureDetail.
@@ -504,6 +506,7 @@ var (
 		97:  "FAILURE_DETAIL_BYTES_OVER_BUDGET",
 		104: "FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS",
 		105: "FAILURE_DETAIL_LIMIT_BELOW_USE",
+		106: "FAILURE_DETAIL_HELD_BY_OTHER",
 	}
 	FailureDetail_value = map[string]int32{
 		"FAILURE_DETAIL_UNSPECIFIED":                  0,
@@ -603,6 +606,7 @@ var (
 		"FAILURE_DETAIL_BYTES_OVER_BUDGET":            97,
 		"FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS":          104,
 		"FAILURE_DETAIL_LIMIT_BELOW_USE":              105,
+		"FAILURE_DETAIL_HELD_BY_OTHER":                106,
 	}
 )
 
@@ -2989,7 +2993,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
 	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106\x12\x1e\n" +
 	"\x1aFAILURE_REASON_OVER_BUDGET\x10:\x12\x1f\n" +
-	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@*\x8c\x1d\n" +
+	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@*\xae\x1d\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3088,7 +3092,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1fFAILURE_DETAIL_ROWS_OVER_BUDGET\x10`\x12$\n" +
 	" FAILURE_DETAIL_BYTES_OVER_BUDGET\x10a\x12&\n" +
 	"\"FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS\x10h\x12\"\n" +
-	"\x1eFAILURE_DETAIL_LIMIT_BELOW_USE\x10i\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
+	"\x1eFAILURE_DETAIL_LIMIT_BELOW_USE\x10i\x12 \n" +
+	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (

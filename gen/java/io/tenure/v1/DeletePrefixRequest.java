@@ -145,6 +145,37 @@ private static final long serialVersionUID = 0L;
     return options_ == null ? io.tenure.v1.CallOptions.getDefaultInstance() : options_;
   }
 
+  public static final int DROP_HOLDS_FIELD_NUMBER = 4;
+  private boolean dropHolds_ = false;
+  /**
+   * <pre>
+   * Whether to also release holds of the deleted keys, as in Delete.
+   * </pre>
+   *
+   * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+   * @return The dropHolds.
+   */
+  @java.lang.Override
+  public boolean getDropHolds() {
+    return dropHolds_;
+  }
+
+  public static final int KEYS_MAX_FIELD_NUMBER = 5;
+  private int keysMax_ = 0;
+  /**
+   * <pre>
+   * Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+   * than 10 000. Not in a transaction.
+   * </pre>
+   *
+   * <code>uint32 keys_max = 5 [json_name = "keysMax"];</code>
+   * @return The keysMax.
+   */
+  @java.lang.Override
+  public int getKeysMax() {
+    return keysMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -168,6 +199,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(3, getOptions());
     }
+    if (dropHolds_ != false) {
+      output.writeBool(4, dropHolds_);
+    }
+    if (keysMax_ != 0) {
+      output.writeUInt32(5, keysMax_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -187,6 +224,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getOptions());
+    }
+    if (dropHolds_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, dropHolds_);
+    }
+    if (keysMax_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(5, keysMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -212,6 +257,10 @@ private static final long serialVersionUID = 0L;
       if (!getOptions()
           .equals(other.getOptions())) return false;
     }
+    if (getDropHolds()
+        != other.getDropHolds()) return false;
+    if (getKeysMax()
+        != other.getKeysMax()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -232,6 +281,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + OPTIONS_FIELD_NUMBER;
       hash = (53 * hash) + getOptions().hashCode();
     }
+    hash = (37 * hash) + DROP_HOLDS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getDropHolds());
+    hash = (37 * hash) + KEYS_MAX_FIELD_NUMBER;
+    hash = (53 * hash) + getKeysMax();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -380,6 +434,8 @@ private static final long serialVersionUID = 0L;
         optionsBuilder_.dispose();
         optionsBuilder_ = null;
       }
+      dropHolds_ = false;
+      keysMax_ = 0;
       return this;
     }
 
@@ -425,6 +481,12 @@ private static final long serialVersionUID = 0L;
             ? options_
             : optionsBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.dropHolds_ = dropHolds_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.keysMax_ = keysMax_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -484,6 +546,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasOptions()) {
         mergeOptions(other.getOptions());
       }
+      if (other.getDropHolds() != false) {
+        setDropHolds(other.getDropHolds());
+      }
+      if (other.getKeysMax() != 0) {
+        setKeysMax(other.getKeysMax());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -527,6 +595,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 32: {
+              dropHolds_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              keysMax_ = input.readUInt32();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -835,6 +913,97 @@ private static final long serialVersionUID = 0L;
         options_ = null;
       }
       return optionsBuilder_;
+    }
+
+    private boolean dropHolds_ ;
+    /**
+     * <pre>
+     * Whether to also release holds of the deleted keys, as in Delete.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @return The dropHolds.
+     */
+    @java.lang.Override
+    public boolean getDropHolds() {
+      return dropHolds_;
+    }
+    /**
+     * <pre>
+     * Whether to also release holds of the deleted keys, as in Delete.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @param value The dropHolds to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDropHolds(boolean value) {
+
+      dropHolds_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to also release holds of the deleted keys, as in Delete.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDropHolds() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      dropHolds_ = false;
+      onChanged();
+      return this;
+    }
+
+    private int keysMax_ ;
+    /**
+     * <pre>
+     * Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+     * than 10 000. Not in a transaction.
+     * </pre>
+     *
+     * <code>uint32 keys_max = 5 [json_name = "keysMax"];</code>
+     * @return The keysMax.
+     */
+    @java.lang.Override
+    public int getKeysMax() {
+      return keysMax_;
+    }
+    /**
+     * <pre>
+     * Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+     * than 10 000. Not in a transaction.
+     * </pre>
+     *
+     * <code>uint32 keys_max = 5 [json_name = "keysMax"];</code>
+     * @param value The keysMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setKeysMax(int value) {
+
+      keysMax_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+     * than 10 000. Not in a transaction.
+     * </pre>
+     *
+     * <code>uint32 keys_max = 5 [json_name = "keysMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearKeysMax() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      keysMax_ = 0;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -64,4 +64,25 @@ public interface DeletePrefixRequestOrBuilder extends
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
    */
   io.tenure.v1.CallOptionsOrBuilder getOptionsOrBuilder();
+
+  /**
+   * <pre>
+   * Whether to also release holds of the deleted keys, as in Delete.
+   * </pre>
+   *
+   * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+   * @return The dropHolds.
+   */
+  boolean getDropHolds();
+
+  /**
+   * <pre>
+   * Delete at most this many keys, the first ones in byte order; at most 10 000. Zero: delete all, or none if there are more
+   * than 10 000. Not in a transaction.
+   * </pre>
+   *
+   * <code>uint32 keys_max = 5 [json_name = "keysMax"];</code>
+   * @return The keysMax.
+   */
+  int getKeysMax();
 }

@@ -157,6 +157,22 @@ private static final long serialVersionUID = 0L;
     return options_ == null ? io.tenure.v1.CallOptions.getDefaultInstance() : options_;
   }
 
+  public static final int DROP_HOLDS_FIELD_NUMBER = 4;
+  private boolean dropHolds_ = false;
+  /**
+   * <pre>
+   * Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+   * The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+   * </pre>
+   *
+   * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+   * @return The dropHolds.
+   */
+  @java.lang.Override
+  public boolean getDropHolds() {
+    return dropHolds_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -180,6 +196,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(3, getOptions());
     }
+    if (dropHolds_ != false) {
+      output.writeBool(4, dropHolds_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -199,6 +218,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getOptions());
+    }
+    if (dropHolds_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(4, dropHolds_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -227,6 +250,8 @@ private static final long serialVersionUID = 0L;
       if (!getOptions()
           .equals(other.getOptions())) return false;
     }
+    if (getDropHolds()
+        != other.getDropHolds()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -249,6 +274,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + OPTIONS_FIELD_NUMBER;
       hash = (53 * hash) + getOptions().hashCode();
     }
+    hash = (37 * hash) + DROP_HOLDS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getDropHolds());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -397,6 +425,7 @@ private static final long serialVersionUID = 0L;
         optionsBuilder_.dispose();
         optionsBuilder_ = null;
       }
+      dropHolds_ = false;
       return this;
     }
 
@@ -443,6 +472,9 @@ private static final long serialVersionUID = 0L;
             ? options_
             : optionsBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.dropHolds_ = dropHolds_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -502,6 +534,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasOptions()) {
         mergeOptions(other.getOptions());
       }
+      if (other.getDropHolds() != false) {
+        setDropHolds(other.getDropHolds());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -545,6 +580,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 32: {
+              dropHolds_ = input.readBool();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -865,6 +905,53 @@ private static final long serialVersionUID = 0L;
         options_ = null;
       }
       return optionsBuilder_;
+    }
+
+    private boolean dropHolds_ ;
+    /**
+     * <pre>
+     * Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+     * The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @return The dropHolds.
+     */
+    @java.lang.Override
+    public boolean getDropHolds() {
+      return dropHolds_;
+    }
+    /**
+     * <pre>
+     * Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+     * The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @param value The dropHolds to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDropHolds(boolean value) {
+
+      dropHolds_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+     * The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+     * </pre>
+     *
+     * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDropHolds() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      dropHolds_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -73,4 +73,15 @@ public interface DeleteRequestOrBuilder extends
    * <code>.tenure.v1.CallOptions options = 3 [json_name = "options"];</code>
    */
   io.tenure.v1.CallOptionsOrBuilder getOptionsOrBuilder();
+
+  /**
+   * <pre>
+   * Whether to also release the key's EXCLUSIVE hold, without lock-delay, if its owner is "" and its session has no secret.
+   * The next waiter gets the lock in the same step. Other holds remain. The key need not exist.
+   * </pre>
+   *
+   * <code>bool drop_holds = 4 [json_name = "dropHolds"];</code>
+   * @return The dropHolds.
+   */
+  boolean getDropHolds();
 }

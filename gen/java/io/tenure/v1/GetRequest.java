@@ -130,6 +130,22 @@ private static final long serialVersionUID = 0L;
     return read_ == null ? io.tenure.v1.ReadOptions.getDefaultInstance() : read_;
   }
 
+  public static final int MUST_EXIST_FIELD_NUMBER = 3;
+  private boolean mustExist_ = false;
+  /**
+   * <pre>
+   * In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+   * Get always does.
+   * </pre>
+   *
+   * <code>bool must_exist = 3 [json_name = "mustExist"];</code>
+   * @return The mustExist.
+   */
+  @java.lang.Override
+  public boolean getMustExist() {
+    return mustExist_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -150,6 +166,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(2, getRead());
     }
+    if (mustExist_ != false) {
+      output.writeBool(3, mustExist_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -165,6 +184,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getRead());
+    }
+    if (mustExist_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(3, mustExist_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -188,6 +211,8 @@ private static final long serialVersionUID = 0L;
       if (!getRead()
           .equals(other.getRead())) return false;
     }
+    if (getMustExist()
+        != other.getMustExist()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -205,6 +230,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + READ_FIELD_NUMBER;
       hash = (53 * hash) + getRead().hashCode();
     }
+    hash = (37 * hash) + MUST_EXIST_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getMustExist());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -352,6 +380,7 @@ private static final long serialVersionUID = 0L;
         readBuilder_.dispose();
         readBuilder_ = null;
       }
+      mustExist_ = false;
       return this;
     }
 
@@ -394,6 +423,9 @@ private static final long serialVersionUID = 0L;
             ? read_
             : readBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.mustExist_ = mustExist_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -450,6 +482,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRead()) {
         mergeRead(other.getRead());
       }
+      if (other.getMustExist() != false) {
+        setMustExist(other.getMustExist());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -488,6 +523,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
+            case 24: {
+              mustExist_ = input.readBool();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -752,6 +792,53 @@ private static final long serialVersionUID = 0L;
         read_ = null;
       }
       return readBuilder_;
+    }
+
+    private boolean mustExist_ ;
+    /**
+     * <pre>
+     * In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+     * Get always does.
+     * </pre>
+     *
+     * <code>bool must_exist = 3 [json_name = "mustExist"];</code>
+     * @return The mustExist.
+     */
+    @java.lang.Override
+    public boolean getMustExist() {
+      return mustExist_;
+    }
+    /**
+     * <pre>
+     * In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+     * Get always does.
+     * </pre>
+     *
+     * <code>bool must_exist = 3 [json_name = "mustExist"];</code>
+     * @param value The mustExist to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMustExist(boolean value) {
+
+      mustExist_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+     * Get always does.
+     * </pre>
+     *
+     * <code>bool must_exist = 3 [json_name = "mustExist"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMustExist() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      mustExist_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

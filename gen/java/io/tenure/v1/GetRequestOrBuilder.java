@@ -54,4 +54,15 @@ public interface GetRequestOrBuilder extends
    * <code>.tenure.v1.ReadOptions read = 2 [json_name = "read"];</code>
    */
   io.tenure.v1.ReadOptionsOrBuilder getReadOrBuilder();
+
+  /**
+   * <pre>
+   * In a transaction: whether the operation fails with KEY_NOT_FOUND if the key does not exist. Outside of transactions
+   * Get always does.
+   * </pre>
+   *
+   * <code>bool must_exist = 3 [json_name = "mustExist"];</code>
+   * @return The mustExist.
+   */
+  boolean getMustExist();
 }

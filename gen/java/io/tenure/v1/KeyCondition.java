@@ -22,6 +22,7 @@ private static final long serialVersionUID = 0L;
   }
   private KeyCondition() {
     key_ = "";
+    heldBy_ = "";
   }
 
   @java.lang.Override
@@ -200,6 +201,65 @@ private static final long serialVersionUID = 0L;
     return version_;
   }
 
+  public static final int HELD_BY_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object heldBy_ = "";
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return Whether the heldBy field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeldBy() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return The heldBy.
+   */
+  @java.lang.Override
+  public java.lang.String getHeldBy() {
+    java.lang.Object ref = heldBy_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      heldBy_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return The bytes for heldBy.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getHeldByBytes() {
+    java.lang.Object ref = heldBy_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      heldBy_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -229,6 +289,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeUInt64(5, version_);
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, heldBy_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -256,6 +319,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(5, version_);
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, heldBy_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -294,6 +360,11 @@ private static final long serialVersionUID = 0L;
       if (getVersion()
           != other.getVersion()) return false;
     }
+    if (hasHeldBy() != other.hasHeldBy()) return false;
+    if (hasHeldBy()) {
+      if (!getHeldBy()
+          .equals(other.getHeldBy())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -326,6 +397,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + VERSION_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getVersion());
+    }
+    if (hasHeldBy()) {
+      hash = (37 * hash) + HELD_BY_FIELD_NUMBER;
+      hash = (53 * hash) + getHeldBy().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -467,6 +542,7 @@ private static final long serialVersionUID = 0L;
       modRevision_ = 0L;
       createRevision_ = 0L;
       version_ = 0L;
+      heldBy_ = "";
       return this;
     }
 
@@ -519,6 +595,10 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.version_ = version_;
         to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.heldBy_ = heldBy_;
+        to_bitField0_ |= 0x00000010;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -584,6 +664,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasVersion()) {
         setVersion(other.getVersion());
       }
+      if (other.hasHeldBy()) {
+        heldBy_ = other.heldBy_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -635,6 +720,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              heldBy_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -964,6 +1054,109 @@ private static final long serialVersionUID = 0L;
     public Builder clearVersion() {
       bitField0_ = (bitField0_ & ~0x00000010);
       version_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object heldBy_ = "";
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @return Whether the heldBy field is set.
+     */
+    public boolean hasHeldBy() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @return The heldBy.
+     */
+    public java.lang.String getHeldBy() {
+      java.lang.Object ref = heldBy_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        heldBy_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @return The bytes for heldBy.
+     */
+    public com.google.protobuf.ByteString
+        getHeldByBytes() {
+      java.lang.Object ref = heldBy_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        heldBy_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @param value The heldBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHeldBy(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      heldBy_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearHeldBy() {
+      heldBy_ = getDefaultInstance().getHeldBy();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+     * </pre>
+     *
+     * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+     * @param value The bytes for heldBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHeldByBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      heldBy_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -103,4 +103,33 @@ public interface KeyConditionOrBuilder extends
    * @return The version.
    */
   long getVersion();
+
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return Whether the heldBy field is set.
+   */
+  boolean hasHeldBy();
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return The heldBy.
+   */
+  java.lang.String getHeldBy();
+  /**
+   * <pre>
+   * Required session that holds the key's EXCLUSIVE lock: a UUID; empty: none may.
+   * </pre>
+   *
+   * <code>optional string held_by = 6 [json_name = "heldBy"];</code>
+   * @return The bytes for heldBy.
+   */
+  com.google.protobuf.ByteString
+      getHeldByBytes();
 }

@@ -76,89 +76,90 @@ public final class TypesProto {
       "\022\035\n\nlock_index\030\002 \001(\004R\tlockIndex\022\035\n\nsessi" +
       "on_id\030\003 \001(\tR\tsessionId\022#\n\rfencing_token\030" +
       "\004 \001(\004R\014fencingToken\022\035\n\nhistory_id\030\005 \001(\tR" +
-      "\thistoryId\"\356\001\n\014KeyCondition\022\020\n\003key\030\001 \001(\t" +
+      "\thistoryId\"\230\002\n\014KeyCondition\022\020\n\003key\030\001 \001(\t" +
       "R\003key\022\033\n\006exists\030\002 \001(\010H\000R\006exists\210\001\001\022&\n\014mo" +
       "d_revision\030\003 \001(\004H\001R\013modRevision\210\001\001\022,\n\017cr" +
       "eate_revision\030\004 \001(\004H\002R\016createRevision\210\001\001" +
-      "\022\035\n\007version\030\005 \001(\004H\003R\007version\210\001\001B\t\n\007_exis" +
-      "tsB\017\n\r_mod_revisionB\022\n\020_create_revisionB" +
-      "\n\n\010_version\"\224\001\n\005Guard\022*\n\004held\030\001 \001(\0132\024.te" +
-      "nure.v1.SequencerH\000R\004held\022%\n\rsession_ali" +
-      "ve\030\002 \001(\tH\000R\014sessionAlive\022+\n\003key\030\003 \001(\0132\027." +
-      "tenure.v1.KeyConditionH\000R\003keyB\013\n\tconditi" +
-      "on\"\226\002\n\013CallOptions\022%\n\016session_secret\030\001 \001" +
-      "(\014R\rsessionSecret\022\024\n\005epoch\030\002 \001(\004R\005epoch\022" +
-      "3\n\nrequest_id\030\003 \001(\0132\024.tenure.v1.RequestI" +
-      "DR\trequestId\022\'\n\017idempotency_key\030\004 \001(\014R\016i" +
-      "dempotencyKey\022(\n\006guards\030\005 \003(\0132\020.tenure.v" +
-      "1.GuardR\006guards\022\024\n\005owner\030\006 \001(\tR\005owner\022\024\n" +
-      "\005force\030\007 \001(\010R\005force\022\026\n\006reason\030\010 \001(\tR\006rea" +
-      "son\"e\n\013ReadOptions\022\024\n\005stale\030\001 \001(\010R\005stale" +
-      "\022!\n\014min_revision\030\002 \001(\004R\013minRevision\022\035\n\nh" +
-      "istory_id\030\003 \001(\tR\thistoryId\"\212\003\n\010KeyValue\022" +
-      "\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\014R\005value\022" +
-      "\024\n\005flags\030\003 \001(\004R\005flags\022\'\n\017create_revision" +
-      "\030\004 \001(\004R\016createRevision\022!\n\014mod_revision\030\005" +
-      " \001(\004R\013modRevision\022\030\n\007version\030\006 \001(\004R\007vers" +
-      "ion\022\035\n\nlock_index\030\007 \001(\004R\tlockIndex\022\035\n\nse" +
-      "ssion_id\030\010 \001(\tR\tsessionId\022(\n\020bound_sessi" +
-      "on_id\030\t \001(\tR\016boundSessionId\022;\n\013create_ti" +
-      "me\030\n \001(\0132\032.google.protobuf.TimestampR\ncr" +
-      "eateTime\0225\n\010mod_time\030\013 \001(\0132\032.google.prot" +
-      "obuf.TimestampR\007modTime*m\n\010LockMode\022\031\n\025L" +
-      "OCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_EXCL" +
-      "USIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002\022\027\n\023LOCK_MO" +
-      "DE_SEMAPHORE\020\003*\255\016\n\013ErrorReason\022\034\n\030ERROR_" +
-      "REASON_UNSPECIFIED\020\000\022!\n\035ERROR_REASON_INV" +
-      "ALID_ARGUMENT\020\001\022\032\n\026ERROR_REASON_KEY_EMPT" +
-      "Y\020\002\022\035\n\031ERROR_REASON_KEY_TOO_LONG\020\003\022\"\n\036ER" +
-      "ROR_REASON_MALFORMED_REQUEST\020\004\022\036\n\032ERROR_" +
-      "REASON_UNKNOWN_FIELD\020\005\022#\n\037ERROR_REASON_P" +
-      "AGE_TOKEN_INVALID\020\006\022%\n!ERROR_REASON_RESU" +
-      "ME_TOKEN_INVALID\020\007\022\"\n\036ERROR_REASON_SEQUE" +
-      "NCER_INVALID\020\010\022!\n\035ERROR_REASON_TTL_OUT_O" +
-      "F_RANGE\020\t\022(\n$ERROR_REASON_LOCK_DELAY_OUT" +
-      "_OF_RANGE\020\n\022#\n\037ERROR_REASON_SESSION_ID_I" +
-      "NVALID\020\013\022\036\n\032ERROR_REASON_KEY_NOT_FOUND\020\014" +
-      "\022\"\n\036ERROR_REASON_SESSION_NOT_FOUND\020\r\022\037\n\033" +
-      "ERROR_REASON_LOCK_NOT_FOUND\020\016\022!\n\035ERROR_R" +
-      "EASON_MEMBER_NOT_FOUND\020\017\022 \n\034ERROR_REASON" +
-      "_SESSION_EXPIRED\020\020\022#\n\037ERROR_REASON_SESSI" +
-      "ON_SUPERSEDED\020\021\022%\n!ERROR_REASON_SESSION_" +
-      "SECRET_WRONG\020\022\022\037\n\033ERROR_REASON_COMPARE_F" +
-      "AILED\020\023\022\032\n\026ERROR_REASON_LOCK_HELD\020\024\022\035\n\031E" +
-      "RROR_REASON_LOCK_DELAYED\020\025\022\036\n\032ERROR_REAS" +
-      "ON_LOCK_NOT_HELD\020\026\022$\n ERROR_REASON_FENCI" +
-      "NG_TOKEN_STALE\020\027\022#\n\037ERROR_REASON_LOCK_MO" +
-      "DE_MISMATCH\020\030\022\"\n\036ERROR_REASON_REQUEST_ID" +
-      "_REUSED\020\031\022 \n\034ERROR_REASON_REQUEST_ID_DON" +
-      "E\020\032\022$\n ERROR_REASON_REQUEST_WINDOW_FULL\020" +
-      "\033\022#\n\037ERROR_REASON_REVISION_COMPACTED\020\034\022 " +
-      "\n\034ERROR_REASON_REVISION_FUTURE\020\035\022 \n\034ERRO" +
-      "R_REASON_HISTORY_CHANGED\020\036\022\032\n\026ERROR_REAS" +
-      "ON_NO_LEADER\020\037\022\033\n\027ERROR_REASON_NOT_LEADE" +
-      "R\020 \022\031\n\025ERROR_REASON_STOPPING\020!\022 \n\034ERROR_" +
-      "REASON_OUTCOME_UNKNOWN\020\"\022\"\n\036ERROR_REASON" +
-      "_TOO_MANY_REQUESTS\020#\022\037\n\033ERROR_REASON_LIM" +
-      "IT_EXCEEDED\020$\022\037\n\033ERROR_REASON_QUOTA_EXCE" +
-      "EDED\020%\022\032\n\026ERROR_REASON_TOO_LARGE\020&\022$\n ER" +
-      "ROR_REASON_FEATURE_NOT_ENABLED\020\'\022\"\n\036ERRO" +
-      "R_REASON_PERMISSION_DENIED\020(\022 \n\034ERROR_RE" +
-      "ASON_UNAUTHENTICATED\020)\022\032\n\026ERROR_REASON_C" +
-      "ANCELLED\020*\022\"\n\036ERROR_REASON_DEADLINE_EXCE" +
-      "EDED\020+\022\031\n\025ERROR_REASON_INTERNAL\020,\022\027\n\023ERR" +
-      "OR_REASON_FROZEN\020-\022\037\n\033ERROR_REASON_EPOCH" +
-      "_MISMATCH\020.\022$\n ERROR_REASON_CANDIDATE_NO" +
-      "T_FOUND\020/\022!\n\035ERROR_REASON_METHOD_NOT_FOU" +
-      "ND\0200\022\036\n\032ERROR_REASON_TOO_MANY_KEYS\0201\022#\n\037" +
-      "ERROR_REASON_MEMBERSHIP_REFUSED\0202\022!\n\035ERR" +
-      "OR_REASON_WATCHER_TOO_SLOW\0203\022!\n\035ERROR_RE" +
-      "ASON_ATTEMPT_OUTDATED\0204\022\035\n\031ERROR_REASON_" +
-      "LIMIT_IN_USE\020@B\226\001\n\014io.tenure.v1B\nTypesPr" +
-      "otoP\001Z5github.com/tenure-io/tenure/gen/g" +
-      "o/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002" +
-      "\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTen" +
-      "ure::V1b\006proto3"
+      "\022\035\n\007version\030\005 \001(\004H\003R\007version\210\001\001\022\034\n\007held_" +
+      "by\030\006 \001(\tH\004R\006heldBy\210\001\001B\t\n\007_existsB\017\n\r_mod" +
+      "_revisionB\022\n\020_create_revisionB\n\n\010_versio" +
+      "nB\n\n\010_held_by\"\224\001\n\005Guard\022*\n\004held\030\001 \001(\0132\024." +
+      "tenure.v1.SequencerH\000R\004held\022%\n\rsession_a" +
+      "live\030\002 \001(\tH\000R\014sessionAlive\022+\n\003key\030\003 \001(\0132" +
+      "\027.tenure.v1.KeyConditionH\000R\003keyB\013\n\tcondi" +
+      "tion\"\226\002\n\013CallOptions\022%\n\016session_secret\030\001" +
+      " \001(\014R\rsessionSecret\022\024\n\005epoch\030\002 \001(\004R\005epoc" +
+      "h\0223\n\nrequest_id\030\003 \001(\0132\024.tenure.v1.Reques" +
+      "tIDR\trequestId\022\'\n\017idempotency_key\030\004 \001(\014R" +
+      "\016idempotencyKey\022(\n\006guards\030\005 \003(\0132\020.tenure" +
+      ".v1.GuardR\006guards\022\024\n\005owner\030\006 \001(\tR\005owner\022" +
+      "\024\n\005force\030\007 \001(\010R\005force\022\026\n\006reason\030\010 \001(\tR\006r" +
+      "eason\"e\n\013ReadOptions\022\024\n\005stale\030\001 \001(\010R\005sta" +
+      "le\022!\n\014min_revision\030\002 \001(\004R\013minRevision\022\035\n" +
+      "\nhistory_id\030\003 \001(\tR\thistoryId\"\212\003\n\010KeyValu" +
+      "e\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\014R\005valu" +
+      "e\022\024\n\005flags\030\003 \001(\004R\005flags\022\'\n\017create_revisi" +
+      "on\030\004 \001(\004R\016createRevision\022!\n\014mod_revision" +
+      "\030\005 \001(\004R\013modRevision\022\030\n\007version\030\006 \001(\004R\007ve" +
+      "rsion\022\035\n\nlock_index\030\007 \001(\004R\tlockIndex\022\035\n\n" +
+      "session_id\030\010 \001(\tR\tsessionId\022(\n\020bound_ses" +
+      "sion_id\030\t \001(\tR\016boundSessionId\022;\n\013create_" +
+      "time\030\n \001(\0132\032.google.protobuf.TimestampR\n" +
+      "createTime\0225\n\010mod_time\030\013 \001(\0132\032.google.pr" +
+      "otobuf.TimestampR\007modTime*m\n\010LockMode\022\031\n" +
+      "\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_EX" +
+      "CLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002\022\027\n\023LOCK_" +
+      "MODE_SEMAPHORE\020\003*\255\016\n\013ErrorReason\022\034\n\030ERRO" +
+      "R_REASON_UNSPECIFIED\020\000\022!\n\035ERROR_REASON_I" +
+      "NVALID_ARGUMENT\020\001\022\032\n\026ERROR_REASON_KEY_EM" +
+      "PTY\020\002\022\035\n\031ERROR_REASON_KEY_TOO_LONG\020\003\022\"\n\036" +
+      "ERROR_REASON_MALFORMED_REQUEST\020\004\022\036\n\032ERRO" +
+      "R_REASON_UNKNOWN_FIELD\020\005\022#\n\037ERROR_REASON" +
+      "_PAGE_TOKEN_INVALID\020\006\022%\n!ERROR_REASON_RE" +
+      "SUME_TOKEN_INVALID\020\007\022\"\n\036ERROR_REASON_SEQ" +
+      "UENCER_INVALID\020\010\022!\n\035ERROR_REASON_TTL_OUT" +
+      "_OF_RANGE\020\t\022(\n$ERROR_REASON_LOCK_DELAY_O" +
+      "UT_OF_RANGE\020\n\022#\n\037ERROR_REASON_SESSION_ID" +
+      "_INVALID\020\013\022\036\n\032ERROR_REASON_KEY_NOT_FOUND" +
+      "\020\014\022\"\n\036ERROR_REASON_SESSION_NOT_FOUND\020\r\022\037" +
+      "\n\033ERROR_REASON_LOCK_NOT_FOUND\020\016\022!\n\035ERROR" +
+      "_REASON_MEMBER_NOT_FOUND\020\017\022 \n\034ERROR_REAS" +
+      "ON_SESSION_EXPIRED\020\020\022#\n\037ERROR_REASON_SES" +
+      "SION_SUPERSEDED\020\021\022%\n!ERROR_REASON_SESSIO" +
+      "N_SECRET_WRONG\020\022\022\037\n\033ERROR_REASON_COMPARE" +
+      "_FAILED\020\023\022\032\n\026ERROR_REASON_LOCK_HELD\020\024\022\035\n" +
+      "\031ERROR_REASON_LOCK_DELAYED\020\025\022\036\n\032ERROR_RE" +
+      "ASON_LOCK_NOT_HELD\020\026\022$\n ERROR_REASON_FEN" +
+      "CING_TOKEN_STALE\020\027\022#\n\037ERROR_REASON_LOCK_" +
+      "MODE_MISMATCH\020\030\022\"\n\036ERROR_REASON_REQUEST_" +
+      "ID_REUSED\020\031\022 \n\034ERROR_REASON_REQUEST_ID_D" +
+      "ONE\020\032\022$\n ERROR_REASON_REQUEST_WINDOW_FUL" +
+      "L\020\033\022#\n\037ERROR_REASON_REVISION_COMPACTED\020\034" +
+      "\022 \n\034ERROR_REASON_REVISION_FUTURE\020\035\022 \n\034ER" +
+      "ROR_REASON_HISTORY_CHANGED\020\036\022\032\n\026ERROR_RE" +
+      "ASON_NO_LEADER\020\037\022\033\n\027ERROR_REASON_NOT_LEA" +
+      "DER\020 \022\031\n\025ERROR_REASON_STOPPING\020!\022 \n\034ERRO" +
+      "R_REASON_OUTCOME_UNKNOWN\020\"\022\"\n\036ERROR_REAS" +
+      "ON_TOO_MANY_REQUESTS\020#\022\037\n\033ERROR_REASON_L" +
+      "IMIT_EXCEEDED\020$\022\037\n\033ERROR_REASON_QUOTA_EX" +
+      "CEEDED\020%\022\032\n\026ERROR_REASON_TOO_LARGE\020&\022$\n " +
+      "ERROR_REASON_FEATURE_NOT_ENABLED\020\'\022\"\n\036ER" +
+      "ROR_REASON_PERMISSION_DENIED\020(\022 \n\034ERROR_" +
+      "REASON_UNAUTHENTICATED\020)\022\032\n\026ERROR_REASON" +
+      "_CANCELLED\020*\022\"\n\036ERROR_REASON_DEADLINE_EX" +
+      "CEEDED\020+\022\031\n\025ERROR_REASON_INTERNAL\020,\022\027\n\023E" +
+      "RROR_REASON_FROZEN\020-\022\037\n\033ERROR_REASON_EPO" +
+      "CH_MISMATCH\020.\022$\n ERROR_REASON_CANDIDATE_" +
+      "NOT_FOUND\020/\022!\n\035ERROR_REASON_METHOD_NOT_F" +
+      "OUND\0200\022\036\n\032ERROR_REASON_TOO_MANY_KEYS\0201\022#" +
+      "\n\037ERROR_REASON_MEMBERSHIP_REFUSED\0202\022!\n\035E" +
+      "RROR_REASON_WATCHER_TOO_SLOW\0203\022!\n\035ERROR_" +
+      "REASON_ATTEMPT_OUTDATED\0204\022\035\n\031ERROR_REASO" +
+      "N_LIMIT_IN_USE\020@B\226\001\n\014io.tenure.v1B\nTypes" +
+      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
+      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
+      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
+      "enure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -188,7 +189,7 @@ public final class TypesProto {
     internal_static_tenure_v1_KeyCondition_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_KeyCondition_descriptor,
-        new java.lang.String[] { "Key", "Exists", "ModRevision", "CreateRevision", "Version", });
+        new java.lang.String[] { "Key", "Exists", "ModRevision", "CreateRevision", "Version", "HeldBy", });
     internal_static_tenure_v1_Guard_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_tenure_v1_Guard_fieldAccessorTable = new
