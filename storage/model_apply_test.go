@@ -128,6 +128,7 @@ func (m *model) run(cmd *storev1.Command) string {
 		m.sessions[id] = modelSession{
 			epoch: 1, delay: c.CreateSession.GetLockDelayMs() > 0,
 			deletes: c.CreateSession.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE,
+			secret:  len(c.CreateSession.GetSecretSha256()) > 0,
 		}
 		m.changed = true
 		return ""
@@ -147,9 +148,13 @@ func (m *model) run(cmd *storev1.Command) string {
 	case *storev1.Command_Put:
 		return m.putVerb(c.Put, 0)
 	case *storev1.Command_Delete:
-		return m.deleteVerb(c.Delete)
+		deleted := m.deleteVerb(c.Delete)
+		m.grantTouched()
+		return deleted
 	case *storev1.Command_DeletePrefix:
-		return m.deletePrefix(c.DeletePrefix.GetPrefix())
+		deleted := m.deletePrefix(c.DeletePrefix)
+		m.grantTouched()
+		return deleted
 	case *storev1.Command_Txn:
 		return m.txn(c.Txn)
 	case *storev1.Command_Compact:
@@ -321,19 +326,36 @@ func (m *model) putVerb(p *storev1.Put, op int) string {
 
 func (m *model) deleteVerb(d *storev1.Delete) string {
 	checkWanted(d.IfRevision, m.keys[d.GetKey()])
+	if d.GetDropHolds() {
+		m.dropHold(d.GetKey())
+	}
 	if m.remove(d.GetKey()) {
 		return "1"
 	}
 	return "0"
 }
 
-func (m *model) deletePrefix(prefix string) string {
-	n := 0
-	for key := range m.keys {
-		if strings.HasPrefix(key, prefix) {
-			m.remove(key)
-			n++
+// dropHold ends the hold that a put made, if anybody may act as its session.
+func (m *model) dropHold(key string) {
+	l := m.lock(key)
+	for _, h := range slices.Clone(l.holds) {
+		if m.version >= 2 && h.mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE && !h.delayed && h.owner == "" && !m.sessions[h.session].secret {
+			m.end(key, l, h.session, "", false)
 		}
+	}
+}
+
+func (m *model) deletePrefix(d *storev1.DeletePrefix) string {
+	n := 0
+	for _, key := range slices.Sorted(maps.Keys(m.keys)) {
+		if !strings.HasPrefix(key, d.GetPrefix()) || m.version >= 2 && d.GetKeysMax() > 0 && n == int(d.GetKeysMax()) {
+			continue
+		}
+		if d.GetDropHolds() {
+			m.dropHold(key)
+		}
+		m.remove(key)
+		n++
 	}
 	return fmt.Sprint(n)
 }

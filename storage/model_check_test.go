@@ -90,6 +90,7 @@ func checkFloors(t *testing.T, commands int, answers map[string]int) {
 		"Txn ok", "AcquireLock ok", "CancelWait ok", "EndWaits ok", "ReleaseLock ok", "Resign ok", "BreakLock ok", "EndDelays ok",
 		"Compact ok", "SetLimits ok", "REQUEST_ID_REUSED", "SESSION_EXPIRED", "SESSION_SUPERSEDED", "LOCK_MODE_MISMATCH",
 		"REVISION_COMPACTED", "FENCING_TOKEN_STALE", "TERM_MISMATCH", "COMPARE_FAILED", "LOCK_HELD", "LOCK_NOT_HELD", "INVALID_COMMAND", "LIMIT_IN_USE",
+		"KEY_NOT_FOUND",
 		"a break goes on",
 	} {
 		if answers[what] == 0 {

@@ -27,7 +27,20 @@ func (m *model) checkGuard(g *storev1.Guard) {
 		if c.Key.Exists != nil && c.Key.GetExists() != exists || c.Key.ModRevision != nil && c.Key.GetModRevision() != k.mod {
 			refuse("COMPARE_FAILED")
 		}
+		if m.version >= 2 && c.Key.HeldBySessionId != nil && m.holder(c.Key.GetKey()) != string(c.Key.GetHeldBySessionId()) {
+			refuse("COMPARE_FAILED")
+		}
 	}
+}
+
+// holder returns the session that holds a key's EXCLUSIVE lock, or nothing.
+func (m *model) holder(key string) string {
+	for _, h := range m.lock(key).holds {
+		if h.mode == storev1.LockMode_LOCK_MODE_EXCLUSIVE && !h.delayed {
+			return h.session
+		}
+	}
+	return ""
 }
 
 func (m *model) compare(c *storev1.Compare) (holds bool) {
@@ -62,7 +75,7 @@ func (m *model) compare(c *storev1.Compare) (holds bool) {
 
 // overlapping says whether the operations of a transaction change a value or a lock twice.
 func overlapping(ops []*storev1.Op) bool {
-	var values, locks, prefixes []string
+	var values, locks, prefixes, dropped []string
 	for _, op := range ops {
 		switch o := op.GetKind().(type) {
 		case *storev1.Op_Put:
@@ -74,8 +87,14 @@ func overlapping(ops []*storev1.Op) bool {
 			}
 		case *storev1.Op_Delete:
 			values = append(values, o.Delete.GetKey())
+			if o.Delete.GetDropHolds() {
+				locks = append(locks, o.Delete.GetKey())
+			}
 		case *storev1.Op_DeletePrefix:
 			prefixes = append(prefixes, o.DeletePrefix.GetPrefix())
+			if o.DeletePrefix.GetDropHolds() {
+				dropped = append(dropped, o.DeletePrefix.GetPrefix())
+			}
 		case *storev1.Op_AcquireLock:
 			if o.AcquireLock.GetQueue() {
 				return true
@@ -97,6 +116,11 @@ func overlapping(ops []*storev1.Op) bool {
 			if i != j && strings.HasPrefix(other, p) || i != j && isPrefix && strings.HasPrefix(p, other) {
 				return true
 			}
+		}
+	}
+	for _, p := range dropped {
+		if slices.ContainsFunc(locks, func(key string) bool { return strings.HasPrefix(key, p) }) {
+			return true
 		}
 	}
 	twice := func(names []string) bool {

@@ -50,6 +50,7 @@ type modelSession struct {
 	taker   string // instance of the last takeover
 	deletes bool
 	delay   bool
+	secret  bool
 }
 
 type modelWindow struct {

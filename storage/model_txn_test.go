@@ -37,7 +37,7 @@ func (m *model) op(op *storev1.Op, i int) {
 	case *storev1.Op_Delete:
 		m.deleteVerb(o.Delete)
 	case *storev1.Op_DeletePrefix:
-		m.deletePrefix(o.DeletePrefix.GetPrefix())
+		m.deletePrefix(o.DeletePrefix)
 	case *storev1.Op_AcquireLock:
 		if answer := m.acquire(o.AcquireLock); !strings.HasPrefix(answer, "held") {
 			m.verbFailed(o.AcquireLock.GetKey(), false)
@@ -45,6 +45,10 @@ func (m *model) op(op *storev1.Op, i int) {
 	case *storev1.Op_ReleaseLock:
 		if m.release(o.ReleaseLock) == "false" {
 			m.verbFailed(o.ReleaseLock.GetKey(), true)
+		}
+	case *storev1.Op_Get:
+		if _, exists := m.keys[o.Get.GetKey()]; !exists && m.version >= 2 && o.Get.GetMustExist() {
+			refuse("KEY_NOT_FOUND")
 		}
 	case *storev1.Op_Check:
 		m.checkGuard(o.Check)

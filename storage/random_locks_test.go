@@ -147,7 +147,14 @@ func (g *generator) resign() *storev1.Resign {
 }
 
 func (g *generator) guard() *storev1.Guard {
-	switch g.rng.IntN(4) {
+	switch g.rng.IntN(5) {
+	case 4:
+		h := g.holder()
+		held := &storev1.KeyGuard{Key: h.GetKey(), HeldBySessionId: h.GetSessionId()}
+		if g.oneIn(4) {
+			held.HeldBySessionId = []byte{}
+		}
+		return &storev1.Guard{Condition: &storev1.Guard_Key{Key: held}}
 	case 0:
 		return &storev1.Guard{Condition: &storev1.Guard_SessionAlive{SessionAlive: numberedID(g.session())}}
 	case 1:
@@ -187,9 +194,9 @@ func (g *generator) txn() *storev1.Txn {
 func (g *generator) op() *storev1.Op {
 	switch g.rng.IntN(9) {
 	case 0:
-		return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: g.key()}}}
+		return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: g.key(), MustExist: g.oneIn(4)}}}
 	case 1:
-		return &storev1.Op{Kind: &storev1.Op_Delete{Delete: &storev1.Delete{Key: g.key()}}}
+		return &storev1.Op{Kind: &storev1.Op_Delete{Delete: &storev1.Delete{Key: g.key(), DropHolds: g.oneIn(2)}}}
 	case 2:
 		a := g.acquire()
 		a.Queue, a.WaitMs = g.oneIn(20), 0
@@ -199,7 +206,9 @@ func (g *generator) op() *storev1.Op {
 	case 5:
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: g.guard()}}
 	case 6:
-		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: g.key()}}}
+		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
+			Prefix: g.key(), DropHolds: g.oneIn(2),
+		}}}
 	default:
 		return &storev1.Op{Kind: &storev1.Op_Put{Put: g.put()}}
 	}

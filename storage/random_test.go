@@ -158,9 +158,15 @@ func (g *generator) plain() *storev1.Command {
 		cmd.Kind = &storev1.Command_EndDelays{EndDelays: g.endDelays()}
 	case n < 46:
 		key := g.key()
-		cmd.Kind = &storev1.Command_Delete{Delete: &storev1.Delete{Key: key, IfRevision: g.ifRevision(key)}}
+		cmd.Kind = &storev1.Command_Delete{Delete: &storev1.Delete{
+			Key: key, IfRevision: g.ifRevision(key), DropHolds: g.oneIn(2),
+		}}
 	case n < 48:
-		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: g.key()}}
+		d := &storev1.DeletePrefix{Prefix: g.key(), DropHolds: g.oneIn(2)}
+		if g.oneIn(2) {
+			d.KeysMax = uint32(1 + g.rng.IntN(2))
+		}
+		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: d}
 	case n < 51:
 		cmd.Kind = &storev1.Command_Compact{Compact: g.compact()}
 	case n < 52:
@@ -193,6 +199,9 @@ func (g *generator) createSession() *storev1.CreateSession {
 	}
 	if g.oneIn(3) {
 		s.Behavior = storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE
+	}
+	if g.oneIn(4) {
+		s.SecretSha256 = make([]byte, sha256.Size)
 	}
 	return s
 }

@@ -14,7 +14,7 @@ import (
 // recoverOptions are those of a cluster of which member 7 is left.
 func recoverOptions() storage.RecoverOptions {
 	return storage.RecoverOptions{
-		HistoryID: [16]byte{9}, ConfState: []byte("alone"), Index: 1000, Term: 9, UnixSeconds: restoredAt,
+		HistoryID: [16]byte{9}, ConfState: []byte("alone"), Index: 1000, Term: 99, UnixSeconds: restoredAt,
 		Member: &storev1.Member{Id: 7, Name: "m1", Incarnation: 2},
 	}
 }
@@ -61,7 +61,7 @@ func TestRecoverKeepsSessions(t *testing.T) {
 			t.Fatalf("seed %d: got rows\n%s\nwant\n%s", seed, got, want)
 		}
 		a := s.Applied()
-		if a.Index != 1000 || a.Term != 9 || a.HistoryID != [16]byte{9} || a.ClusterID != at.ClusterID || string(a.ConfState) != "alone" ||
+		if a.Index != 1000 || a.Term != 99 || a.HistoryID != [16]byte{9} || a.ClusterID != at.ClusterID || string(a.ConfState) != "alone" ||
 			a.Revision != max(at.Revision+1<<40, restoredAt<<20) || a.CompactedRevision != a.Revision {
 			t.Errorf("seed %d: got %+v after %+v", seed, a, at)
 		}

@@ -77,7 +77,10 @@ func parseKeyCommand(w *words, verb string, cmd *storev1.Command) bool {
 	case "delete":
 		cmd.Kind = &storev1.Command_Delete{Delete: parseDelete(w)}
 	case "delete-prefix":
-		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: w.next()}}
+		drops := w.flag("drop-holds")
+		cmd.Kind = &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
+			Prefix: w.next(), DropHolds: drops, KeysMax: uint32(w.num("keys-max")),
+		}}
 	default:
 		return parseLockCommand(w, verb, cmd)
 	}
@@ -122,7 +125,8 @@ func parsePut(w *words) *storev1.Put {
 
 func parseDelete(w *words) *storev1.Delete {
 	w.t.Helper()
-	d := &storev1.Delete{Key: w.next()}
+	drops := w.flag("drop-holds")
+	d := &storev1.Delete{Key: w.next(), DropHolds: drops}
 	if w.has("if-revision") {
 		d.IfRevision = new(w.num("if-revision"))
 	}

@@ -168,10 +168,10 @@ func parseOnce(w *words, cmd *storev1.Command) {
 }
 
 // parseGuards reads guards: held=key@lock_index@session@token, alive=session, exists=key, missing=key,
-// mod-revision=key@n, create-revision=key@n, version=key@n, each behind "guard-".
+// mod-revision=key@n, create-revision=key@n, version=key@n, holder=key@session, where nobody is none, each behind "guard-".
 func parseGuards(w *words, cmd *storev1.Command) {
 	w.t.Helper()
-	for _, name := range []string{"held", "alive", "exists", "missing", "mod-revision", "create-revision", "version"} {
+	for _, name := range []string{"held", "alive", "exists", "missing", "mod-revision", "create-revision", "version", "holder"} {
 		if w.has("guard-" + name) {
 			cmd.Guards = append(cmd.Guards, parseGuard(w.t, name, w.str("guard-"+name)))
 		}
@@ -202,6 +202,11 @@ func parseGuard(t *testing.T, name, text string) *storev1.Guard {
 		key.CreateRevision = new(parseNumber(t, parts[1]))
 	case "version":
 		key.Version = new(parseNumber(t, parts[1]))
+	case "holder":
+		key.HeldBySessionId = []byte{}
+		if parts[1] != "nobody" {
+			key.HeldBySessionId = id(t, parts[1])
+		}
 	default:
 		t.Fatalf("unknown guard %q", name)
 	}
@@ -209,7 +214,7 @@ func parseGuard(t *testing.T, name, text string) *storev1.Guard {
 }
 
 // parseTxnCommand reads parts behind bars: "if KEY PROPERTY OPERATOR OPERAND", "then COMMAND", "else COMMAND", where a
-// command may also be "get KEY", "list PREFIX limit=N" or "check guard-…". What stands before the first bar is about the
+// command may also be "get KEY", "get KEY must-exist", "list PREFIX limit=N" or "check guard-…". What stands before the first bar is about the
 // whole command.
 func parseTxnCommand(t *testing.T, text string) *storev1.Command {
 	t.Helper()
@@ -283,7 +288,10 @@ func parseOp(t *testing.T, text string) *storev1.Op {
 	verb, rest, _ := strings.Cut(text, " ")
 	switch verb {
 	case "get":
-		return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: rest}}}
+		w := parseWords(t, rest)
+		defer w.done()
+		must := w.flag("must-exist")
+		return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: w.next(), MustExist: must}}}
 	case "list":
 		w := parseWords(t, rest)
 		defer w.done()

@@ -12,6 +12,10 @@ func ClusterVersions() (oldest, newest uint32) { return layout.VersionMin, layou
 // in any case, and older programs do not know the question.
 func KeepsKeys(version uint32) bool { return version >= layout.Version2 }
 
+// DropsHolds reports whether, under a cluster version, a delete may free a lock or take only the first keys of a prefix, a get
+// in a transaction may demand its key, and a guard its holder. Older programs do not know these words.
+func DropsHolds(version uint32) bool { return version >= layout.Version2 }
+
 // BreaksInSteps reports whether the break of a lock with very many holders takes several commands under a cluster version. Older
 // programs do not know those that go on.
 func BreaksInSteps(version uint32) bool { return version >= layout.Version2 }

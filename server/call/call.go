@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -325,16 +326,32 @@ func (c *Caller) GuardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard
 		if err := CheckKey(field+".key.key", k.GetKey()); err != nil {
 			return nil, err
 		}
+		holder, err := c.holderFromProto(field+".key.held_by", k.HeldBy)
 		return &storev1.Guard{Condition: &storev1.Guard_Key{Key: &storev1.KeyGuard{
-			Key:            k.GetKey(),
-			Exists:         k.Exists,
-			ModRevision:    k.ModRevision,
-			CreateRevision: k.CreateRevision,
-			Version:        k.Version,
-		}}}, nil
+			Key:             k.GetKey(),
+			Exists:          k.Exists,
+			ModRevision:     k.ModRevision,
+			CreateRevision:  k.CreateRevision,
+			Version:         k.Version,
+			HeldBySessionId: holder,
+		}}}, err
 	default:
 		return nil, reason.Invalid(field, "has no condition")
 	}
+}
+
+// holderFromProto converts the session that a condition demands as the holder; nil demands nothing.
+func (c *Caller) holderFromProto(field string, holder *string) ([]byte, error) {
+	switch {
+	case holder == nil:
+		return nil, nil
+	case !storage.DropsHolds(c.Node.Store().Applied().ClusterVersion):
+		return nil, reason.NotServed(field)
+	case *holder == "":
+		return []byte{}, nil
+	}
+	id, err := ParseSession(field, *holder)
+	return id[:], err
 }
 
 // ActAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
@@ -409,7 +426,7 @@ func NoSession(s *Snapshot, id storage.SessionID) error {
 	}
 	if !known {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, "there is no session %s", id).
-			With("session_id", id.String())
+			With("session_id", id.String()).With("revision", strconv.FormatUint(s.At.Revision, 10))
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
 		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), EndCauseText(ended.GetCause())).

@@ -193,12 +193,16 @@ func (a *KV) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.D
 	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Request: true, Key: true}); err != nil {
 		return nil, err
 	}
+	if err := a.checkDropsHolds("drop_holds", r.GetDropHolds()); err != nil {
+		return nil, err
+	}
 	result, err := a.Propose(ctx, call.Change{
 		Request: r,
 		Options: r.GetOptions(),
 		Command: &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{
 			Key:        r.GetKey(),
 			IfRevision: r.IfRevision,
+			DropHolds:  r.GetDropHolds(),
 		}}},
 	})
 	if err != nil {
@@ -214,7 +218,7 @@ func (a *KV) Delete(ctx context.Context, r *tenurev1.DeleteRequest) (*tenurev1.D
 func (a *KV) DeletePrefix(
 	ctx context.Context, r *tenurev1.DeletePrefixRequest,
 ) (*tenurev1.DeletePrefixResponse, error) {
-	if err := checkDeletePrefix(r); err != nil {
+	if err := a.checkDeletePrefix(r); err != nil {
 		return nil, err
 	}
 	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Request: true, Key: true}); err != nil {
@@ -224,7 +228,9 @@ func (a *KV) DeletePrefix(
 		Request: r,
 		Options: r.GetOptions(),
 		Command: &storev1.Command{Kind: &storev1.Command_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{
-			Prefix: r.GetPrefix(),
+			Prefix:    r.GetPrefix(),
+			DropHolds: r.GetDropHolds(),
+			KeysMax:   r.GetKeysMax(),
 		}}},
 	})
 	if err != nil {
@@ -236,8 +242,28 @@ func (a *KV) DeletePrefix(
 	}, nil
 }
 
+// deletePrefixKeysMax is how many keys one call deletes.
+const deletePrefixKeysMax = 10_000
+
+// checkDropsHolds refuses a field that is set before all members know it.
+func (a *KV) checkDropsHolds(field string, set bool) error {
+	if set && !storage.DropsHolds(a.Node.Store().Applied().ClusterVersion) {
+		return reason.NotServed(field)
+	}
+	return nil
+}
+
 // checkDeletePrefix validates which keys are meant.
-func checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
+func (a *KV) checkDeletePrefix(r *tenurev1.DeletePrefixRequest) error {
+	if n := r.GetKeysMax(); n > deletePrefixKeysMax {
+		return reason.Invalid("keys_max", "is %d; at most %d are allowed", n, deletePrefixKeysMax)
+	}
+	if err := a.checkDropsHolds("drop_holds", r.GetDropHolds()); err != nil {
+		return err
+	}
+	if err := a.checkDropsHolds("keys_max", r.GetKeysMax() > 0); err != nil {
+		return err
+	}
 	if r.GetPrefix() == "" && !r.GetAll() {
 		return reason.Invalid("prefix", "is empty, which means every key; confirm this with all")
 	}

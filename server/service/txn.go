@@ -151,7 +151,7 @@ func (a *KV) compareFromProto(field string, c *tenurev1.Compare) (*storev1.Compa
 func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *tenurev1.Op) (*storev1.Op, error) {
 	switch kind := o.GetKind().(type) {
 	case *tenurev1.Op_Get:
-		return getOpFromProto(kind.Get)
+		return a.getOpFromProto(kind.Get)
 	case *tenurev1.Op_List:
 		return listOpFromProto(kind.List)
 	case *tenurev1.Op_Put:
@@ -164,19 +164,27 @@ func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *te
 		p, err := a.putFromProto(ctx, put)
 		return &storev1.Op{Kind: &storev1.Op_Put{Put: p}}, err
 	case *tenurev1.Op_Delete:
+		if err := a.checkDropsHolds("drop_holds", kind.Delete.GetDropHolds()); err != nil {
+			return nil, err
+		}
 		if _, err := call.OpOptions(outer, kind.Delete.GetOptions(), call.OptionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_Delete{
-			Delete: &storev1.Delete{Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision},
+			Delete: &storev1.Delete{
+				Key: kind.Delete.GetKey(), IfRevision: kind.Delete.IfRevision, DropHolds: kind.Delete.GetDropHolds(),
+			},
 		}}, call.CheckKey("key", kind.Delete.GetKey())
 	case *tenurev1.Op_DeletePrefix:
+		if kind.DeletePrefix.GetKeysMax() > 0 {
+			return nil, reason.Invalid("keys_max", "must not be set in a transaction")
+		}
 		if _, err := call.OpOptions(outer, kind.DeletePrefix.GetOptions(), call.OptionUse{}); err != nil {
 			return nil, err
 		}
 		return &storev1.Op{Kind: &storev1.Op_DeletePrefix{
-			DeletePrefix: &storev1.DeletePrefix{Prefix: kind.DeletePrefix.GetPrefix()},
-		}}, checkDeletePrefix(kind.DeletePrefix)
+			DeletePrefix: &storev1.DeletePrefix{Prefix: kind.DeletePrefix.GetPrefix(), DropHolds: kind.DeletePrefix.GetDropHolds()},
+		}}, a.checkDeletePrefix(kind.DeletePrefix)
 	case *tenurev1.Op_AcquireLock:
 		return a.acquireOpFromProto(ctx, outer, kind.AcquireLock)
 	case *tenurev1.Op_ReleaseLock:
@@ -196,11 +204,14 @@ func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *te
 	}
 }
 
-func getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
+func (a *KV) getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
+	if err := a.checkDropsHolds("must_exist", r.GetMustExist()); err != nil {
+		return nil, err
+	}
 	if r.GetRead() != nil {
 		return nil, reason.Invalid("read", "must not be set in a transaction, which reads the state that it changes")
 	}
-	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey()}}}, call.CheckKey("key", r.GetKey())
+	return &storev1.Op{Kind: &storev1.Op_Get{Get: &storev1.GetOp{Key: r.GetKey(), MustExist: r.GetMustExist()}}}, call.CheckKey("key", r.GetKey())
 }
 
 func listOpFromProto(r *tenurev1.ListRequest) (*storev1.Op, error) {

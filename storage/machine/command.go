@@ -98,6 +98,9 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 		return &storev1.Result{Kind: &storev1.Result_Put{Put: put}}, err
 	case *storev1.Command_Delete:
 		deleted, err := c.keys.deleteOne(kind.Delete)
+		if err == nil {
+			err = c.queue.grantTouched()
+		}
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_DeletePrefix:
 		var deleted *storev1.DeleteResult
@@ -105,6 +108,9 @@ func (c *command) run(cmd *storev1.Command) (*storev1.Result, error) {
 			deleted, err = c.keys.deletePrefix(kind.DeletePrefix)
 			return err
 		})
+		if err == nil {
+			err = c.queue.grantTouched() // It has a bound of its own.
+		}
 		return &storev1.Result{Kind: &storev1.Result_Delete{Delete: deleted}}, err
 	case *storev1.Command_Txn:
 		txn, err := c.ops.txn(kind.Txn)

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -100,7 +101,24 @@ func (c txnVerbs) checkKey(g *storev1.KeyGuard) error {
 			return compareFailed(n, k, p.detail, p.is, p.want)
 		}
 	}
-	return nil
+	return c.checkHolder(n, k, g)
+}
+
+// checkHolder refuses unless the session that a guard demands, or none, holds a key's EXCLUSIVE lock.
+func (c txnVerbs) checkHolder(n layout.Name, k *storev1.KeyRecord, g *storev1.KeyGuard) error {
+	if g.HeldBySessionId == nil || c.state.ClusterVersion < layout.Version2 {
+		return nil
+	}
+	if len(g.GetHeldBySessionId()) > 0 {
+		if _, err := rule.SessionID(g.GetHeldBySessionId()); err != nil {
+			return err
+		}
+	}
+	head, err := records.LockHead(c.rows, n)
+	if err != nil || bytes.Equal(head.GetExclusiveSessionId(), g.GetHeldBySessionId()) {
+		return err
+	}
+	return compareFailed(n, k, storev1.FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER)
 }
 
 // compareFailed returns the failure of a comparison with a key, nil if the key is missing.

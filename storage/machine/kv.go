@@ -399,13 +399,40 @@ func (c keyVerbs) deleteOne(d *storev1.Delete) (*storev1.DeleteResult, error) {
 	if err = c.checkRevision(n, k.record, d.IfRevision); err != nil {
 		return nil, err
 	}
+	if d.GetDropHolds() {
+		if err = c.dropHold(n); err != nil {
+			return nil, err
+		}
+	}
 	if k.record == nil {
 		return &storev1.DeleteResult{}, nil
 	}
 	return &storev1.DeleteResult{Deleted: 1}, c.deleteRecord(n, k, &storev1.KeyDeleted{})
 }
 
-// deletePrefix deletes all keys with a prefix, or none if they are too many.
+// dropHold releases the hold that Consul's verbs make of a key, which is to be deleted: EXCLUSIVE, without owner, of a session
+// without secret. There, a delete frees the lock. The caller grants to waiters.
+func (c keyVerbs) dropHold(n layout.Name) error {
+	if c.state.ClusterVersion < layout.Version2 {
+		return nil
+	}
+	l, err := c.lock(n)
+	if err != nil || len(l.head.GetExclusiveSessionId()) == 0 {
+		return err
+	}
+	id := layout.SessionID(l.head.GetExclusiveSessionId())
+	s, err := c.sessionRecord(id)
+	if err != nil || s == nil || len(s.GetSecretSha256()) > 0 {
+		return err
+	}
+	h, err := c.ownHold(l, id, "")
+	if err != nil || h == nil {
+		return err
+	}
+	return c.locks.endHold(l, h, ending{cause: storev1.HoldEndCause_HOLD_END_CAUSE_RELEASED, released: true, keyFollows: true})
+}
+
+// deletePrefix deletes all keys with a prefix, or none if they are too many, or the first of them.
 func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, error) {
 	if len(d.GetPrefix()) > keyBytesMax {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_TOO_LONG)
@@ -413,6 +440,10 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 	from := layout.NameRow(layout.RowKey, layout.Name{NS: c.ns, Key: d.GetPrefix()})
 	var names []layout.Name
 	var facts []keyFacts
+	first := int(min(d.GetKeysMax(), deletePrefixKeysMax))
+	if c.state.ClusterVersion < layout.Version2 {
+		first = 0
+	}
 	err := c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		n, ok := layout.CutNameRow(row)
 		if !ok {
@@ -420,7 +451,7 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 		}
 		k, err := decodeKeyFacts(n, row, value)
 		names, facts = append(names, n), append(facts, k)
-		return c.prefixDeleted+len(names) <= deletePrefixKeysMax, err
+		return len(names) != first && c.prefixDeleted+len(names) <= deletePrefixKeysMax, err
 	})
 	if err != nil {
 		return nil, err
@@ -436,6 +467,11 @@ func (c keyVerbs) deletePrefix(d *storev1.DeletePrefix) (*storev1.DeleteResult, 
 		return nil, f
 	}
 	for i, n := range names {
+		if d.GetDropHolds() {
+			if err := c.dropHold(n); err != nil {
+				return nil, err
+			}
+		}
 		if err := c.deleteRecord(n, facts[i], &storev1.KeyDeleted{}); err != nil {
 			return nil, err
 		}

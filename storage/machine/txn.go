@@ -145,7 +145,7 @@ func (c txnVerbs) stopsAtLimit() bool { return c.state.ClusterVersion >= layout.
 func (c txnVerbs) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 	switch kind := op.GetKind().(type) {
 	case *storev1.Op_Get:
-		state, err := c.getOp(kind.Get.GetKey())
+		state, err := c.getOp(kind.Get)
 		return &storev1.OpResult{Kind: &storev1.OpResult_Get{Get: &storev1.GetOpResult{State: state}}}, err
 	case *storev1.Op_Put:
 		put, err := c.keys.put(kind.Put, i)
@@ -202,12 +202,17 @@ func verbFailed(state *storev1.LockState, release bool) error {
 	return f
 }
 
-func (c txnVerbs) getOp(key string) (*storev1.KeyState, error) {
-	n, err := c.name(key)
+func (c txnVerbs) getOp(op *storev1.GetOp) (*storev1.KeyState, error) {
+	n, err := c.name(op.GetKey())
 	if err != nil {
 		return nil, err
 	}
 	k, err := c.keyRecord(n)
+	if err == nil && k == nil && op.GetMustExist() && c.state.ClusterVersion >= layout.Version2 {
+		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_KEY_NOT_FOUND, storev1.FailureDetail_FAILURE_DETAIL_KEY_IS_MISSING, n.Key)
+		f.Failure.Key = n.Key
+		return nil, f
+	}
 	if err != nil || k == nil {
 		return nil, err
 	}
@@ -215,7 +220,7 @@ func (c txnVerbs) getOp(key string) (*storev1.KeyState, error) {
 	if err != nil {
 		return nil, err
 	}
-	return records.KeyState(key, k, head), nil
+	return records.KeyState(op.GetKey(), k, head), nil
 }
 
 // listOp lists keys. It stops where the result is larger than any transaction may return, which then fails for that.
@@ -353,6 +358,8 @@ type claims struct {
 	values   map[string]bool
 	locks    map[string]bool
 	prefixes []string
+	// lockPrefixes are those of the prefixes that also change the locks of their keys.
+	lockPrefixes []string
 }
 
 func (c *claims) add(op *storev1.Op) error {
@@ -368,9 +375,9 @@ func (c *claims) add(op *storev1.Op) error {
 		}
 		return claim(c.values, kind.Put.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
 	case *storev1.Op_Delete:
-		return claim(c.values, kind.Delete.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
+		return c.addDelete(kind.Delete)
 	case *storev1.Op_DeletePrefix:
-		c.prefixes = append(c.prefixes, kind.DeletePrefix.GetPrefix())
+		c.addPrefix(kind.DeletePrefix)
 	case *storev1.Op_AcquireLock:
 		if kind.AcquireLock.GetQueue() {
 			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES)
@@ -390,6 +397,22 @@ func (c *claims) add(op *storev1.Op) error {
 		return claim(c.locks, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
 	}
 	return nil
+}
+
+func (c *claims) addDelete(d *storev1.Delete) error {
+	if d.GetDropHolds() {
+		if err := claim(c.locks, d.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE); err != nil {
+			return err
+		}
+	}
+	return claim(c.values, d.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
+}
+
+func (c *claims) addPrefix(d *storev1.DeletePrefix) {
+	c.prefixes = append(c.prefixes, d.GetPrefix())
+	if d.GetDropHolds() {
+		c.lockPrefixes = append(c.lockPrefixes, d.GetPrefix())
+	}
 }
 
 func claim(claimed map[string]bool, key string, twice storev1.FailureDetail) error {
@@ -412,6 +435,13 @@ func (c *claims) checkPrefixes() error {
 		}
 		if overlaps {
 			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
+		}
+	}
+	for _, prefix := range c.lockPrefixes {
+		for key := range c.locks {
+			if strings.HasPrefix(key, prefix) {
+				return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
+			}
 		}
 	}
 	return nil

@@ -37,6 +37,7 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_MOD_REVISION_DIFFERS:         "key %q: mod_revision is %d, wanted %d",
 	storev1.FailureDetail_FAILURE_DETAIL_CREATE_REVISION_DIFFERS:      "key %q: create_revision is %d, wanted %d",
 	storev1.FailureDetail_FAILURE_DETAIL_VERSION_DIFFERS:              "key %q: version is %d, wanted %d",
+	storev1.FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER:                "key %q is not held by the required session",
 	storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_OTHER_REVISION:        "key %q is at revision %d, wanted it at revision %d",
 	storev1.FailureDetail_FAILURE_DETAIL_KEY_AT_REVISION:              "key %q is at revision %d, wanted it missing",
 	storev1.FailureDetail_FAILURE_DETAIL_KEY_MISSING:                  "key %q is missing, wanted it at revision %d",
