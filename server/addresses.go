@@ -20,6 +20,8 @@ type Addresses struct {
 	HTTP string `json:"http"`
 	// Peer is for other members.
 	Peer string `json:"peer"`
+	// Consul is for clients of Consul; empty when they are not served.
+	Consul string `json:"consul,omitempty"`
 	// Debug is for profiles; empty when none are served.
 	Debug string `json:"debug,omitempty"`
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
@@ -89,6 +91,10 @@ type Config struct {
 	Zone string
 	// DebugAddr is where profiles of the process are served, host:port on a loopback address; empty serves none.
 	DebugAddr string
+	// ConsulAddr is where Consul's HTTP is served, host:port; empty serves none.
+	ConsulAddr string
+	// Consul makes the handler of Consul's HTTP, over the connection to this member's own services; required with ConsulAddr.
+	Consul func(conn grpc.ClientConnInterface) (http.Handler, error)
 	// Insecure allows addresses that other machines can reach, without TLS.
 	Insecure bool
 	// TLS says how clients and the member are sure of each other.
@@ -220,6 +226,12 @@ func (c Config) Validate() error {
 	if c.DebugAddr != "" {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}
+	if c.ConsulAddr != "" {
+		problems = append(problems, checkListenAddress("--consul-http", c.ConsulAddr, c.Insecure || c.TLS.on()))
+		if c.Consul == nil {
+			problems = append(problems, fmt.Errorf("%w: nothing serves --consul-http", ErrConfig))
+		}
+	}
 	for _, a := range []struct{ flag, address string }{
 		{"--advertise", c.AdvertiseAddr},
 		{"--advertise-peer", c.AdvertisePeerAddr},
@@ -296,7 +308,7 @@ func loopback(host string) bool {
 // httpHosts are the names that HTTP may be asked for by, beside addresses and localhost.
 func (c Config) httpHosts() []string {
 	hosts := slices.Clone(c.AllowedHosts)
-	for _, address := range []string{c.HTTPAddr, c.AdvertiseHTTPAddr, c.AdvertiseAddr, c.AdvertisePeerAddr} {
+	for _, address := range []string{c.HTTPAddr, c.AdvertiseHTTPAddr, c.AdvertiseAddr, c.AdvertisePeerAddr, c.ConsulAddr} {
 		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 			hosts = append(hosts, host)
 		}

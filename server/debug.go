@@ -41,16 +41,6 @@ func (r *running) serveDebug(ctx context.Context) error {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() {
-		door := rest.NewFrontDoor(rest.Options{AllowedHosts: r.config.httpHosts(), Log: r.log}, mux.ServeHTTP)
-		err := rest.Serve(life, listener, door, r.config.StopGrace, r.log)
-		if err != nil {
-			r.fail(err)
-		}
-		ended <- err
-	}()
-	r.stack.push(func() error { stop(); return <-ended })
+	r.serveHTTP(ctx, listener, rest.NewFrontDoor(rest.Options{AllowedHosts: r.config.httpHosts(), Log: r.log}, mux.ServeHTTP))
 	return nil
 }

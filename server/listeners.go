@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -150,11 +151,19 @@ func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 
 // serveREST serves HTTP.
 func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
-	handler, err := rest.New(rest.Options{ //nolint:contextcheck // The gateway's clients live as long as conn.
-		Conn:            conn,
-		Ready:           r.readiness,
-		Gatherer:        r.config.Registry,
-		Version:         r.config.Version,
+	options := r.restOptions()
+	options.Conn, options.Ready, options.Gatherer, options.Version = conn, r.readiness, r.config.Registry, r.config.Version
+	handler, err := rest.New(options) //nolint:contextcheck // The gateway's clients live as long as conn.
+	if err != nil {
+		return err
+	}
+	r.serveHTTP(ctx, r.httpListener(r.listeners.http), handler)
+	return nil
+}
+
+// restOptions are what all HTTP listeners for clients share.
+func (r *running) restOptions() rest.Options {
+	return rest.Options{
 		AllowedOrigins:  r.config.AllowedOrigins,
 		AllowedHosts:    r.config.httpHosts(),
 		RequestBytesMax: int64(r.config.RequestBytesMax),
@@ -162,13 +171,32 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		Intake:          r.rooms.Intake,
 		Answers:         r.rooms.Answers,
 		Log:             r.log,
-	})
-	if err != nil {
-		return err
 	}
+}
+
+// serveConsul serves Consul's HTTP, if asked to, on a listener of its own, with TLS as REST.
+func (r *running) serveConsul(ctx context.Context, conn *grpc.ClientConn) error {
+	if r.config.ConsulAddr == "" {
+		return nil
+	}
+	listener, err := r.config.Listen(ctx, r.config.ConsulAddr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", r.config.ConsulAddr, err)
+	}
+	r.addresses.Consul = listener.Addr().String()
+	handler, err := r.config.Consul(conn)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	listener = gate.Listener{Listener: listener, Callers: r.rooms.Callers, Pool: r.rooms.Connections}
+	r.serveHTTP(ctx, r.httpListener(listener), rest.NewBeside(r.restOptions(), handler))
+	return nil
+}
+
+// serveHTTP serves a handler until what was made before is to be undone.
+func (r *running) serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
-	listener := r.httpListener()
 	go func() {
 		err := rest.Serve(life, listener, handler, r.config.StopGrace, r.log)
 		if err != nil {
@@ -177,7 +205,6 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 		ended <- err
 	}()
 	r.stack.push(func() error { stop(); return <-ended })
-	return nil
 }
 
 // readiness runs the checks of /readyz.

@@ -134,10 +134,10 @@ func (r *running) grpcCredentials() credentials.TransportCredentials {
 	return r.secured.grpc.Credentials()
 }
 
-// httpListener is the listener of HTTP, with TLS if there is any.
-func (r *running) httpListener() net.Listener {
+// httpListener returns a listener of HTTP for clients, with TLS if there is any.
+func (r *running) httpListener(listener net.Listener) net.Listener {
 	if r.secured.http == nil {
-		return r.listeners.http
+		return listener
 	}
-	return r.secured.http.Listener(r.listeners.http)
+	return r.secured.http.Listener(listener)
 }

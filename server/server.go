@@ -175,6 +175,9 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.serveREST(ctx, conn); err != nil {
 		return err
 	}
+	if err := r.serveConsul(ctx, conn); err != nil {
+		return err
+	}
 	if err := r.serveDebug(ctx); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ const outputPatience = 10 * time.Second
 // a script has
 //
 //	serve NAME [ARGS]      start a member and set TENURE_ENDPOINTS; $NAME_grpc, $NAME_http and $NAME_peer are its addresses, and stay so
-//	                       while it is down
+//	                       while it is down; so is $NAME_consul, if it is served
 //	start NAME CMD [ARGS]  start a program in the background
 //	expect NAME REGEXP     wait until its output, after what was expected before, has this
 //	signal NAME SIGNAL     send it a signal
@@ -185,7 +185,7 @@ func program(ts *testscript.TestScript, args []string) *background {
 	return programs(ts)[args[0]]
 }
 
-var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)\n`)
+var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)(?: consul=(\S+))?\n`)
 
 func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	name := args[0]
@@ -208,6 +208,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name+"_grpc", found[1])
 	ts.Setenv(name+"_http", found[2])
 	ts.Setenv(name+"_peer", found[3])
+	ts.Setenv(name+"_consul", found[4])
 	ts.Setenv("TENURE_ENDPOINTS", found[1])
 }
 

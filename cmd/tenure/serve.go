@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,11 +14,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/consulhttp"
 	"github.com/tenure-io/tenure/internal/logline"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server"
@@ -36,6 +40,7 @@ type serveFlags struct {
 	logFormat string
 	logLevel  string
 	config    server.Config
+	consul    consulhttp.Options
 }
 
 // newServeCommand returns `tenure serve`.
@@ -98,7 +103,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")
 	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "number of ticks without a leader after which a member asks for votes; the shortest TTL is twice that time")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
-	flags.StringVar(&c.TLS.CertFile, "cert-file", "", "certificate of this member, PEM; with --key-file, --listen and --http speak TLS")
+	flags.StringVar(&c.TLS.CertFile, "cert-file", "", "certificate of this member, PEM; with --key-file, --listen, --http and --consul-http speak TLS")
 	flags.StringVar(&c.TLS.KeyFile, "key-file", "", "private key of --cert-file, PEM")
 	flags.StringVar(&c.TLS.ClientCAFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")
 	flags.StringVar((*string)(&c.TLS.ClientAuth), "client-auth", "", "client certificates: none (not asked for), verify (one that is sent must be valid), require; verify if --client-ca-file is set")
@@ -110,6 +115,11 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
 	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
+	flags.StringVar(&c.ConsulAddr, "consul-http", "", "address for clients of Consul, host:port, such as 127.0.0.1:8500; empty: none")
+	flags.StringVar(&f.consul.Datacenter, "consul-datacenter", "dc1", "name of the datacenter for clients of Consul")
+	flags.DurationVar(&f.consul.SessionTTLMin, "consul-session-ttl-min", 10*time.Second, "shortest TTL that clients of Consul may ask for")
+	flags.Float64Var(&f.consul.TTLFactor, "consul-ttl-factor", 2, "how often the TTL that a client of Consul asks for fits into the one it gets, 1 to 2; Consul doubles it")
+	flags.StringVar(&f.consul.NodeID, "consul-node-id", "", "id of this member as a node for clients of Consul, a UUID; empty: made of the member's id")
 	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
 }
@@ -137,6 +147,15 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 		config.TLS.Reload = hangups
+	}
+	if err = f.consul.Validate(); err != nil {
+		return usageError("%w", err)
+	}
+	config.Registry = prometheus.NewRegistry()
+	config.Consul = func(conn grpc.ClientConnInterface) (http.Handler, error) {
+		o := f.consul
+		o.Conn, o.Version, o.Registerer, o.Log = conn, env.version, config.Registry, log
+		return consulhttp.New(o)
 	}
 	s, err := server.New(config)
 	if err != nil {
@@ -179,11 +198,14 @@ func newLogger(env *environment, format, level string) (*zap.Logger, error) {
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
 func announce(env *environment, at server.Addresses, f *serveFlags) {
-	peer := at.Peer
+	peer, consul := at.Peer, ""
 	if peer == "" {
 		peer = "off"
 	}
-	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s\n", at.GRPC, at.HTTP, peer)
+	if at.Consul != "" {
+		consul = " consul=" + at.Consul
+	}
+	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s%s\n", at.GRPC, at.HTTP, peer, consul)
 	if !f.dev {
 		return
 	}
@@ -237,7 +259,7 @@ func explainServe(config server.Config, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refusedError("%s is already in use by another program: choose another address with --listen, --http or --peer, or port 0 for any free port",
+		return refusedError("%s is already in use by another program: choose another address with --listen, --http, --peer or --consul-http, or port 0 for any free port",
 			addressOf(err))
 	case errors.Is(err, raftnode.ErrLocked):
 		return refusedError("%w; another member is using %s: stop it, or choose another --data-dir", err, config.DataDir)

@@ -166,7 +166,7 @@ func (e *restError) write(w http.ResponseWriter) {
 	}
 	w.WriteHeader(e.httpStatus)
 	// A client that has gone away is the only way to fail, and then nobody is left to tell.
-	_, _ = w.Write(e.line()) //nolint:gosec // It is JSON, is called so, and browsers are told not to guess.
+	_, _ = w.Write(e.line())
 }
 
 // line returns the error as a line of JSON.

@@ -20,6 +20,7 @@ type frontDoor struct {
 	next           http.HandlerFunc
 	allowedOrigins []string
 	allowedHosts   []string
+	plain          bool
 	log            *zap.Logger
 }
 
@@ -29,6 +30,7 @@ func NewFrontDoor(o Options, next http.HandlerFunc) http.Handler {
 		next:           next,
 		allowedOrigins: o.AllowedOrigins,
 		allowedHosts:   o.AllowedHosts,
+		plain:          o.PlainErrors,
 		log:            o.Log,
 	}
 }
@@ -39,20 +41,20 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.recovered(tracked)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if !f.knowsHost(r.Host) {
-		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"host %.128q is not a name of this member; see --http-allowed-host", r.Host)).write(tracked)
+		f.refuse(tracked, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"host %.128q is not a name of this member; see --http-allowed-host", r.Host))
 		return
 	}
 	if !f.admits(w, r) {
-		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"origin %.128q is not allowed; see --http-allowed-origin", r.Header.Get("Origin"))).write(tracked)
+		f.refuse(tracked, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"origin %.128q is not allowed; see --http-allowed-origin", r.Header.Get("Origin")))
 		return
 	}
 	if r.Header.Get("Origin") == "" && slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), func(site string) bool {
 		return strings.EqualFold(strings.TrimSpace(site), "cross-site")
 	}) {
-		restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"a page of another site sent this request; see --http-allowed-origin")).write(tracked)
+		f.refuse(tracked, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"a page of another site sent this request; see --http-allowed-origin"))
 		return
 	}
 	if r.Header.Get("Origin") != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
@@ -119,7 +121,17 @@ func (f *frontDoor) recovered(w *beginTracker) {
 	if w.begun {
 		panic(http.ErrAbortHandler)
 	}
-	restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error")).write(w)
+	f.refuse(w, reason.New(tenurev1.ErrorReason_ERROR_REASON_INTERNAL, "internal error"))
+}
+
+// refuse answers a request with an error.
+func (f *frontDoor) refuse(w http.ResponseWriter, err error) {
+	e := restErrorOf(err)
+	if f.plain {
+		http.Error(w, e.Message, e.httpStatus)
+		return
+	}
+	e.write(w)
 }
 
 // beginTracker knows whether an answer has begun.

@@ -42,6 +42,8 @@ type Options struct {
 	AllowedOrigins []string
 	// AllowedHosts are names, without port, that are right in the header Host beside addresses and localhost.
 	AllowedHosts []string
+	// PlainErrors makes the front door refuse requests with plain texts instead of JSON.
+	PlainErrors bool
 	// RequestBytesMax limits bodies.
 	RequestBytesMax int64
 	// Callers tells callers apart, who share what there is.

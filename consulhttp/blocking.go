@@ -1,0 +1,204 @@
+package consulhttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	waitDefault = 300 * time.Second
+	waitMax     = 600 * time.Second
+	// waitJitter is the part of a wait that is added to it at most, so that clients do not all come back at once.
+	waitJitter = 16
+	// indexEmpty is the index of an empty store, and of the first change of all, which so may have been seen or not.
+	indexEmpty = 1
+	// waitEmpty is how long a wait for what follows that index may take: then the answer shows what there is.
+	waitEmpty = time.Second
+	// blockedMax is how many requests may block at a time.
+	blockedMax = 16_384
+	// progressInterval is how often a watch proves that it is current; nobody looks at that.
+	progressInterval = 10 * time.Minute
+)
+
+// blocking says for which change a request waits.
+type blocking struct {
+	index uint64 // 0 does not wait
+	wait  time.Duration
+}
+
+// blocking returns for which change a request waits.
+func (q *request) blocking() (blocking, error) {
+	index, err := q.number("index")
+	if err != nil {
+		return blocking{}, err
+	}
+	wait, err := q.duration("wait")
+	if err != nil {
+		return blocking{}, err
+	}
+	if wait <= 0 {
+		wait = waitDefault
+	}
+	wait = min(wait, waitMax)
+	jitter := rand.Int64N(int64(wait/waitJitter) + 1) //nolint:gosec // Nobody gains by knowing it.
+	return blocking{index: index, wait: wait + time.Duration(jitter)}, nil
+}
+
+// outcome is how a wait ended.
+type outcome int
+
+const (
+	// unknown means that it cannot be said whether something has changed: history is forgotten, or the index is ahead.
+	unknown outcome = iota
+	// changed means that something has.
+	changed
+	// unchanged means that nothing has for the whole wait.
+	unchanged
+)
+
+// selection is what a request shows, and so waits for.
+type selection struct {
+	request *tenurev1.WatchRequest
+	// counts reports whether an event is a change of what is shown; nil is always. It may call.
+	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
+}
+
+// read is a read that may wait for a change.
+type read struct {
+	blocking    blocking
+	consistency string
+	selection   selection
+	// settled returns up to which revision it is known without history that nothing has changed after an index; 0 if it is not
+	// known. nil is never.
+	settled func(ctx context.Context, index uint64) (uint64, error)
+}
+
+// await waits until something has changed after the index, or the time is up.
+func (h *handler) await(ctx context.Context, r read) (outcome, error) {
+	if r.blocking.index == 0 {
+		return unknown, nil
+	}
+	if h.blocked.Add(1) > blockedMax {
+		h.blocked.Add(-1)
+		return unknown, refusal(http.StatusTooManyRequests, "This listener already has %d blocked requests.", blockedMax)
+	}
+	defer h.blocked.Add(-1)
+	// Not a deadline, which the services would see, too: who ends the wait is known.
+	inTime, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wait, vain := r.blocking.wait, unchanged
+	if r.blocking.index == indexEmpty {
+		wait, vain = min(wait, waitEmpty), unknown
+	}
+	defer time.AfterFunc(wait, cancel).Stop()
+	out, err := h.awaitAfter(inTime, r, r.blocking.index)
+	if compacted(err) && r.settled != nil {
+		var after uint64
+		if after, err = r.settled(inTime, r.blocking.index); err == nil && after > 0 {
+			out, err = h.awaitAfter(inTime, r, after)
+		}
+	}
+	switch {
+	case err == nil:
+	case compacted(err):
+		out = unknown
+	case ctx.Err() == nil && inTime.Err() != nil:
+		out = vain
+	default:
+		return unknown, err
+	}
+	if out == changed {
+		h.metrics.wakes.Inc()
+	}
+	return out, nil
+}
+
+// compacted reports whether a watch could not begin, or go on, for want of history.
+func compacted(err error) bool {
+	switch reasonOf(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitAfter waits for the first event after a revision that counts.
+func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome, error) {
+	if r.consistency == consistencyStale {
+		// A member that is behind is not asked about the future, but waited for.
+		if err := h.awaitRevision(ctx, after); err != nil {
+			return unknown, err
+		}
+	}
+	request := r.selection.request
+	request.KeysOnly = true
+	request.AfterRevision = after
+	request.ProgressInterval = durationpb.New(progressInterval)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := h.watches.Watch(ctx, request)
+	if err != nil {
+		return unknown, err
+	}
+	for {
+		message, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return unknown, nil
+		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+			if after == indexEmpty && revisionOf(err) == 0 {
+				return h.awaitAfter(ctx, r, 0)
+			}
+			return unknown, nil
+		case err != nil:
+			return unknown, err
+		}
+		for _, e := range message.GetEvents().GetEvents() {
+			if r.selection.counts == nil {
+				return changed, nil
+			}
+			if counts, err := r.selection.counts(ctx, e); counts || err != nil {
+				return changed, err
+			}
+		}
+	}
+}
+
+// awaitRevision waits until the answering member shows a revision.
+func (h *handler) awaitRevision(ctx context.Context, revision uint64) error {
+	for {
+		_, err := h.kv.List(ctx, &tenurev1.ListRequest{
+			PageSize: 1, KeysOnly: true, Read: &tenurev1.ReadOptions{Stale: true, MinRevision: revision},
+		})
+		// A member does not wait for ever.
+		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// stateAt returns what the headers of a read say that shows a revision, after a wait.
+func (h *handler) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (state, error) {
+	s := state{index: revision, consistency: r.consistency, knownLeader: true}
+	if waited == unchanged {
+		s.index = r.blocking.index
+	}
+	if r.consistency != consistencyStale {
+		return s, nil
+	}
+	members, err := h.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	s.knownLeader = false
+	for _, m := range members.GetMembers() {
+		s.knownLeader = s.knownLeader || m.GetLeader()
+	}
+	return s, err
+}

@@ -1,0 +1,193 @@
+package consulhttp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Defaults of Options.
+const (
+	datacenterDefault    = "dc1"
+	sessionTTLMinDefault = 10 * time.Second
+	sessionTTLMax        = 24 * time.Hour
+	ttlFactorDefault     = 2
+)
+
+// ErrOptions means that an option has a value that makes no sense.
+var ErrOptions = errors.New("bad setting")
+
+// Options say what is served, and how. Only Conn is required.
+type Options struct {
+	// Conn leads to the services of tenure.v1.
+	Conn grpc.ClientConnInterface
+	// Datacenter is the name of the datacenter; empty is dc1. Requests for another one are refused.
+	Datacenter string
+	// SessionTTLMin is the shortest TTL that a session may ask for; 0 is 10 s.
+	SessionTTLMin time.Duration
+	// TTLFactor is how often the TTL that a session asked for fits into the one it gets, 1 to 2; 0 is 2, as in Consul.
+	TTLFactor float64
+	// NodeID is the id of this node, a UUID; empty makes one of the member's id.
+	NodeID string
+	// Version is the version of the program.
+	Version string
+	// Registerer takes the metrics; nil keeps them to itself.
+	Registerer prometheus.Registerer
+	// Log gets what fails inside; nil logs nothing.
+	Log *zap.Logger
+}
+
+// Validate returns what is wrong with the options, each in a line.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var problems []error
+	if !validDatacenter(o.Datacenter) {
+		problems = append(problems, fmt.Errorf("%w: the datacenter %q must be 1 to 63 letters, digits, hyphens or underscores", ErrOptions, o.Datacenter))
+	}
+	if o.SessionTTLMin < time.Millisecond || o.SessionTTLMin > sessionTTLMax {
+		problems = append(problems, fmt.Errorf("%w: the shortest TTL %v must be 1ms to %v", ErrOptions, o.SessionTTLMin, sessionTTLMax))
+	}
+	if !(o.TTLFactor >= 1 && o.TTLFactor <= 2) {
+		problems = append(problems, fmt.Errorf("%w: the TTL factor %v must be 1 to 2", ErrOptions, o.TTLFactor))
+	}
+	if o.NodeID != "" {
+		if _, err := uuid.Parse(o.NodeID); err != nil {
+			problems = append(problems, fmt.Errorf("%w: the node id %q must be a UUID", ErrOptions, o.NodeID))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// validDatacenter reports whether a text may be the name of a datacenter.
+func validDatacenter(name string) bool {
+	if name == "" || len(name) > 63 {
+		return false
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// withDefaults returns the options with every optional field set.
+func (o Options) withDefaults() Options {
+	if o.Datacenter == "" {
+		o.Datacenter = datacenterDefault
+	}
+	if o.SessionTTLMin == 0 {
+		o.SessionTTLMin = sessionTTLMinDefault
+	}
+	if o.TTLFactor == 0 {
+		o.TTLFactor = ttlFactorDefault
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return o
+}
+
+// handler serves Consul's HTTP.
+type handler struct {
+	options  Options
+	routes   []route
+	sessions tenurev1.SessionServiceClient
+	kv       tenurev1.KVServiceClient
+	watches  tenurev1.WatchServiceClient
+	cluster  tenurev1.ClusterServiceClient
+	metrics  *metrics
+	blocked  atomic.Int64 // requests that wait for a change
+}
+
+// New returns the handler.
+func New(o Options) (http.Handler, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	h := &handler{
+		options:  o,
+		sessions: tenurev1.NewSessionServiceClient(o.Conn),
+		kv:       tenurev1.NewKVServiceClient(o.Conn),
+		watches:  tenurev1.NewWatchServiceClient(o.Conn),
+		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
+	}
+	h.routes = h.newRoutes()
+	var err error
+	if h.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(h.blocked.Load()) }); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// ServeHTTP serves one request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	endpoint, a := h.answer(w, r)
+	status := a.write(w, r)
+	h.metrics.request(endpoint, status, time.Since(began))
+}
+
+// answer returns the answer to a request, and the name of the endpoint for metrics.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *answer) {
+	path, err := pathOf(r)
+	if err != nil {
+		return endpointUnknown, h.failed(err)
+	}
+	found, rest := h.find(path)
+	if found == nil {
+		return endpointUnknown, h.failed(refusal(http.StatusNotFound, "There is no such path."))
+	}
+	if found.notOffered != "" {
+		h.metrics.notOffered.WithLabelValues(found.name()).Inc()
+		return found.name(), h.failed(refusal(found.status, "%s", found.notOffered))
+	}
+	serve := found.methods[r.Method]
+	if serve == nil {
+		return found.name(), h.wrongMethod(r, found)
+	}
+	q, err := h.newRequest(w, r, rest)
+	if err != nil {
+		return found.name(), h.failed(err)
+	}
+	out, err := serve(r.Context(), q)
+	if err != nil {
+		return found.name(), h.failed(err)
+	}
+	return found.name(), out
+}
+
+// wrongMethod answers a request whose path exists.
+func (h *handler) wrongMethod(r *http.Request, found *route) *answer {
+	a := &answer{status: http.StatusMethodNotAllowed, text: "method " + shown(r.Method) + " not allowed"}
+	if r.Method == http.MethodOptions {
+		a = &answer{}
+	}
+	return a.withHeader("Allow", found.allow())
+}
+
+// failed answers with an error.
+func (h *handler) failed(err error) *answer {
+	f := failureOf(err)
+	if f.status == http.StatusInternalServerError && !f.known {
+		h.options.Log.Error("request failed", zap.Error(err))
+	}
+	a := &answer{status: f.status, text: f.text}
+	if f.closes {
+		a = a.withHeader("Connection", "close")
+	}
+	return a
+}

@@ -1,0 +1,133 @@
+package consulhttp
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// keyBytesMax is how long a key may be.
+const keyBytesMax = 1024
+
+// textNoKey is the text for a request that names no key.
+const textNoKey = "Missing key name"
+
+// keyJSON is a key as Consul shows it.
+type keyJSON struct {
+	LockIndex   uint64
+	Key         string
+	Flags       uint64
+	Value       []byte // nil if it is empty: clients tell null and "" apart
+	Session     string `json:",omitempty"`
+	CreateIndex uint64
+	ModifyIndex uint64
+}
+
+// keyOf returns a key as Consul shows it.
+func keyOf(kv *tenurev1.KeyValue) keyJSON {
+	k := keyJSON{
+		LockIndex: kv.GetLockIndex(), Key: kv.GetKey(), Flags: kv.GetFlags(), Session: kv.GetSessionId(),
+		CreateIndex: kv.GetCreateRevision(), ModifyIndex: kv.GetModRevision(),
+	}
+	if len(kv.GetValue()) > 0 {
+		k.Value = kv.GetValue()
+	}
+	return k
+}
+
+// getKeys serves GET /v1/kv/KEY.
+func (h *handler) getKeys(ctx context.Context, q *request) (*answer, error) {
+	if err := checkKey(q.rest); err != nil {
+		return nil, err
+	}
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case q.has("keys"):
+		return h.listKeys(ctx, q, r)
+	case q.has("recurse"):
+		return h.listRows(ctx, q, r)
+	case q.rest == "":
+		return nil, refusal(http.StatusBadRequest, textNoKey)
+	default:
+		return h.getKey(ctx, q, r)
+	}
+}
+
+// read returns what a request says about its read.
+func (q *request) read() (read, error) {
+	var r read
+	var err error
+	if r.consistency, err = q.consistency(); err != nil {
+		return read{}, err
+	}
+	r.blocking, err = q.blocking()
+	return r, err
+}
+
+// getKey answers with one key.
+func (h *handler) getKey(ctx context.Context, q *request, r read) (*answer, error) {
+	r.selection = selection{request: &tenurev1.WatchRequest{Keys: []string{q.rest}}}
+	get := &tenurev1.GetRequest{Key: q.rest, Read: readOptions(r.consistency)}
+	r.settled = func(ctx context.Context, index uint64) (uint64, error) {
+		found, err := h.kv.Get(ctx, get)
+		if err != nil || found.GetKv().GetModRevision() > index || found.GetHeader().GetRevision() < index {
+			return 0, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND)
+		}
+		return found.GetHeader().GetRevision(), nil
+	}
+	waited, err := h.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.kv.Get(ctx, get)
+	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
+		return h.notFound(ctx, r, waited, revisionOf(err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if waited == unchanged && found.GetKv().GetModRevision() > r.blocking.index {
+		waited = changed // It changed while it was read.
+	}
+	index := found.GetKv().GetModRevision()
+	if r.blocking.index == indexEmpty {
+		index = found.GetHeader().GetRevision() // With another index the next wait is as long as it should be.
+	}
+	s, err := h.stateAt(ctx, r, waited, index)
+	if err != nil {
+		return nil, err
+	}
+	if q.has("raw") {
+		a := &answer{raw: append([]byte{}, found.GetKv().GetValue()...)}
+		return a.of(s).
+			withHeader("Content-Type", contentTypeText).
+			withHeader("X-Content-Type-Options", "nosniff").
+			withHeader("Content-Security-Policy", "sandbox"), nil
+	}
+	return (&answer{json: []keyJSON{keyOf(found.GetKv())}}).of(s), nil
+}
+
+// notFound answers a read that finds nothing.
+func (h *handler) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*answer, error) {
+	s, err := h.stateAt(ctx, r, waited, revision)
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{status: http.StatusNotFound}).of(s), nil
+}
+
+// ignoring returns an error unless it has one of the reasons.
+func ignoring(err error, reasons ...tenurev1.ErrorReason) error {
+	if err == nil {
+		return nil
+	}
+	if slices.Contains(reasons, reasonOf(err)) {
+		return nil
+	}
+	return err
+}

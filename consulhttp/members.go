@@ -1,0 +1,147 @@
+package consulhttp
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// memberList are the members as the answering one sees them.
+type memberList struct {
+	all    []*tenurev1.Member
+	self   *tenurev1.Member // the answering one
+	leader *tenurev1.Member // nil if there is none
+	header *tenurev1.ResponseHeader
+}
+
+// members returns the members.
+func (h *handler) members(ctx context.Context) (*memberList, error) {
+	list, err := h.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	if err != nil {
+		return nil, err
+	}
+	out := &memberList{all: list.GetMembers(), header: list.GetHeader()}
+	for _, m := range list.GetMembers() {
+		if m.GetId() == list.GetHeader().GetMemberId() {
+			out.self = m
+		}
+		if m.GetLeader() {
+			out.leader = m
+		}
+	}
+	return out, nil
+}
+
+// nodeID returns the id of a member as a node: a UUID.
+func (h *handler) nodeID(list *memberList, m *tenurev1.Member) string {
+	if h.options.NodeID != "" && m.GetId() == list.self.GetId() {
+		return h.options.NodeID
+	}
+	// A member's id is random and never used again, and so is this.
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(list.header.GetClusterId()+"/"+strconv.FormatUint(m.GetId(), 10))).String()
+}
+
+// statusLeader serves GET /v1/status/leader.
+func (h *handler) statusLeader(ctx context.Context, _ *request) (*answer, error) {
+	list, err := h.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{json: list.leader.GetPeerAddress()}, nil
+}
+
+// statusPeers serves GET /v1/status/peers.
+func (h *handler) statusPeers(ctx context.Context, _ *request) (*answer, error) {
+	list, err := h.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	peers := []string{}
+	for _, m := range list.all {
+		if !m.GetLearner() {
+			peers = append(peers, m.GetPeerAddress())
+		}
+	}
+	return &answer{json: peers}, nil
+}
+
+// datacenters serves GET /v1/catalog/datacenters.
+func (h *handler) datacenters(context.Context, *request) (*answer, error) {
+	return &answer{json: []string{h.options.Datacenter}}, nil
+}
+
+// memberJSON is a member as Consul shows those of its gossip.
+type memberJSON struct {
+	Name        string
+	Addr        string
+	Port        uint16
+	Tags        map[string]string
+	Status      int
+	ProtocolMin int
+	ProtocolMax int
+	ProtocolCur int
+	DelegateMin int
+	DelegateMax int
+	DelegateCur int
+}
+
+// Numbers that clients of Consul expect in a member.
+const (
+	memberAlive  = 1
+	memberFailed = 4
+	protocolMin  = 1
+	protocolMax  = 5
+	protocolCur  = 2
+	delegateMin  = 2
+	delegateMax  = 5
+	delegateCur  = 4
+)
+
+// memberOf returns a member as Consul shows it.
+func (h *handler) memberOf(list *memberList, m *tenurev1.Member) memberJSON {
+	host, port := hostPort(m.GetPeerAddress())
+	out := memberJSON{
+		Name: m.GetName(), Addr: host, Port: port, Status: memberAlive,
+		Tags: map[string]string{
+			"role": "consul", "dc": h.options.Datacenter, "id": h.nodeID(list, m), "build": consulVersion + ":" + h.revision(),
+			"vsn": strconv.Itoa(protocolCur), "port": strconv.Itoa(int(port)),
+		},
+		ProtocolMin: protocolMin, ProtocolMax: protocolMax, ProtocolCur: protocolCur,
+		DelegateMin: delegateMin, DelegateMax: delegateMax, DelegateCur: delegateCur,
+	}
+	if m.Reachable != nil && !m.GetReachable() {
+		out.Status = memberFailed
+	}
+	return out
+}
+
+// hostPort splits an address.
+func hostPort(address string) (host string, port uint16) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return address, 0
+	}
+	n, _ := strconv.ParseUint(text, 10, 16)
+	return host, uint16(n)
+}
+
+// agentMembers serves GET /v1/agent/members.
+func (h *handler) agentMembers(ctx context.Context, q *request) (*answer, error) {
+	if q.text("wan") != "" && q.text("wan") != "0" {
+		return nil, refusal(http.StatusNotImplemented, "Tenure has no pools that span datacenters; leave out wan.")
+	}
+	list, err := h.members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []memberJSON{}
+	for _, m := range list.all {
+		out = append(out, h.memberOf(list, m))
+	}
+	return &answer{json: out}, nil
+}

@@ -1,0 +1,66 @@
+package consulhttp
+
+import "net/http"
+
+// textACL is the text that clients look for where there is no authorisation.
+const textACL = "ACL support disabled"
+
+// notOffered returns the parts of Consul's API that are not served. Each says what Tenure has in its place. The answer is never
+// 500, which clients would retry.
+func notOffered() []route {
+	const noCatalog = "This version of Tenure has no catalog of nodes, services and checks."
+	sentences := map[string]string{
+		"agent/connect/":       "Tenure has no service mesh; use TLS between your programs.",
+		"agent/join/":          "Tenure's members are added with \"tenure member add\".",
+		"agent/leave":          "Stop a member with SIGTERM, and remove it with \"tenure member remove\".",
+		"agent/reload":         "Restart the member to change its flags.",
+		"agent/metrics":        "Tenure's metrics are served for Prometheus, at /metrics of the address --http.",
+		"agent/metrics/stream": "Tenure's metrics are served for Prometheus, at /metrics of the address --http.",
+		"agent/monitor":        "Tenure writes its log to standard error.",
+		"agent/host":           "Tenure reports on itself with \"tenure status\".",
+		"agent/token/":         "This version of Tenure has no tokens.",
+		"agent/check/":         noCatalog,
+		"agent/checks":         noCatalog,
+		"agent/service/":       noCatalog,
+		"agent/services":       noCatalog,
+		"agent/health/":        noCatalog,
+		"agent/maintenance":    noCatalog,
+		"agent/force-leave/":   "Remove a member with \"tenure member remove\".",
+		"catalog/":             noCatalog,
+		"health/":              noCatalog,
+		"query/":               "This version of Tenure has no prepared queries.",
+		"event/":               "Tenure has no user events; put a key and watch it.",
+		"snapshot":             "Tenure's backups are made with \"tenure backup\".",
+		"connect/":             "Tenure has no service mesh; use TLS between your programs.",
+		"config/":              "Tenure has no service mesh, and so no configuration entries.",
+		"config":               "Tenure has no service mesh, and so no configuration entries.",
+		"discovery-chain/":     "Tenure has no service mesh; look services up by name.",
+		"peering/":             "Tenure has no peered clusters; run one cluster and several clients.",
+		"peering":              "Tenure has no peered clusters; run one cluster and several clients.",
+		"peerings":             "Tenure has no peered clusters; run one cluster and several clients.",
+		"exported-services":    "Tenure has no peered clusters; run one cluster and several clients.",
+		"imported-services":    "Tenure has no peered clusters; run one cluster and several clients.",
+		"namespace/":           "Tenure has no namespaces here; begin your keys with a prefix.",
+		"namespace":            "Tenure has no namespaces here; begin your keys with a prefix.",
+		"namespaces":           "Tenure has no namespaces here; begin your keys with a prefix.",
+		"partition/":           "Tenure has no admin partitions; begin your keys with a prefix.",
+		"partition":            "Tenure has no admin partitions; begin your keys with a prefix.",
+		"partitions":           "Tenure has no admin partitions; begin your keys with a prefix.",
+		"coordinate/":          "Tenure has no network coordinates.",
+		"operator/keyring":     "Tenure encrypts with TLS, and has no keyring.",
+		"operator/raft/peer":   "Remove a member with \"tenure member remove\".",
+		"operator/raft/":       "Tenure's members are shown by \"tenure members\", and leadership is transferred with \"tenure member transfer\".",
+		"operator/autopilot/":  "Tenure has no autopilot; \"tenure status\" reports problems.",
+		"operator/usage":       "Tenure reports how much it stores with \"tenure status\".",
+		"operator/utilization": "Tenure reports how much it stores with \"tenure status\".",
+		"operator/area":        "Tenure has no network areas.",
+		"operator/license":     "Tenure needs no license.",
+		"operator/segment":     "Tenure has no network segments.",
+		"internal/":            "This part of Consul's API is for its own user interface.",
+	}
+	var routes []route
+	for path, sentence := range sentences {
+		routes = append(routes, route{path: path, notOffered: sentence, status: http.StatusNotImplemented})
+	}
+	return append(routes, route{path: "acl/", notOffered: textACL, status: http.StatusUnauthorized})
+}

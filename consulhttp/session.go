@@ -1,0 +1,250 @@
+package consulhttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Texts that programs look for.
+const (
+	textNoSession  = "missing session"
+	textBadSession = "invalid session"
+)
+
+// metadataTTL keeps the TTL that a session asked for, as it was written.
+const metadataTTL = "consul-ttl"
+
+// sessionJSON is a session as Consul shows it.
+type sessionJSON struct {
+	ID            string
+	Name          string
+	Node          string
+	LockDelay     int64 // in nanoseconds
+	Behavior      string
+	TTL           string
+	NodeChecks    []string
+	ServiceChecks []serviceCheckJSON // null if there are none
+	CreateIndex   uint64
+	ModifyIndex   uint64
+}
+
+// serviceCheckJSON names a check of a service.
+type serviceCheckJSON struct {
+	ID        string
+	Namespace string
+}
+
+// sessionOf returns a session as Consul shows it.
+func sessionOf(s *tenurev1.Session) sessionJSON {
+	out := sessionJSON{
+		ID: s.GetSessionId(), Name: s.GetName(), Node: s.GetNode(), LockDelay: s.GetLockDelay().AsDuration().Nanoseconds(),
+		Behavior: behaviorRelease, NodeChecks: []string{},
+		CreateIndex: s.GetCreateRevision(), ModifyIndex: s.GetCreateRevision(),
+	}
+	if s.GetBehavior() == tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE {
+		out.Behavior = behaviorDelete
+	}
+	ttl, asked := s.GetMetadata()[metadataTTL]
+	switch {
+	case asked:
+		out.TTL = ttl
+	case s.GetTtl().AsDuration() > 0:
+		out.TTL = s.GetTtl().AsDuration().Round(time.Millisecond).String()
+	}
+	return out
+}
+
+// noSuchSession are the reasons for which there is no session.
+var noSuchSession = []tenurev1.ErrorReason{
+	tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND,
+	tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
+	tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID,
+}
+
+// destroySession serves PUT /v1/session/destroy/ID.
+func (h *handler) destroySession(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing session")
+	}
+	if utf8.ValidString(q.rest) {
+		_, err := h.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: q.rest})
+		if err = ignoring(err, noSuchSession...); err != nil {
+			return nil, err
+		}
+	}
+	return &answer{json: true}, nil
+}
+
+// renewSession serves PUT /v1/session/renew/ID.
+func (h *handler) renewSession(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing session")
+	}
+	missing := refusal(http.StatusNotFound, "Session id '%s' not found", shown(q.rest))
+	if !utf8.ValidString(q.rest) {
+		return nil, missing
+	}
+	renewed, err := h.sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: q.rest})
+	if err != nil {
+		if ignoring(err, noSuchSession...) == nil {
+			return nil, missing
+		}
+		return nil, err
+	}
+	return &answer{json: []sessionJSON{sessionOf(renewed.GetSession())}}, nil
+}
+
+// sessionInfo serves GET /v1/session/info/ID.
+func (h *handler) sessionInfo(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing session")
+	}
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	id := strings.ToLower(q.rest)
+	if !uuidShaped(id) {
+		id = "00000000-0000-0000-0000-000000000000" // No session has it.
+	}
+	get := &tenurev1.GetSessionRequest{SessionId: id, Read: readOptions(r.consistency)}
+	r.selection = selection{request: &tenurev1.WatchRequest{SessionIds: []string{id}}, counts: begunOrEnded}
+	r.settled = h.sessionSettled(get)
+	waited, err := h.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.sessions.GetSession(ctx, get)
+	revision := found.GetHeader().GetRevision()
+	if err != nil {
+		if ignoring(err, noSuchSession...) != nil {
+			return nil, err
+		}
+		revision = revisionOf(err)
+	}
+	out := []sessionJSON{}
+	if err == nil && found.GetSession().GetEnd() == nil {
+		out = append(out, sessionOf(found.GetSession()))
+	}
+	s, err := h.stateAt(ctx, r, waited, revision)
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{json: out}).of(s), nil
+}
+
+// sessionSettled returns what tells up to which revision a session is the same as at an index.
+func (h *handler) sessionSettled(get *tenurev1.GetSessionRequest) func(context.Context, uint64) (uint64, error) {
+	return func(ctx context.Context, index uint64) (uint64, error) {
+		found, err := h.sessions.GetSession(ctx, get)
+		s := found.GetSession()
+		if err != nil || s.GetEnd() != nil || s.GetCreateRevision() > index || found.GetHeader().GetRevision() < index {
+			return 0, ignoring(err, noSuchSession...)
+		}
+		return found.GetHeader().GetRevision(), nil
+	}
+}
+
+// uuidShaped reports whether a text has the form of a UUID, in small letters.
+func uuidShaped(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+			return false
+		}
+	}
+	return true
+}
+
+// begunOrEnded counts what changes a list of sessions: who uses a session does not show.
+func begunOrEnded(_ context.Context, e *tenurev1.Event) (bool, error) {
+	return e.GetType() != tenurev1.EventType_EVENT_TYPE_SESSION_TAKEN_OVER, nil
+}
+
+// listSessions serves GET /v1/session/list.
+func (h *handler) listSessions(ctx context.Context, q *request) (*answer, error) {
+	return h.sessionList(ctx, q, "", begunOrEnded)
+}
+
+// sessionsOfNode serves GET /v1/session/node/NODE.
+func (h *handler) sessionsOfNode(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing node name")
+	}
+	if !utf8.ValidString(q.rest) {
+		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	}
+	node, err := h.nodeNamed(ctx, q.rest)
+	if err != nil {
+		return nil, err
+	}
+	return h.sessionList(ctx, q, node, func(ctx context.Context, e *tenurev1.Event) (bool, error) {
+		switch e.GetType() {
+		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
+			return e.GetSession().GetNode() == node, nil
+		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
+			ended, err := h.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
+				SessionId: e.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
+			})
+			// One that is forgotten already may have been of this node.
+			return err != nil || ended.GetSession().GetNode() == node, ignoring(err, noSuchSession...)
+		default:
+			return false, nil
+		}
+	})
+}
+
+// sessionList answers with the sessions of a node, or all.
+func (h *handler) sessionList(
+	ctx context.Context, q *request, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
+) (*answer, error) {
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts}
+	waited, err := h.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list := &tenurev1.ListSessionsRequest{Node: node, Read: readOptions(r.consistency)}
+	page, err := h.sessions.ListSessions(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	// What changes while the other pages are read is after this index.
+	s, err := h.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{stream: func(to io.Writer, pretty bool) error {
+		w := &arrayWriter{to: to, pretty: pretty}
+		for {
+			for _, s := range page.GetSessions() {
+				if err := w.add(sessionOf(s)); err != nil {
+					return err
+				}
+			}
+			if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
+				return w.close()
+			}
+			var err error
+			if page, err = h.sessions.ListSessions(ctx, list); err != nil {
+				return err
+			}
+		}
+	}}).of(s), nil
+}

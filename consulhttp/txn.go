@@ -1,0 +1,260 @@
+package consulhttp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// txnOpsMax is how many operations a transaction may have.
+	txnOpsMax = 128
+	// txnTriesMax is how often a transaction is sent: once more for each operation that turns out to be about a session that
+	// does not exist, or a key that is gone already, and a few times for keys that come and go meanwhile.
+	txnTriesMax = txnOpsMax + 8
+)
+
+// txnOpJSON is one operation of a transaction, as it is sent. Exactly one of its fields is set.
+type txnOpJSON struct {
+	KV      *txnKeyJSON
+	Node    json.RawMessage
+	Service json.RawMessage
+	Check   json.RawMessage
+}
+
+// txnKeyJSON is an operation on a key.
+type txnKeyJSON struct {
+	Verb    string
+	Key     string
+	Value   []byte
+	Flags   uint64
+	Index   uint64
+	Session string
+}
+
+// txnResultJSON is one result.
+type txnResultJSON struct {
+	KV keyJSON
+}
+
+// txnErrorJSON is one operation that fails.
+type txnErrorJSON struct {
+	OpIndex int
+	What    string
+}
+
+// txnAnswerJSON is the answer to a transaction.
+type txnAnswerJSON struct {
+	Results []txnResultJSON
+	Errors  []txnErrorJSON
+}
+
+// transaction is a transaction under way.
+type transaction struct {
+	h   *handler
+	ops []txnKeyJSON
+	// native are the operations as they are sent.
+	native []*tenurev1.Op
+	// what says why an operation fails that was found to fail here; it is empty for others.
+	what []string
+}
+
+// txn serves PUT /v1/txn.
+func (h *handler) txn(ctx context.Context, q *request) (*answer, error) {
+	// A transaction is never stale here, but what it says about that must make sense.
+	consistency, err := q.consistency()
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.newTransaction(q)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.ops) == 0 {
+		return &answer{json: txnAnswerJSON{}}, nil
+	}
+	response, failed, err := t.run(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(failed) > 0:
+		return &answer{status: http.StatusConflict, json: txnAnswerJSON{Errors: failed}}, nil
+	}
+	results, err := t.results(ctx, response)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{json: txnAnswerJSON{Results: results}}
+	if !t.writes() {
+		a.of(state{consistency: consistency, knownLeader: true})
+		a.header.Del("X-Consul-Index")
+	}
+	return a, nil
+}
+
+// newTransaction reads a transaction.
+func (h *handler) newTransaction(q *request) (*transaction, error) {
+	data, err := q.body()
+	if err != nil {
+		return nil, err
+	}
+	var ops []txnOpJSON
+	if err := json.Unmarshal(data, &ops); err != nil {
+		return nil, refusal(http.StatusBadRequest, "Failed to parse body: it must be a JSON array of operations.")
+	}
+	if len(ops) > txnOpsMax {
+		return nil, refusal(http.StatusRequestEntityTooLarge,
+			"Transaction contains too many operations (%d > %d)", len(ops), txnOpsMax)
+	}
+	t := &transaction{h: h, what: make([]string, len(ops))}
+	for i, op := range ops {
+		switch {
+		case len(op.Node)+len(op.Service)+len(op.Check) > 0:
+			return nil, refusal(http.StatusNotImplemented,
+				"Operation %d is about a node, service or check: this version of Tenure has no catalog.", i)
+		case op.KV == nil:
+			return nil, refusal(http.StatusBadRequest, "Operation %d has no kind; it must have KV.", i)
+		}
+		if err := checkKey(op.KV.Key); err != nil {
+			return nil, err
+		}
+		t.ops = append(t.ops, *op.KV)
+	}
+	for i := range t.ops {
+		native, what, err := nativeOp(&t.ops[i])
+		if err != nil {
+			return nil, err
+		}
+		t.native = append(t.native, native)
+		if what != "" {
+			t.fail(i, what)
+		}
+	}
+	return t, nil
+}
+
+// writes reports whether the transaction may change something.
+func (t *transaction) writes() bool {
+	for _, op := range t.native {
+		if op.GetGet() == nil && op.GetList() == nil && op.GetCheck() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// fail notes that an operation fails for a reason that was found here. In its place goes a check that always fails, so that
+// nothing is committed and the other operations are still tried.
+func (t *transaction) fail(i int, what string) {
+	t.what[i] = what
+	missing, zero := true, uint64(0)
+	t.native[i] = checkOp(&tenurev1.KeyCondition{Key: "-", Exists: &missing, CreateRevision: &zero})
+}
+
+// checkOp returns a check of a key.
+func checkOp(condition *tenurev1.KeyCondition) *tenurev1.Op {
+	return &tenurev1.Op{Kind: &tenurev1.Op_Check{Check: &tenurev1.Guard{Condition: &tenurev1.Guard_Key{Key: condition}}}}
+}
+
+// run runs the transaction, and returns which operations fail.
+func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErrorJSON, error) {
+	for range txnTriesMax {
+		response, err := t.h.kv.Txn(ctx, &tenurev1.TxnRequest{Then: t.native})
+		if err == nil {
+			return response, nil, nil
+		}
+		again, whole := t.amend(ctx, err)
+		switch {
+		case whole != nil:
+			return nil, nil, whole
+		case !again:
+			return nil, t.errors(err), nil
+		}
+	}
+	return nil, nil, known(refusal(http.StatusInternalServerError, "The keys of this transaction change too fast; try again."))
+}
+
+// amend looks at why the transaction failed, and reports whether to try again with what it changed in the operations. An error is
+// one of the whole transaction.
+func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error) {
+	failed := failedOps(err)
+	if len(failed) == 0 {
+		i, named := refusedOp(err)
+		if !named || t.what[i] != "" || ignoring(err, noSuchSession...) != nil {
+			return false, err
+		}
+		if t.ops[i].Verb == verbUnlock {
+			t.fail(i, textNotHeld(&t.ops[i])) // A release only compares.
+			return true, nil
+		}
+		t.fail(i, fmt.Sprintf("%s %q", textBadSession, shown(t.ops[i].Session)))
+		return true, nil
+	}
+	for i := range failed {
+		if i >= len(t.ops) || t.ops[i].Verb != verbDeleteCAS || t.what[i] != "" {
+			continue
+		}
+		// To delete what is gone succeeds, whatever index it should have had. It may come back before the next try.
+		exists := t.native[i].GetCheck() != nil
+		_, err := t.h.kv.Get(ctx, &tenurev1.GetRequest{Key: t.ops[i].Key})
+		switch {
+		case err == nil && exists:
+			t.native[i], again = deleteCASOp(&t.ops[i]), true
+		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND && !exists:
+			t.native[i], again = checkOp(&tenurev1.KeyCondition{Key: t.ops[i].Key, Exists: new(bool)}), true
+		case ignoring(err, tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND) != nil:
+			return false, err
+		}
+	}
+	return again, nil
+}
+
+// errors returns which operations fail, and why.
+func (t *transaction) errors(err error) []txnErrorJSON {
+	failed := failedOps(err)
+	var out []txnErrorJSON
+	for i := range t.ops {
+		why, ok := failed[i]
+		if !ok {
+			continue
+		}
+		what := t.what[i]
+		if what == "" {
+			what = whatOf(&t.ops[i], why)
+		}
+		out = append(out, txnErrorJSON{OpIndex: i, What: what})
+	}
+	return out
+}
+
+// failedOps returns the operations that failed, by their number, with their reasons.
+func failedOps(err error) map[int]tenurev1.ErrorReason {
+	text := fact(err, "operations")
+	if text == "" {
+		return nil
+	}
+	out := map[int]tenurev1.ErrorReason{}
+	for op := range strings.SplitSeq(text, ",") {
+		number, why, _ := strings.Cut(op, ":")
+		if i, err := strconv.Atoi(number); err == nil {
+			out[i] = tenurev1.ErrorReason(tenurev1.ErrorReason_value["ERROR_REASON_"+why])
+		}
+	}
+	return out
+}
+
+// refusedOp returns the number of the operation that a transaction was refused for before it ran.
+func refusedOp(err error) (int, bool) {
+	text, ok := strings.CutPrefix(messageOf(err), "then[")
+	if !ok {
+		return 0, false
+	}
+	number, _, ok := strings.Cut(text, "]")
+	i, err := strconv.Atoi(number)
+	return i, ok && err == nil
+}

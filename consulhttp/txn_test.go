@@ -1,0 +1,183 @@
+package consulhttp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// txnAnswer is the answer to a transaction.
+type txnAnswer struct {
+	Results []struct{ KV row }
+	Errors  []struct {
+		OpIndex int
+		What    string
+	}
+}
+
+// txn sends a transaction of operations on keys, each as the inside of its JSON.
+func (r *rig) txn(status int, ops ...string) *txnAnswer {
+	r.t.Helper()
+	for i := range ops {
+		ops[i] = `{"KV":{` + ops[i] + `}}`
+	}
+	got := r.send("PUT", "/v1/txn", "["+strings.Join(ops, ",")+"]")
+	out := &txnAnswer{}
+	if got.status != status || got.status != 200 && got.status != 409 {
+		r.t.Fatalf("got %d %s, want %d", got.status, got.body, status)
+	}
+	if err := json.Unmarshal([]byte(got.body), out); err != nil {
+		r.t.Fatalf("got %s: %v", got.body, err)
+	}
+	return out
+}
+
+func TestTransactionsAreShownAsConsulShowsThem(t *testing.T) {
+	r := newRig(t)
+	r.want("PUT", "/v1/txn", `[{"KV":{"Verb":"set","Key":"a","Value":"aGk=","Flags":16210313421097356768}},{"kv":{"verb":"get","key":"a"}},{"KV":{"Verb":"delete","Key":"none"}}]`,
+		200, `{"Results":[{"KV":{"LockIndex":0,"Key":"a","Flags":16210313421097356768,"Value":null,"CreateIndex":1,"ModifyIndex":1}},`+
+			`{"KV":{"LockIndex":0,"Key":"a","Flags":16210313421097356768,"Value":"aGk=","CreateIndex":1,"ModifyIndex":1}}],"Errors":null}`)
+	r.want("PUT", "/v1/txn", `[{"KV":{"Verb":"get","Key":"none"}}]`, 409, `{"Results":null,"Errors":[{"OpIndex":0,"What":"key \"none\" doesn't exist"}]}`)
+	r.want("PUT", "/v1/txn", `[]`, 200, `{"Results":null,"Errors":null}`)
+	read := r.send("PUT", "/v1/txn?stale", `[{"KV":{"Verb":"get","Key":"a"}}]`)
+	if read.header.Get("X-Consul-Index") != "" || read.header.Get("X-Consul-Knownleader") != "true" || read.header.Get("X-Consul-Lastcontact") != "0" {
+		t.Errorf("headers of a transaction that reads: %v", read.header)
+	}
+	write := r.send("PUT", "/v1/txn", `[{"KV":{"Verb":"set","Key":"a"}}]`)
+	if write.header.Get("X-Consul-Knownleader") != "" {
+		t.Errorf("headers of a transaction that writes: %v", write.header)
+	}
+}
+
+// TestVerbsOfTransactions is the table of verbs: what each answers where it succeeds.
+func TestVerbsOfTransactions(t *testing.T) {
+	r := newRig(t)
+	id := r.session("")
+	for _, key := range []string{"a", "tree/1", "tree/2", "dead", "dead-cas"} {
+		r.want("PUT", "/v1/kv/"+key, "v", 200, "true")
+	}
+	at := r.row("a").ModifyIndex
+	got := r.txn(200,
+		fmt.Sprintf(`"Verb":"check-index","Key":"a","Index":%d`, at),
+		fmt.Sprintf(`"Verb":"cas","Key":"a","Index":%d,"Value":"dw=="`, at),
+		`"Verb":"cas","Key":"new","Index":0`,
+		`"Verb":"check-not-exists","Key":"none"`,
+		`"Verb":"get-or-empty","Key":"none"`,
+		`"Verb":"get-tree","Key":"tree/"`,
+		`"Verb":"lock","Key":"l","Session":"`+id+`","Value":"dg=="`,
+		`"Verb":"check-session","Key":"l","Session":"`+id+`"`,
+		`"Verb":"delete","Key":"dead"`,
+		fmt.Sprintf(`"Verb":"delete-cas","Key":"dead-cas","Index":%d`, r.row("dead-cas").ModifyIndex),
+		`"Verb":"delete-cas","Key":"gone","Index":7`,
+		`"Verb":"delete-tree","Key":"tree/"`,
+	)
+	var keys []string
+	for _, result := range got.Results {
+		keys = append(keys, result.KV.Key)
+	}
+	if want := "a a new none tree/1 tree/2 l l"; strings.Join(keys, " ") != want {
+		t.Errorf("the results are of %v, want %s", keys, want)
+	}
+	if l := got.Results[6].KV; l.LockIndex != 1 || l.Session != id || l.Value != nil {
+		t.Errorf("the lock is %+v", l)
+	}
+	if none := got.Results[3].KV; none.ModifyIndex != 0 || none.Value != nil {
+		t.Errorf("what is missing is shown as %+v", none)
+	}
+	got = r.txn(200, `"Verb":"unlock","Key":"l","Session":"`+id+`"`)
+	if l := got.Results[0].KV; l.Session != "" || l.LockIndex != 1 {
+		t.Errorf("the lock is %+v", l)
+	}
+	r.want("GET", "/v1/kv/?keys", "", 200, list("a", "l", "new"))
+}
+
+// TestAllFailingOperationsAreNamed fails in all ways at once, and changes nothing.
+func TestAllFailingOperationsAreNamed(t *testing.T) {
+	r := newRig(t)
+	id, other, gone := r.session(`{"LockDelay":"60s"}`), r.session(""), r.session("")
+	r.want("PUT", "/v1/session/destroy/"+gone, "", 200, "true")
+	r.want("PUT", "/v1/kv/held?acquire="+id, "", 200, "true")
+	lost := r.session(`{"LockDelay":"60s"}`)
+	r.want("PUT", "/v1/kv/delayed?acquire="+lost, "", 200, "true")
+	r.want("PUT", "/v1/session/destroy/"+lost, "", 200, "true")
+	ops := []struct{ op, what string }{
+		{`"Verb":"set","Key":"ok"`, ""},
+		{`"Verb":"cas","Key":"none","Index":7`, "index is stale"},
+		{`"Verb":"lock","Key":"x"`, "missing session"},
+		{`"Verb":"lock","Key":"x2","Session":"` + gone + `"`, "invalid session"},
+		{`"Verb":"lock","Key":"x3","Session":"nonsense"`, "invalid session"},
+		{`"Verb":"lock","Key":"held","Session":"` + other + `"`, "lock is already held"},
+		{`"Verb":"lock","Key":"delayed","Session":"` + other + `"`, "due to lock delay"},
+		{`"Verb":"unlock","Key":"x4","Session":"` + other + `"`, "lock isn't held, or is held by another session"},
+		{`"Verb":"unlock","Key":"x5","Session":"` + gone + `"`, "lock isn't held, or is held by another session"},
+		{`"Verb":"unlock","Key":"x6"`, "missing session"},
+		{`"Verb":"get","Key":"none2"`, "doesn't exist"},
+		{`"Verb":"set","Key":""`, "Must provide key"},
+		{`"Verb":"get-tree","Key":""`, "Must provide key"},
+		{`"Verb":"check-session","Key":"held","Session":"` + other + `"`, "failed session check"},
+		{`"Verb":"check-session","Key":"held","Session":"nonsense"`, "failed session check"},
+		{`"Verb":"check-session","Key":"none3"`, "failed session check"},
+		{`"Verb":"check-index","Key":"held","Index":1`, "failed index check"},
+		{`"Verb":"check-index","Key":"none4","Index":0`, "failed index check"},
+		{`"Verb":"check-not-exists","Key":"held"`, "exists"},
+		{`"Verb":"delete-cas","Key":"held2","Index":1`, "index is stale"},
+		{`"Verb":"delete","Key":"none5"`, ""},
+		{`"Verb":"delete-cas","Key":"none6","Index":1`, ""},
+	}
+	r.want("PUT", "/v1/kv/held2", "", 200, "true")
+	before := r.send("GET", "/v1/kv/?recurse", "")
+	var texts []string
+	want := map[int]string{}
+	for i, o := range ops {
+		texts = append(texts, o.op)
+		if o.what != "" {
+			want[i] = o.what
+		}
+	}
+	got := r.txn(409, texts...)
+	if got.Results != nil || len(got.Errors) != len(want) {
+		t.Errorf("got %+v, want %v", got, want)
+	}
+	for _, e := range got.Errors {
+		if want[e.OpIndex] == "" || !strings.Contains(e.What, want[e.OpIndex]) {
+			t.Errorf("operation %d: got %q, want %q", e.OpIndex, e.What, want[e.OpIndex])
+		}
+	}
+	if after := r.send("GET", "/v1/kv/?recurse", ""); after.body != before.body {
+		t.Errorf("it was %s, and is %s", before.body, after.body)
+	}
+}
+
+// TestTransactionsThatAreRefused is the table of mistakes.
+func TestTransactionsThatAreRefused(t *testing.T) {
+	r := newRig(t)
+	many := strings.TrimSuffix(strings.Repeat(`{"KV":{"Verb":"get","Key":"a"}},`, 129), ",")
+	for body, status := range map[string]int{
+		``:                                400,
+		`{}`:                              400,
+		`[`:                               400,
+		`[{}]`:                            400,
+		`[{"KV":{"Verb":"x","Key":"a"}}]`: 400,
+		`[{"KV":{"Verb":"","Key":""}}]`:   400,
+		`[{"KV":{"Verb":"set","Key":"a","Value":"?"}}]`:                            400,
+		`[{"KV":{"Verb":"set","Key":"` + strings.Repeat("k", 1025) + `"}}]`:        400,
+		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"set","Key":"a"}}]`:        400,
+		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"delete-tree","Key":""}}]`: 400,
+		`[{"Node":{"Verb":"get"}}]`:                                                501,
+		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         501,
+		`[` + many + `]`: 413,
+		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: 413,
+	} {
+		if got := r.send("PUT", "/v1/txn", body); got.status != status || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
+			t.Errorf("%.80s: got %d %s, want %d", body, got.status, got.body, status)
+		}
+	}
+	r.want("PUT", "/v1/txn?stale&consistent", "[]", 400, "Parameters stale and consistent must not be given together.")
+	// A transaction that writes shows at most 64 KiB.
+	r.want("PUT", "/v1/kv/large", strings.Repeat("x", 70_000), 200, "true")
+	if got := r.send("PUT", "/v1/txn", `[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"get","Key":"large"}}]`); got.status != 413 {
+		t.Errorf("got %d %s, want 413", got.status, got.body)
+	}
+	r.want("GET", "/v1/kv/a", "", 404, "")
+}
