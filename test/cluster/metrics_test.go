@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,7 +55,37 @@ func use(ctx context.Context, t *testing.T, c *rig.Cluster) {
 		if _, err = cl.GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: s.GetSessionId()}); err != nil {
 			t.Fatal(err)
 		}
+		for path, want := range map[string]int{"/v1/kv/k0": http.StatusOK, "/v1/event/list": http.StatusNotImplemented} {
+			// While there is no leader it cannot be answered.
+			waiting, cancel := context.WithTimeout(ctx, time.Minute)
+			got := consulStatus(ctx, t, m, path)
+			for got != want && waiting.Err() == nil {
+				pause(waiting, 100*time.Millisecond)
+				got = consulStatus(ctx, t, m, path)
+			}
+			cancel()
+			if got != want {
+				t.Fatalf("%s: got status %d, want %d", path, got, want)
+			}
+		}
 	}
+}
+
+// consulStatus returns the status of the answer to a GET over Consul's HTTP.
+func consulStatus(ctx context.Context, t *testing.T, m *rig.Member, path string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.Consul+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = answer.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode
 }
 
 var documentedMetric = regexp.MustCompile("`(_[a-z_]+|tenure_[a-z_]+)(?:\\{[^`]*\\})?`")
@@ -97,7 +128,7 @@ func missing(wanted, there map[string]bool) bool {
 // What a cluster exports is documented, and what is documented is exported.
 func TestMetricsAreDocumented(t *testing.T) {
 	ctx := t.Context()
-	c := rig.StartCluster(ctx, t, binary, 3)
+	c := rig.StartCluster(ctx, t, binary, 3, "--consul-http", "127.0.0.1:0")
 	c.Leader(ctx)
 	use(ctx, t, c)
 	page, err := os.ReadFile(operationsPage)

@@ -41,6 +41,8 @@ type Addresses struct {
 	GRPC string `json:"grpc"`
 	HTTP string `json:"http"`
 	Peer string `json:"peer"`
+	// Consul is for clients of Consul; empty unless --consul-http is among the member's flags.
+	Consul string `json:"consul"`
 }
 
 // Member is one process of Tenure. Its methods are for the test's goroutine.
