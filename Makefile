@@ -108,8 +108,10 @@ with_agents = TENURE_BINARY=$(TENURE) \
 
 .PHONY: test-go
 test-go: build agents ## run the Go tests, and the scenarios that all clients share (7 min)
-	$(with_agents) $(GO) test $(GO_TEST_FLAGS) $(GO_TEST_PACKAGES)
-	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...); done
+	failed=0; \
+	$(with_agents) $(GO) test $(GO_TEST_FLAGS) $(GO_TEST_PACKAGES) || failed=1; \
+	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...) || failed=1; done; \
+	exit $$failed
 
 .PHONY: test-python
 test-python: build ## run the tests of the Python stubs and of the Python client (3 min)
