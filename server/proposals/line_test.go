@@ -295,3 +295,47 @@ func TestABrokenRequestFailsAlone(t *testing.T) {
 		t.Errorf("got refusals %v, want one of the first only", got)
 	}
 }
+
+// What a leader that stops said it did not start, its client proposes to the next one: it must never start here.
+func TestALeaderThatStopsStartsNothingMore(t *testing.T) {
+	for range 50 {
+		began, second := make(chan struct{}), make(chan struct{}, 1)
+		l, _, conn, _ := start(t, func(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error) {
+			if r.GetTerm() == 2 {
+				second <- struct{}{}
+				return echo(ctx, r)
+			}
+			close(began)
+			<-ctx.Done()
+			return nil, status.FromContextError(ctx.Err()).Err()
+		})
+		stream, err := peerv1.NewRelayServiceClient(conn).ProposeMany(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Term 1 and term 2, encoded.
+		if err = stream.Send(&peerv1.ProposeManyRequest{Proposals: []*peerv1.NumberedProposal{{Number: 1, Request: []byte{8, 1}}}}); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		l.stop()
+		response, err := stream.Recv()
+		if err != nil || response.Drained == nil || response.GetDrained() != 1 {
+			t.Fatalf("got %v, %v; want that all after 1 is not started", response, err)
+		}
+		// The first ends with the message that brings the second.
+		if err = stream.Send(&peerv1.ProposeManyRequest{
+			Cancelled: []uint64{1}, Proposals: []*peerv1.NumberedProposal{{Number: 2, Request: []byte{8, 2}}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		select {
+		case <-second:
+			t.Fatal("a proposal was started after the leader said that it was not")
+		default:
+		}
+	}
+}
