@@ -120,7 +120,7 @@ func numbers(to *[]int) func(string) error {
 		for part := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(part)
 			if err != nil || n < 1 {
-				return fmt.Errorf("%q is no number above zero", part)
+				return fmt.Errorf("%q must be a whole number above zero", part)
 			}
 			*to = append(*to, n)
 		}

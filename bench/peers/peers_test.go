@@ -37,10 +37,10 @@ func TestWhatOthersTookOfAMachineIsCounted(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for args, want := range map[string]string{
 		"-work gets":      `"gets" is none of put`,
-		"-callers 0":      `"0" is no number above zero`,
+		"-callers 0":      `"0" must be a whole number above zero`,
 		"-rounds 0":       "must be above zero",
 		"left":            `unexpected argument "left"`,
-		"-members 1,many": `"many" is no number`,
+		"-members 1,many": `"many" must be a whole number`,
 	} {
 		if err := run(t.Context(), strings.Fields(args), &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", args, err, want)
