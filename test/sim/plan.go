@@ -36,8 +36,7 @@ type Plan struct {
 	LateTasks float64 `json:"late_tasks,omitempty"`
 	// InstallCrashes is how likely a member crashes before a step of an installation.
 	InstallCrashes float64 `json:"install_crashes,omitempty"`
-	// BrokenStreams is how likely a stream that brings a snapshot breaks before a file, in every second case because the receiver
-	// crashes.
+	// BrokenStreams is how likely a stream that brings a snapshot breaks, in every second case because the receiver crashes.
 	BrokenStreams float64 `json:"broken_streams,omitempty"`
 	// CheckpointEntries is after how many entries a member makes a checkpoint and cuts its log.
 	CheckpointEntries int `json:"checkpoint_entries"`
@@ -188,7 +187,7 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	p.drawDiskFaults(rand.New(rand.NewPCG(p.Seed, 0x6469736b)))                   //nolint:gosec // It must be repeatable.
 	p.drawSlowLinks(rand.New(rand.NewPCG(p.Seed, 0x6c696e6b)))                    //nolint:gosec // As above.
 	if broken := rand.New(rand.NewPCG(p.Seed, 0x736e6170)); broken.IntN(2) == 0 { //nolint:gosec // As above.
-		p.BrokenStreams = choose(broken, 0.05, 0.2)
+		p.BrokenStreams = choose(broken, 0.2, 0.6)
 	}
 	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))     //nolint:gosec // As above.
 	p.drawOldCopies(rand.New(rand.NewPCG(p.Seed, 0x636f7079))) //nolint:gosec // As above.

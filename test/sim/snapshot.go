@@ -137,41 +137,56 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 }
 
 // receiveSnapshot brings a snapshot to the member's inbox, as much of it as is not there, and returns its name in it. The plan
-// may let the stream break before a file, or in it; the name is empty then. It is empty, too, if a file that was there is
+// may let the stream break somewhere in its bytes; the name is empty then. It is empty, too, if a file that was there is
 // not what it should be: the next stream brings that one.
+//
+// The dice fall the same way however many files there are: Pebble's own goroutines decide when tables become one, so two runs
+// of a seed may have different files of the same state.
 func (r *life) receiveSnapshot(raw []byte, m *checkpoint.Manifest, files [][]byte) (string, error) {
 	r.w.floors.Streams++
 	dice := r.w.dice(fmt.Sprintf("stream %d", r.w.floors.Streams))
+	breaks := !r.w.quiet && dice.Float64() < r.w.plan.BrokenStreams
+	share, crashes := dice.Float64(), dice.IntN(2) == 0
 	reception, err := r.inbox.Begin(raw)
 	if err != nil {
 		return "", err
 	}
-	have := map[string]int{}
+	have, left := map[string]int{}, 0
 	for _, f := range reception.Have {
 		have[f.GetFile()] = int(f.GetSizeBytes())
 		r.w.floors.FilesReused++
 	}
 	for i, f := range m.Files {
-		end := len(files[i])
-		breaks := !r.w.quiet && dice.Float64() < r.w.plan.BrokenStreams
-		if breaks {
-			end = max(have[f.Name], dice.IntN(end+1))
+		left += len(files[i]) - have[f.Name]
+	}
+	if breaks {
+		left = int(share * float64(left))
+	}
+	for i, f := range m.Files {
+		data := files[i][have[f.Name]:]
+		cut := len(data) > left
+		if cut {
+			data = data[:left]
 		}
-		if data := files[i][have[f.Name]:end]; len(data) > 0 || end == 0 && !breaks {
+		left -= len(data)
+		if len(data) > 0 || len(files[i]) == 0 {
 			if err = reception.Chunk(&peerv1.SendSnapshotRequest{
-				File: f.Name, Offset: uint64(have[f.Name]), Data: slices.Clone(data), Last: end == len(files[i]),
+				File: f.Name, Offset: uint64(have[f.Name]), Data: slices.Clone(data), Last: !cut,
 				Crc32C: crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)),
 			}); err != nil {
 				return "", err
 			}
 		}
-		if breaks {
-			r.w.floors.StreamsBroken++
-			if dice.IntN(2) == 0 {
-				r.w.crashNow(r)
-			}
-			return "", nil
+		if cut {
+			break
 		}
+	}
+	if breaks {
+		r.w.floors.StreamsBroken++
+		if crashes {
+			r.w.crashNow(r)
+		}
+		return "", nil
 	}
 	name, err := reception.Finish()
 	if errors.Is(err, checkpoint.ErrInvalid) {
