@@ -170,6 +170,11 @@ hostile: build ## make the attacks in their long form and print their table; ATT
 	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) -v -run "TestAttacks/$$(echo '$(ATTACK)' | tr ' ' _)" ./test/hostile | \
 		awk '/\| .* \|$$/ || /FAIL|allowed|answered|failed|want at most/ { print; fflush() }'
 
+.PHONY: thirdparty
+thirdparty: build ## run programs made for Consul against Tenure, as far as they can be fetched (1 min)
+	@tools/consul.sh $(TOOLS)/consul || echo "skipped: the commands of consul 1.8.7, which could not be fetched" >&2
+	PATH=$(TOOLS)/consul/usr/bin:$$PATH $(GO) test -count=1 -v -run 'TestScripts/consul_program' ./cmd/tenure
+
 .PHONY: sim
 sim: ## hold the state machine against its model, and simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s (5 min)
 	$(GO) test -count=1 -tags invariants -run '^TestModel$$' ./storage
@@ -213,7 +218,7 @@ check: $(BIN)/golangci-lint ## vet, lint and test (-short) the Go packages chang
 	@tools/check.sh $(BIN)/golangci-lint
 
 # Pages whose English has been mended, and has to stay so.
-WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/rest.md docs/glossary.md docs/architecture.md docs/guarantees.md docs/operations.md docs/performance.md docs/security.md docs/clients/go.md docs/clients/java.md docs/clients/python.md docs/clients/features.md docs/clients/reference.md deploy/README.md docs/coming-from.md storage/testdata/README.md clients/python/README.md
+WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/rest.md docs/glossary.md docs/architecture.md docs/guarantees.md docs/operations.md docs/performance.md docs/security.md docs/clients/go.md docs/clients/java.md docs/clients/python.md docs/clients/features.md docs/clients/reference.md deploy/README.md docs/coming-from.md docs/consul.md storage/testdata/README.md clients/python/README.md
 
 .PHONY: house
 house: ## print the largest objects and packages, what imports what, and which limits are missed
