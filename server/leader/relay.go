@@ -188,19 +188,21 @@ type Call struct {
 }
 
 // Lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
-// ctx ends or its patience does. err is why an attempt outside has failed; nil for none.
+// ctx ends or its patience does. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
+// asked at once.
 func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 	patience := time.NewTimer(r.Patience)
 	defer patience.Stop()
 	wait := relayRetryMin
 	var unknown *reason.Error // of an attempt that may have been applied
-	for {
+	for first := true; ; first = false {
 		if err != nil {
 			if e := reason.Of(err); e != nil && e.Applied == reason.AppliedUnknown {
 				unknown = e
 			}
+		}
+		if w, changed := r.Present(); err != nil && (!first || w == nil || w.Here()) {
 			retry := time.NewTimer(wait)
-			_, changed := r.Present()
 			select {
 			case <-changed:
 			case <-retry.C:
