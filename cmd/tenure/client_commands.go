@@ -15,6 +15,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newMemberCommand(env),
 		newSessionCommand(env),
 		newKVCommand(env),
+		newConsulCommand(env),
 		newLockCommand(env),
 		newWatchCommand(env),
 		newTxnCommand(env),

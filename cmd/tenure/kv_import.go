@@ -60,24 +60,36 @@ type keyImport struct {
 	env       *environment
 	client    *tenure.Client
 	overwrite bool
+	unit      string // What a key of the source is, for people: a line.
 
 	ops     []*tenurev1.Op
 	pending map[string]bool // Keys in ops.
 	bytes   int
-	from    int // Line of the first of ops.
+	from    int // Number of the first of ops in the source, from 1.
 	written int
 	tell    func(more int) // Takes how many keys more were written.
 }
 
-// importKeys writes keys and tells how many.
+// importKeys writes keys from the output of an export, and tells how many.
 func (e *environment) importKeys(ctx context.Context, source io.Reader, overwrite bool) error {
+	return e.importFrom(ctx, overwrite, "line", func(ctx context.Context, i *keyImport) error { return i.run(ctx, source) })
+}
+
+// importFrom writes the keys that run gives to add, and tells how many.
+func (e *environment) importFrom(ctx context.Context, overwrite bool, unit string, run func(context.Context, *keyImport) error) error {
 	c, err := e.client(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
-	i := &keyImport{env: e, client: c, overwrite: overwrite, pending: map[string]bool{}, tell: e.progress(1, "keys imported")}
-	if err := i.run(ctx, source); err != nil {
+	i := &keyImport{
+		env: e, client: c, overwrite: overwrite, unit: unit, pending: map[string]bool{}, tell: e.progress(1, "keys imported"),
+	}
+	err = run(ctx, i)
+	if err == nil {
+		err = i.write(ctx)
+	}
+	if err != nil {
 		if i.written > 0 {
 			verb := "were"
 			if i.written == 1 {
@@ -117,12 +129,13 @@ func (i *keyImport) run(ctx context.Context, source io.Reader) error {
 		return refusedError("line %d is too long: a value has at most 512 KiB", number+1)
 	case err != nil:
 		return fmt.Errorf("the import: %w", err)
+	default:
+		return nil
 	}
-	return i.write(ctx)
 }
 
-// add takes a key, and writes those before it if they are enough.
-func (i *keyImport) add(ctx context.Context, line int, key *exportedKey) error {
+// add takes the key with a number in the source, and writes those before it if they are enough.
+func (i *keyImport) add(ctx context.Context, number int, key *exportedKey) error {
 	size := len(key.Key) + len(key.Value)
 	if len(i.ops) == importKeysMax || i.bytes+size > importBytesMax || i.pending[key.Key] {
 		if err := i.write(ctx); err != nil {
@@ -130,7 +143,7 @@ func (i *keyImport) add(ctx context.Context, line int, key *exportedKey) error {
 		}
 	}
 	if len(i.ops) == 0 {
-		i.from = line
+		i.from = number
 	}
 	put := &tenurev1.PutRequest{
 		Key: key.Key, Flags: key.Flags, Content: &tenurev1.PutRequest_Value{Value: key.Value},
@@ -161,10 +174,10 @@ func (i *keyImport) write(ctx context.Context) error {
 	}))
 	switch {
 	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED && !i.overwrite:
-		return refusedError("key %s exists already, at line %d or after: remove it, or give --overwrite",
-			quoted(errorInfo(err).GetMetadata()["key"]), i.from)
+		return refusedError("key %s exists already, at %s %d or after: remove it, or give --overwrite",
+			quoted(errorInfo(err).GetMetadata()["key"]), i.unit, i.from)
 	case reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
-		i.env.notef("Lines from %d on were refused.", i.from)
+		i.env.notef("What starts at %s %d was refused.", i.unit, i.from)
 		return err
 	case err != nil:
 		return err

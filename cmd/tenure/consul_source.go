@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tenure-io/tenure/server/certs"
+)
+
+// consulAnswerMax is how much of an answer is shown that is no list of keys.
+const consulAnswerMax = 200
+
+// openConsul asks Consul's HTTP API for all keys with a prefix. Of what is read, nothing may take longer than a call may.
+func (e *environment) openConsul(ctx context.Context, base, prefix string) (io.ReadCloser, error) {
+	at, err := url.Parse(base)
+	if err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || strings.Trim(at.Path, "/") != "" {
+		return nil, usageError("%s is not the address of Consul's HTTP API; it must be http://HOST:PORT or https://HOST:PORT", quoted(base))
+	}
+	client, err := e.consulClient()
+	if err != nil {
+		return nil, err
+	}
+	target := at.Scheme + "://" + at.Host + "/v1/kv/" + url.PathEscape(prefix) + "?recurse&consistent"
+	ctx, cancel := context.WithCancel(ctx)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+	if err != nil {
+		cancel()
+		return nil, usageError("%w", err)
+	}
+	if token, set := e.getenv("CONSUL_HTTP_TOKEN"); set && token != "" {
+		request.Header.Set("X-Consul-Token", token)
+	}
+	body := &consulBody{timeout: e.timeout, cancel: cancel}
+	body.silence = time.AfterFunc(e.timeout, cancel)
+	answer, err := client.Do(request) //nolint:bodyclose // consulBody closes it.
+	body.silence.Stop()
+	if err != nil {
+		cancel()
+		return nil, consulUnavailable(err, e.timeout)
+	}
+	body.from = answer.Body
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return body, nil
+	case http.StatusNotFound:
+		_ = body.Close() // There are no keys.
+		return io.NopCloser(strings.NewReader("[]")), nil
+	default:
+		said, _ := io.ReadAll(io.LimitReader(body, consulAnswerMax)) // What could be read is shown.
+		_ = body.Close()                                             // It was only read.
+		return nil, refusedError("Consul answered %d: %s", answer.StatusCode, printable(strings.TrimSpace(string(said))))
+	}
+}
+
+// consulClient returns what speaks to Consul. It follows no redirects, which could carry a token elsewhere.
+func (e *environment) consulClient() (*http.Client, error) {
+	var dialing certs.Dialing
+	dialing.CA, _ = e.getenv("CONSUL_CACERT")
+	config, err := dialing.Config()
+	if err != nil {
+		return nil, usageError("CONSUL_CACERT: %w", err)
+	}
+	config.NextProtos = []string{"http/1.1"}
+	return &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// consulUnavailable says that Consul could not be asked, or stopped responding.
+func consulUnavailable(err error, timeout time.Duration) error {
+	if errors.Is(err, context.Canceled) {
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer from Consul within %v", timeout)}
+	}
+	return &exitError{code: exitUnavailable, err: fmt.Errorf("cannot read from Consul: %s", printable(err.Error()))}
+}
+
+// consulBody is what Consul answers, each part of which has to come in time.
+type consulBody struct {
+	from    io.ReadCloser
+	timeout time.Duration
+	silence *time.Timer // Cancels the request.
+	cancel  context.CancelFunc
+}
+
+// Read waits for the next part.
+func (b *consulBody) Read(p []byte) (int, error) {
+	b.silence.Reset(b.timeout)
+	n, err := b.from.Read(p)
+	b.silence.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = consulUnavailable(err, b.timeout)
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (b *consulBody) Close() error {
+	b.silence.Stop()
+	b.cancel()
+	return b.from.Close()
+}
