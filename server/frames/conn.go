@@ -42,6 +42,8 @@ type conn struct {
 	owed    int64               // taken from that of answers
 	resets  int                 // since window
 	window  time.Time
+	pace    pace
+	ended   chan struct{} // closed with the connection
 }
 
 // Read reads what the client sent, and closes the connection if that is too much.
@@ -55,13 +57,27 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.in.scan(p[:n], incoming{c})
 		c.countFresh()
 	}
-	broke := c.broke
+	broke, rest := c.broke, c.pace.rest(c.meter.options.UpdateEvery, c.meter.options.UpdatesBurst)
 	c.mu.Unlock()
 	if broke != nil {
 		c.meter.close(c, *broke)
 		return 0, errClosed
 	}
+	if rest > 0 {
+		c.rest(rest)
+	}
 	return n, err
+}
+
+// rest lets time pass, unless the connection ends.
+func (c *conn) rest(d time.Duration) {
+	c.meter.rests.Add(1)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ended:
+	}
 }
 
 // Write writes to the client. Streams that the server ends there pin nothing any more.
@@ -78,6 +94,9 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Close() error {
 	c.meter.forget(c)
 	c.mu.Lock()
+	if !c.gone {
+		close(c.ended)
+	}
 	c.gone = true
 	c.meter.options.Bytes.Give(c.caller, c.held)
 	c.meter.options.Answers.Give(c.caller, c.owed)
@@ -190,6 +209,8 @@ func (c incoming) begin(f frame) {
 		if _, open := c.streams[f.stream]; open {
 			c.reset()
 		}
+	case typeUpdate:
+		c.pace.left--
 	}
 }
 
@@ -226,6 +247,7 @@ func (c incoming) data(f frame, part []byte) {
 	for len(part) > 0 {
 		if m == nil {
 			if n := whole(part); n > 0 {
+				c.came()
 				part = part[n:]
 				continue
 			}
@@ -235,6 +257,7 @@ func (c incoming) data(f frame, part []byte) {
 		n := m.add(part)
 		part = part[n:]
 		if m.complete() {
+			c.came()
 			c.release(m)
 			m = nil
 			c.streams[f.stream] = nil
@@ -246,6 +269,9 @@ func (c incoming) data(f frame, part []byte) {
 		}
 	}
 }
+
+// came counts a message that is complete.
+func (c incoming) came() { c.pace.earn(updatesPerMessage, c.meter.options.UpdatesBurst) }
 
 // whole returns how long the message is that part begins with, if all of it is there; 0 if not.
 func whole(part []byte) int {
@@ -280,8 +306,9 @@ func (m *message) complete() bool { return m.got == prefixBytes && m.left == 0 }
 // outgoing follows what the server sends: a stream that it ends is over.
 type outgoing struct{ *conn }
 
-func (outgoing) begin(frame)        {}
-func (outgoing) data(frame, []byte) {}
+func (outgoing) begin(frame) {}
+
+func (c outgoing) data(_ frame, part []byte) { c.pace.sent(len(part), c.meter.options.UpdatesBurst) }
 
 func (c outgoing) end(f frame) {
 	if !f.ends() {

@@ -40,6 +40,12 @@ func (s *scripted) Write(p []byte) (int, error) { return len(p), nil }
 
 func (s *scripted) Close() error { s.closed = true; return nil }
 
+// How often the clients of these tests may open their windows.
+const (
+	updatesBurst = 10
+	updateEvery  = time.Minute
+)
+
 // rig is a watched connection.
 type rig struct {
 	*http2.Framer // writes what the client sends
@@ -55,6 +61,7 @@ func newRig(pieces ...int) *rig {
 	r := &rig{inner: &scripted{pieces: pieces}, bytes: share.NewPool(1 << 20), answers: share.NewPool(1 << 20)}
 	r.meter = frames.NewMeter(frames.Options{
 		Bytes: r.bytes, Answers: r.answers, ConnBytesMax: 1 << 18, Deadline: time.Millisecond, ResetsMax: 100, ResetsWindow: time.Hour, StreamBytes: 100,
+		UpdatesBurst: updatesBurst, UpdateEvery: updateEvery,
 	})
 	r.inner.sent.WriteString(http2.ClientPreface)
 	r.Framer = http2.NewFramer(&r.inner.sent, nil)

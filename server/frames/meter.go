@@ -27,6 +27,9 @@ type Options struct {
 	// ResetsMax is how many calls a client may take back within ResetsWindow.
 	ResetsMax    int
 	ResetsWindow time.Duration
+	// UpdatesBurst is how many window updates may come at once that follow from nothing, and UpdateEvery how often one more.
+	UpdatesBurst int
+	UpdateEvery  time.Duration
 	// StreamBytes is what a call counts, besides what came of its first message, until that is complete.
 	StreamBytes int64
 }
@@ -55,6 +58,7 @@ func (c Cause) String() string { return [...]string{"budget", "late", "resets", 
 type Meter struct {
 	options Options
 	closed  [causes]atomic.Int64
+	rests   atomic.Int64
 
 	mu    sync.Mutex         // guards conns; taken after a conn's own
 	conns map[*conn]struct{} // those that took something, until they are closed
@@ -66,10 +70,13 @@ func NewMeter(o Options) *Meter { return &Meter{options: o, conns: map[*conn]str
 // Closed returns how many connections were closed for a cause.
 func (m *Meter) Closed(c Cause) int64 { return m.closed[c].Load() }
 
+// Rests returns how often a connection was not read for a while, because its client opened its windows too often.
+func (m *Meter) Rests() int64 { return m.rests.Load() }
+
 // Wrap watches a connection of a client, from its first byte on. One goroutine may read from it, and one write. The connection
 // also counts answers, with Owe and Pay, and is closed with Cut when they are not read.
 func (m *Meter) Wrap(inner net.Conn) net.Conn {
-	c := &conn{Conn: inner, meter: m, caller: m.options.Callers.Of(inner.RemoteAddr()), streams: map[uint32]*message{}}
+	c := &conn{Conn: inner, meter: m, caller: m.options.Callers.Of(inner.RemoteAddr()), streams: map[uint32]*message{}, ended: make(chan struct{})}
 	c.in.skip = prefaceBytes
 	return c
 }

@@ -14,6 +14,7 @@ const (
 	typeData    = 0
 	typeHeaders = 1
 	typeReset   = 3
+	typeUpdate  = 8
 
 	flagEndStream = 0x1
 	flagPadded    = 0x8

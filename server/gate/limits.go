@@ -31,6 +31,8 @@ const (
 	begunCallBytes        = 4 << 10 // so that a client may begin all calls of a connection before it sends the first
 	resetsMax             = 10_000
 	resetsWindow          = 10 * time.Second
+	updatesBurst          = 10_000
+	updateEvery           = time.Millisecond
 )
 
 // SharedRefusedHelp explains tenure_server_shared_refused_total.
@@ -96,6 +98,7 @@ func (r *Rooms) Meter(deadline time.Duration) *frames.Meter {
 	return frames.NewMeter(frames.Options{
 		Bytes: r.Intake, Answers: r.Answers, ConnBytesMax: connIntakeBytesMax, Callers: r.Callers, Deadline: deadline,
 		ResetsMax: resetsMax, ResetsWindow: resetsWindow, StreamBytes: begunCallBytes,
+		UpdatesBurst: updatesBurst, UpdateEvery: updateEvery,
 	})
 }
 
@@ -197,5 +200,7 @@ func (r *Rooms) Register(registry prometheus.Registerer, meter *frames.Meter) er
 			return err
 		}
 	}
-	return nil
+	return counter("tenure_server_connections_rested_total",
+		"How often a connection of gRPC was not read for a while, because its client opened its windows too often.",
+		nil, func() float64 { return float64(meter.Rests()) })
 }

@@ -41,6 +41,7 @@ func (l Listener) Accept() (net.Conn, error) {
 		}
 		caller := l.Callers.Of(conn.RemoteAddr())
 		if l.Pool.Take(caller, 1) {
+			boundUnsent(conn)
 			return &sharedConn{Conn: conn, give: sync.OnceFunc(func() { l.Pool.Give(caller, 1) })}, nil
 		}
 		_ = conn.Close() // It said nothing yet.
