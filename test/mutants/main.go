@@ -22,8 +22,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -157,7 +160,7 @@ func (j *judge) judge(ctx context.Context, m mutant) (result, error) {
 		return r, err
 	}
 	defer remove()
-	if err = j.goes(ctx, time.Hour, "build", "-overlay", overlay, "./..."); err != nil {
+	if _, err = j.goes(ctx, time.Hour, "build", "-overlay", overlay, "./"+filepath.Dir(m.File)); err != nil {
 		r.Verdict = broken
 		return r, ctx.Err()
 	}
@@ -166,13 +169,36 @@ func (j *judge) judge(ctx context.Context, m mutant) (result, error) {
 		if err != nil {
 			return r, err
 		}
-		if err = j.goes(ctx, limit, append([]string{"test", "-overlay", overlay}, tests...)...); err != nil {
-			r.Verdict, r.By = killed, strings.Join(tests, " ")
+		said, err := j.goes(ctx, limit, append([]string{"test", "-failfast", "-overlay", overlay}, tests...)...)
+		if err != nil {
+			r.Verdict, r.By = killed, packageOf(tests)+" "+blame(said)
 			return r, ctx.Err()
 		}
 	}
 	r.Verdict = survived
 	return r, nil
+}
+
+// packageOf returns the package among the arguments of a run.
+func packageOf(tests []string) string {
+	return tests[slices.IndexFunc(tests, func(a string) bool { return strings.HasPrefix(a, "./") })]
+}
+
+// failed finds what says that a test failed, or what else ended the run.
+var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)|^(panic: .*|fatal error: .*)`)
+
+// blame returns what a run that did not pass says of the reason: the innermost test that failed, or a panic.
+func blame(said []byte) string {
+	all := failed.FindAllSubmatch(said, -1)
+	if len(all) == 0 {
+		return "did not end in time"
+	}
+	for _, found := range all {
+		if len(found[2]) > 0 {
+			return string(found[2])
+		}
+	}
+	return string(all[len(all)-1][1])
 }
 
 // tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator.
@@ -188,21 +214,24 @@ func (j *judge) limitOf(ctx context.Context, tests []string) (time.Duration, err
 	name := strings.Join(tests, " ")
 	if _, ok := j.usual[name]; !ok {
 		started := time.Now()
-		if err := j.goes(ctx, time.Hour, append([]string{"test"}, tests...)...); err != nil {
-			return 0, fmt.Errorf("go test %s fails without a mutant: %w", name, err)
+		if said, err := j.goes(ctx, time.Hour, append([]string{"test"}, tests...)...); err != nil {
+			return 0, fmt.Errorf("go test %s fails without a mutant: %s: %w", name, blame(said), err)
 		}
 		j.usual[name] = time.Since(started)
 	}
 	return max(j.limit, 5*j.usual[name]), nil
 }
 
-// goes runs the go command.
-func (j *judge) goes(ctx context.Context, limit time.Duration, args ...string) error {
+// goes runs the go command, and returns what it printed. What does not end in time is killed with the tests that it started,
+// which may never end with a mutant in place.
+func (j *judge) goes(ctx context.Context, limit time.Duration, args ...string) ([]byte, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(within, "go", args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
-	return cmd.Run()
+	return cmd.CombinedOutput()
 }
 
 func read(file string) (map[string]result, error) {
