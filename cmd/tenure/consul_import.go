@@ -170,6 +170,9 @@ func consulSourceError(err error, what string) error {
 	if exit := new(exitError); errors.As(err, &exit) {
 		return exit
 	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err == nil {
 		return refusedError("%s", what)
 	}

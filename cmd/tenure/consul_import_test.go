@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -68,5 +69,44 @@ func TestTheTokenForConsulGoesToConsulOnly(t *testing.T) {
 	}
 	if got := <-tokens; got != "secret" {
 		t.Errorf("Consul got the token %q, want secret", got)
+	}
+}
+
+// TestAnImportFromConsulCanBeInterrupted ends while Consul does not answer, and while it does.
+func TestAnImportFromConsulCanBeInterrupted(t *testing.T) {
+	for name, begin := range map[string]string{"before its answer": "", "within its answer": `[{"Key":"a"},`} {
+		t.Run(name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			stop := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if begin == "" {
+					interrupt()
+				} else {
+					_, _ = io.WriteString(w, begin)
+					_ = http.NewResponseController(w).Flush()
+				}
+				select {
+				case <-r.Context().Done():
+				case <-stop:
+				}
+			}))
+			defer server.Close()
+			defer close(stop)
+			body, err := consulEnvironment(time.Hour).openConsul(ctx, server.URL, "")
+			if begin != "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				interrupt()
+				_, err = io.ReadAll(body)
+			}
+			if body != nil {
+				_ = body.Close()
+			}
+			if err = consulSourceError(err, "it cannot be read"); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want that it was interrupted", err)
+			}
+		})
 	}
 }

@@ -27,22 +27,23 @@ func (e *environment) openConsul(ctx context.Context, base, prefix string) (io.R
 		return nil, err
 	}
 	target := at.Scheme + "://" + at.Host + "/v1/kv/" + url.PathEscape(prefix) + "?recurse&consistent"
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return nil, usageError("%w", err)
 	}
 	if token, set := e.getenv("CONSUL_HTTP_TOKEN"); set && token != "" {
 		request.Header.Set("X-Consul-Token", token)
 	}
-	body := &consulBody{timeout: e.timeout, cancel: cancel}
-	body.silence = time.AfterFunc(e.timeout, cancel)
+	body := &consulBody{ctx: ctx, timeout: e.timeout, cancel: cancel}
+	body.silence = time.AfterFunc(e.timeout, func() { cancel(errConsulSilent) })
 	answer, err := client.Do(request) //nolint:bodyclose // consulBody closes it.
 	body.silence.Stop()
 	if err != nil {
-		cancel()
-		return nil, consulUnavailable(err, e.timeout)
+		err = body.unavailable(err)
+		cancel(nil)
+		return nil, err
 	}
 	body.from = answer.Body
 	switch answer.StatusCode {
@@ -73,20 +74,28 @@ func (e *environment) consulClient() (*http.Client, error) {
 	}, nil
 }
 
-// consulUnavailable says that Consul could not be asked, or stopped responding.
-func consulUnavailable(err error, timeout time.Duration) error {
-	if errors.Is(err, context.Canceled) {
-		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer from Consul within %v", timeout)}
-	}
-	return &exitError{code: exitUnavailable, err: fmt.Errorf("cannot read from Consul: %s", printable(err.Error()))}
-}
-
 // consulBody is what Consul answers, each part of which has to come in time.
 type consulBody struct {
+	ctx     context.Context //nolint:containedctx // The request's, which ends with the body.
 	from    io.ReadCloser
 	timeout time.Duration
 	silence *time.Timer // Cancels the request.
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
+}
+
+// errConsulSilent is why a request ends to which Consul gave no answer in time.
+var errConsulSilent = errors.New("no answer in time")
+
+// unavailable says that Consul could not be asked, or stopped responding, or that the user ended the command.
+func (b *consulBody) unavailable(err error) error {
+	switch cause := context.Cause(b.ctx); {
+	case errors.Is(cause, errConsulSilent):
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no answer from Consul within %v", b.timeout)}
+	case cause != nil:
+		return cause
+	default:
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("cannot read from Consul: %s", printable(err.Error()))}
+	}
 }
 
 // Read waits for the next part.
@@ -95,7 +104,7 @@ func (b *consulBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.silence.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = consulUnavailable(err, b.timeout)
+		err = b.unavailable(err)
 	}
 	return n, err
 }
@@ -103,6 +112,6 @@ func (b *consulBody) Read(p []byte) (int, error) {
 // Close ends the request.
 func (b *consulBody) Close() error {
 	b.silence.Stop()
-	b.cancel()
+	b.cancel(nil)
 	return b.from.Close()
 }
