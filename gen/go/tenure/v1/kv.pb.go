@@ -1091,6 +1091,7 @@ type Op struct {
 	//	*Op_AcquireLock
 	//	*Op_ReleaseLock
 	//	*Op_Check
+	//	*Op_Catalog
 	Kind          isOp_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1205,6 +1206,15 @@ func (x *Op) GetCheck() *Guard {
 	return nil
 }
 
+func (x *Op) GetCatalog() *CatalogOp {
+	if x != nil {
+		if x, ok := x.Kind.(*Op_Catalog); ok {
+			return x.Catalog
+		}
+	}
+	return nil
+}
+
 type isOp_Kind interface {
 	isOp_Kind()
 }
@@ -1249,6 +1259,11 @@ type Op_Check struct {
 	Check *Guard `protobuf:"bytes,8,opt,name=check,proto3,oneof"`
 }
 
+type Op_Catalog struct {
+	// Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+	Catalog *CatalogOp `protobuf:"bytes,9,opt,name=catalog,proto3,oneof"`
+}
+
 func (*Op_Get) isOp_Kind() {}
 
 func (*Op_List) isOp_Kind() {}
@@ -1264,6 +1279,8 @@ func (*Op_AcquireLock) isOp_Kind() {}
 func (*Op_ReleaseLock) isOp_Kind() {}
 
 func (*Op_Check) isOp_Kind() {}
+
+func (*Op_Catalog) isOp_Kind() {}
 
 // TxnRequest is a transaction: at most 128 operations and compares together, no key written twice, no lock changed twice.
 type TxnRequest struct {
@@ -1416,6 +1433,7 @@ type OpResponse struct {
 	//	*OpResponse_DeletePrefix
 	//	*OpResponse_AcquireLock
 	//	*OpResponse_ReleaseLock
+	//	*OpResponse_Catalog
 	Kind          isOpResponse_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1521,6 +1539,15 @@ func (x *OpResponse) GetReleaseLock() *ReleaseLockResponse {
 	return nil
 }
 
+func (x *OpResponse) GetCatalog() *CatalogOpResponse {
+	if x != nil {
+		if x, ok := x.Kind.(*OpResponse_Catalog); ok {
+			return x.Catalog
+		}
+	}
+	return nil
+}
+
 type isOpResponse_Kind interface {
 	isOpResponse_Kind()
 }
@@ -1560,6 +1587,11 @@ type OpResponse_ReleaseLock struct {
 	ReleaseLock *ReleaseLockResponse `protobuf:"bytes,7,opt,name=release_lock,json=releaseLock,proto3,oneof"`
 }
 
+type OpResponse_Catalog struct {
+	// Of an operation on the catalog.
+	Catalog *CatalogOpResponse `protobuf:"bytes,8,opt,name=catalog,proto3,oneof"`
+}
+
 func (*OpResponse_Get) isOpResponse_Kind() {}
 
 func (*OpResponse_List) isOpResponse_Kind() {}
@@ -1574,11 +1606,13 @@ func (*OpResponse_AcquireLock) isOpResponse_Kind() {}
 
 func (*OpResponse_ReleaseLock) isOpResponse_Kind() {}
 
+func (*OpResponse_Catalog) isOpResponse_Kind() {}
+
 var File_tenure_v1_kv_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\n" +
-	"\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"i\n" +
+	"\x12tenure/v1/kv.proto\x12\ttenure.v1\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/types.proto\"i\n" +
 	"\n" +
 	"GetRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
@@ -1657,7 +1691,7 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\aheld_by\x18\t \x01(\tH\x00R\x06heldBy\x12(\n" +
 	"\x05guard\x18\n" +
 	" \x01(\v2\x10.tenure.v1.GuardH\x00R\x05guardB\t\n" +
-	"\aoperand\"\xc0\x03\n" +
+	"\aoperand\"\xf2\x03\n" +
 	"\x02Op\x12)\n" +
 	"\x03get\x18\x01 \x01(\v2\x15.tenure.v1.GetRequestH\x00R\x03get\x12,\n" +
 	"\x04list\x18\x02 \x01(\v2\x16.tenure.v1.ListRequestH\x00R\x04list\x12)\n" +
@@ -1666,7 +1700,8 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\rdelete_prefix\x18\x05 \x01(\v2\x1e.tenure.v1.DeletePrefixRequestH\x00R\fdeletePrefix\x12E\n" +
 	"\facquire_lock\x18\x06 \x01(\v2 .tenure.v1.TryAcquireLockRequestH\x00R\vacquireLock\x12B\n" +
 	"\frelease_lock\x18\a \x01(\v2\x1d.tenure.v1.ReleaseLockRequestH\x00R\vreleaseLock\x12(\n" +
-	"\x05check\x18\b \x01(\v2\x10.tenure.v1.GuardH\x00R\x05checkB\x06\n" +
+	"\x05check\x18\b \x01(\v2\x10.tenure.v1.GuardH\x00R\x05check\x120\n" +
+	"\acatalog\x18\t \x01(\v2\x14.tenure.v1.CatalogOpH\x00R\acatalogB\x06\n" +
 	"\x04kind\"\xbe\x01\n" +
 	"\n" +
 	"TxnRequest\x12.\n" +
@@ -1677,7 +1712,7 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\vTxnResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1c\n" +
 	"\tsucceeded\x18\x02 \x01(\bR\tsucceeded\x123\n" +
-	"\tresponses\x18\x03 \x03(\v2\x15.tenure.v1.OpResponseR\tresponses\"\xa5\x03\n" +
+	"\tresponses\x18\x03 \x03(\v2\x15.tenure.v1.OpResponseR\tresponses\"\xdf\x03\n" +
 	"\n" +
 	"OpResponse\x12*\n" +
 	"\x03get\x18\x01 \x01(\v2\x16.tenure.v1.GetResponseH\x00R\x03get\x12-\n" +
@@ -1686,7 +1721,8 @@ const file_tenure_v1_kv_proto_rawDesc = "" +
 	"\x06delete\x18\x04 \x01(\v2\x19.tenure.v1.DeleteResponseH\x00R\x06delete\x12F\n" +
 	"\rdelete_prefix\x18\x05 \x01(\v2\x1f.tenure.v1.DeletePrefixResponseH\x00R\fdeletePrefix\x12F\n" +
 	"\facquire_lock\x18\x06 \x01(\v2!.tenure.v1.TryAcquireLockResponseH\x00R\vacquireLock\x12C\n" +
-	"\frelease_lock\x18\a \x01(\v2\x1e.tenure.v1.ReleaseLockResponseH\x00R\vreleaseLockB\x06\n" +
+	"\frelease_lock\x18\a \x01(\v2\x1e.tenure.v1.ReleaseLockResponseH\x00R\vreleaseLock\x128\n" +
+	"\acatalog\x18\b \x01(\v2\x1c.tenure.v1.CatalogOpResponseH\x00R\acatalogB\x06\n" +
 	"\x04kind*\xa8\x01\n" +
 	"\x0fCompareOperator\x12 \n" +
 	"\x1cCOMPARE_OPERATOR_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -1744,8 +1780,10 @@ var file_tenure_v1_kv_proto_goTypes = []any{
 	(*Guard)(nil),                  // 22: tenure.v1.Guard
 	(*TryAcquireLockRequest)(nil),  // 23: tenure.v1.TryAcquireLockRequest
 	(*ReleaseLockRequest)(nil),     // 24: tenure.v1.ReleaseLockRequest
-	(*TryAcquireLockResponse)(nil), // 25: tenure.v1.TryAcquireLockResponse
-	(*ReleaseLockResponse)(nil),    // 26: tenure.v1.ReleaseLockResponse
+	(*CatalogOp)(nil),              // 25: tenure.v1.CatalogOp
+	(*TryAcquireLockResponse)(nil), // 26: tenure.v1.TryAcquireLockResponse
+	(*ReleaseLockResponse)(nil),    // 27: tenure.v1.ReleaseLockResponse
+	(*CatalogOpResponse)(nil),      // 28: tenure.v1.CatalogOpResponse
 }
 var file_tenure_v1_kv_proto_depIdxs = []int32{
 	16, // 0: tenure.v1.GetRequest.read:type_name -> tenure.v1.ReadOptions
@@ -1773,36 +1811,38 @@ var file_tenure_v1_kv_proto_depIdxs = []int32{
 	23, // 22: tenure.v1.Op.acquire_lock:type_name -> tenure.v1.TryAcquireLockRequest
 	24, // 23: tenure.v1.Op.release_lock:type_name -> tenure.v1.ReleaseLockRequest
 	22, // 24: tenure.v1.Op.check:type_name -> tenure.v1.Guard
-	11, // 25: tenure.v1.TxnRequest.compares:type_name -> tenure.v1.Compare
-	12, // 26: tenure.v1.TxnRequest.then:type_name -> tenure.v1.Op
-	12, // 27: tenure.v1.TxnRequest.otherwise:type_name -> tenure.v1.Op
-	19, // 28: tenure.v1.TxnRequest.options:type_name -> tenure.v1.CallOptions
-	17, // 29: tenure.v1.TxnResponse.header:type_name -> tenure.v1.ResponseHeader
-	15, // 30: tenure.v1.TxnResponse.responses:type_name -> tenure.v1.OpResponse
-	2,  // 31: tenure.v1.OpResponse.get:type_name -> tenure.v1.GetResponse
-	4,  // 32: tenure.v1.OpResponse.list:type_name -> tenure.v1.ListResponse
-	6,  // 33: tenure.v1.OpResponse.put:type_name -> tenure.v1.PutResponse
-	8,  // 34: tenure.v1.OpResponse.delete:type_name -> tenure.v1.DeleteResponse
-	10, // 35: tenure.v1.OpResponse.delete_prefix:type_name -> tenure.v1.DeletePrefixResponse
-	25, // 36: tenure.v1.OpResponse.acquire_lock:type_name -> tenure.v1.TryAcquireLockResponse
-	26, // 37: tenure.v1.OpResponse.release_lock:type_name -> tenure.v1.ReleaseLockResponse
-	1,  // 38: tenure.v1.KVService.Get:input_type -> tenure.v1.GetRequest
-	3,  // 39: tenure.v1.KVService.List:input_type -> tenure.v1.ListRequest
-	5,  // 40: tenure.v1.KVService.Put:input_type -> tenure.v1.PutRequest
-	7,  // 41: tenure.v1.KVService.Delete:input_type -> tenure.v1.DeleteRequest
-	9,  // 42: tenure.v1.KVService.DeletePrefix:input_type -> tenure.v1.DeletePrefixRequest
-	13, // 43: tenure.v1.KVService.Txn:input_type -> tenure.v1.TxnRequest
-	2,  // 44: tenure.v1.KVService.Get:output_type -> tenure.v1.GetResponse
-	4,  // 45: tenure.v1.KVService.List:output_type -> tenure.v1.ListResponse
-	6,  // 46: tenure.v1.KVService.Put:output_type -> tenure.v1.PutResponse
-	8,  // 47: tenure.v1.KVService.Delete:output_type -> tenure.v1.DeleteResponse
-	10, // 48: tenure.v1.KVService.DeletePrefix:output_type -> tenure.v1.DeletePrefixResponse
-	14, // 49: tenure.v1.KVService.Txn:output_type -> tenure.v1.TxnResponse
-	44, // [44:50] is the sub-list for method output_type
-	38, // [38:44] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	25, // 25: tenure.v1.Op.catalog:type_name -> tenure.v1.CatalogOp
+	11, // 26: tenure.v1.TxnRequest.compares:type_name -> tenure.v1.Compare
+	12, // 27: tenure.v1.TxnRequest.then:type_name -> tenure.v1.Op
+	12, // 28: tenure.v1.TxnRequest.otherwise:type_name -> tenure.v1.Op
+	19, // 29: tenure.v1.TxnRequest.options:type_name -> tenure.v1.CallOptions
+	17, // 30: tenure.v1.TxnResponse.header:type_name -> tenure.v1.ResponseHeader
+	15, // 31: tenure.v1.TxnResponse.responses:type_name -> tenure.v1.OpResponse
+	2,  // 32: tenure.v1.OpResponse.get:type_name -> tenure.v1.GetResponse
+	4,  // 33: tenure.v1.OpResponse.list:type_name -> tenure.v1.ListResponse
+	6,  // 34: tenure.v1.OpResponse.put:type_name -> tenure.v1.PutResponse
+	8,  // 35: tenure.v1.OpResponse.delete:type_name -> tenure.v1.DeleteResponse
+	10, // 36: tenure.v1.OpResponse.delete_prefix:type_name -> tenure.v1.DeletePrefixResponse
+	26, // 37: tenure.v1.OpResponse.acquire_lock:type_name -> tenure.v1.TryAcquireLockResponse
+	27, // 38: tenure.v1.OpResponse.release_lock:type_name -> tenure.v1.ReleaseLockResponse
+	28, // 39: tenure.v1.OpResponse.catalog:type_name -> tenure.v1.CatalogOpResponse
+	1,  // 40: tenure.v1.KVService.Get:input_type -> tenure.v1.GetRequest
+	3,  // 41: tenure.v1.KVService.List:input_type -> tenure.v1.ListRequest
+	5,  // 42: tenure.v1.KVService.Put:input_type -> tenure.v1.PutRequest
+	7,  // 43: tenure.v1.KVService.Delete:input_type -> tenure.v1.DeleteRequest
+	9,  // 44: tenure.v1.KVService.DeletePrefix:input_type -> tenure.v1.DeletePrefixRequest
+	13, // 45: tenure.v1.KVService.Txn:input_type -> tenure.v1.TxnRequest
+	2,  // 46: tenure.v1.KVService.Get:output_type -> tenure.v1.GetResponse
+	4,  // 47: tenure.v1.KVService.List:output_type -> tenure.v1.ListResponse
+	6,  // 48: tenure.v1.KVService.Put:output_type -> tenure.v1.PutResponse
+	8,  // 49: tenure.v1.KVService.Delete:output_type -> tenure.v1.DeleteResponse
+	10, // 50: tenure.v1.KVService.DeletePrefix:output_type -> tenure.v1.DeletePrefixResponse
+	14, // 51: tenure.v1.KVService.Txn:output_type -> tenure.v1.TxnResponse
+	46, // [46:52] is the sub-list for method output_type
+	40, // [40:46] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_kv_proto_init() }
@@ -1810,6 +1850,7 @@ func file_tenure_v1_kv_proto_init() {
 	if File_tenure_v1_kv_proto != nil {
 		return
 	}
+	file_tenure_v1_catalog_proto_init()
 	file_tenure_v1_lock_proto_init()
 	file_tenure_v1_types_proto_init()
 	file_tenure_v1_kv_proto_msgTypes[4].OneofWrappers = []any{
@@ -1836,6 +1877,7 @@ func file_tenure_v1_kv_proto_init() {
 		(*Op_AcquireLock)(nil),
 		(*Op_ReleaseLock)(nil),
 		(*Op_Check)(nil),
+		(*Op_Catalog)(nil),
 	}
 	file_tenure_v1_kv_proto_msgTypes[14].OneofWrappers = []any{
 		(*OpResponse_Get)(nil),
@@ -1845,6 +1887,7 @@ func file_tenure_v1_kv_proto_init() {
 		(*OpResponse_DeletePrefix)(nil),
 		(*OpResponse_AcquireLock)(nil),
 		(*OpResponse_ReleaseLock)(nil),
+		(*OpResponse_Catalog)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -149,8 +149,9 @@ func (SessionEndCause) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
-// SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
-// agent); empty means none.
+// SessionChecks lists the health checks that a session depends on: if one of them turns critical or is deregistered, the
+// session ends. Unset means the default: the check liveness of the session's node, if that node is registered and has
+// it. Empty means none. A session may have at most 16.
 type SessionChecks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Ids of checks on the session's node.
@@ -210,7 +211,8 @@ type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Free text that identifies the session to people, at most 256 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the process runs; free text, at most 256 bytes.
+	// Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+	// to it, and ends when the node is deregistered.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Informational facts: host, pid, program, user, language, version. Names and values together at most 4 KiB.
 	Metadata map[string]string `protobuf:"bytes,3,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -227,8 +229,7 @@ type CreateSessionRequest struct {
 	Secret []byte `protobuf:"bytes,7,opt,name=secret,proto3" json:"secret,omitempty"`
 	// Whether the server makes a secret and returns it once. Must not be combined with secret or an idempotency key.
 	WantSecret bool `protobuf:"varint,8,opt,name=want_secret,json=wantSecret,proto3" json:"want_secret,omitempty"`
-	// Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-	// FEATURE_NOT_ENABLED.
+	// Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
 	Checks *SessionChecks `protobuf:"bytes,9,opt,name=checks,proto3" json:"checks,omitempty"`
 	// Random name of this process instance, at most 64 bytes; may be empty.
 	InstanceId []byte `protobuf:"bytes,10,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
@@ -364,8 +365,12 @@ type CreateSessionResponse struct {
 	CreateRevision uint64 `protobuf:"varint,7,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Interval at which to renew: a third of the TTL, but at most 10 s; zero without TTL.
 	KeepaliveInterval *durationpb.Duration `protobuf:"bytes,8,opt,name=keepalive_interval,json=keepaliveInterval,proto3" json:"keepalive_interval,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+	NodeId string `protobuf:"bytes,9,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Checks that the session is bound to; unset: none.
+	Checks        *SessionChecks `protobuf:"bytes,10,opt,name=checks,proto3" json:"checks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateSessionResponse) Reset() {
@@ -450,6 +455,20 @@ func (x *CreateSessionResponse) GetCreateRevision() uint64 {
 func (x *CreateSessionResponse) GetKeepaliveInterval() *durationpb.Duration {
 	if x != nil {
 		return x.KeepaliveInterval
+	}
+	return nil
+}
+
+func (x *CreateSessionResponse) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *CreateSessionResponse) GetChecks() *SessionChecks {
+	if x != nil {
+		return x.Checks
 	}
 	return nil
 }
@@ -1616,7 +1635,11 @@ type Session struct {
 	// Wall-clock time of the last renewal on the leader, informational only. Unset if not known.
 	LastRenewalTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=last_renewal_time,json=lastRenewalTime,proto3" json:"last_renewal_time,omitempty"`
 	// How it ended; unset while it is live.
-	End           *SessionEnd `protobuf:"bytes,16,opt,name=end,proto3" json:"end,omitempty"`
+	End *SessionEnd `protobuf:"bytes,16,opt,name=end,proto3" json:"end,omitempty"`
+	// Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+	NodeId string `protobuf:"bytes,17,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Checks that it is bound to; unset: none.
+	Checks        *SessionChecks `protobuf:"bytes,18,opt,name=checks,proto3" json:"checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1759,6 +1782,20 @@ func (x *Session) GetLastRenewalTime() *timestamppb.Timestamp {
 func (x *Session) GetEnd() *SessionEnd {
 	if x != nil {
 		return x.End
+	}
+	return nil
+}
+
+func (x *Session) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *Session) GetChecks() *SessionChecks {
+	if x != nil {
+		return x.Checks
 	}
 	return nil
 }
@@ -2145,7 +2182,7 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\aoptions\x18\v \x01(\v2\x16.tenure.v1.CallOptionsR\aoptions\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf1\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\x03\n" +
 	"\x15CreateSessionResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1d\n" +
 	"\n" +
@@ -2156,7 +2193,10 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\x06secret\x18\x05 \x01(\fR\x06secret\x12\x14\n" +
 	"\x05epoch\x18\x06 \x01(\x04R\x05epoch\x12'\n" +
 	"\x0fcreate_revision\x18\a \x01(\x04R\x0ecreateRevision\x12H\n" +
-	"\x12keepalive_interval\x18\b \x01(\v2\x19.google.protobuf.DurationR\x11keepaliveInterval\"f\n" +
+	"\x12keepalive_interval\x18\b \x01(\v2\x19.google.protobuf.DurationR\x11keepaliveInterval\x12\x17\n" +
+	"\anode_id\x18\t \x01(\tR\x06nodeId\x120\n" +
+	"\x06checks\x18\n" +
+	" \x01(\v2\x18.tenure.v1.SessionChecksR\x06checks\"f\n" +
 	"\x13RenewSessionRequest\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x120\n" +
@@ -2243,7 +2283,7 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\x14ListSessionsResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12.\n" +
 	"\bsessions\x18\x02 \x03(\v2\x12.tenure.v1.SessionR\bsessions\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xe9\x05\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xb4\x06\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -2265,7 +2305,9 @@ const file_tenure_v1_session_proto_rawDesc = "" +
 	"\aobjects\x18\r \x01(\rR\aobjects\x124\n" +
 	"\bttl_left\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\attlLeft\x12F\n" +
 	"\x11last_renewal_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x0flastRenewalTime\x12'\n" +
-	"\x03end\x18\x10 \x01(\v2\x15.tenure.v1.SessionEndR\x03end\x1a;\n" +
+	"\x03end\x18\x10 \x01(\v2\x15.tenure.v1.SessionEndR\x03end\x12\x17\n" +
+	"\anode_id\x18\x11 \x01(\tR\x06nodeId\x120\n" +
+	"\x06checks\x18\x12 \x01(\v2\x18.tenure.v1.SessionChecksR\x06checks\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\x02\n" +
@@ -2391,70 +2433,72 @@ var file_tenure_v1_session_proto_depIdxs = []int32{
 	26, // 7: tenure.v1.CreateSessionResponse.ttl:type_name -> google.protobuf.Duration
 	26, // 8: tenure.v1.CreateSessionResponse.lock_delay:type_name -> google.protobuf.Duration
 	26, // 9: tenure.v1.CreateSessionResponse.keepalive_interval:type_name -> google.protobuf.Duration
-	27, // 10: tenure.v1.RenewSessionRequest.options:type_name -> tenure.v1.CallOptions
-	28, // 11: tenure.v1.RenewSessionResponse.header:type_name -> tenure.v1.ResponseHeader
-	20, // 12: tenure.v1.RenewSessionResponse.session:type_name -> tenure.v1.Session
-	7,  // 13: tenure.v1.KeepAliveRequest.renewals:type_name -> tenure.v1.SessionRenewal
-	26, // 14: tenure.v1.RenewalVerdict.ttl:type_name -> google.protobuf.Duration
-	29, // 15: tenure.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
-	28, // 16: tenure.v1.KeepAliveResponse.header:type_name -> tenure.v1.ResponseHeader
-	9,  // 17: tenure.v1.KeepAliveResponse.verdicts:type_name -> tenure.v1.RenewalVerdict
-	11, // 18: tenure.v1.KeepAliveResponse.hints:type_name -> tenure.v1.SessionHint
-	22, // 19: tenure.v1.SessionHint.granted:type_name -> tenure.v1.Hold
-	22, // 20: tenure.v1.SessionHint.lost:type_name -> tenure.v1.Hold
-	22, // 21: tenure.v1.SessionHint.contended:type_name -> tenure.v1.Hold
-	27, // 22: tenure.v1.AttachSessionRequest.options:type_name -> tenure.v1.CallOptions
-	28, // 23: tenure.v1.AttachSessionResponse.header:type_name -> tenure.v1.ResponseHeader
-	20, // 24: tenure.v1.AttachSessionResponse.session:type_name -> tenure.v1.Session
-	22, // 25: tenure.v1.AttachSessionResponse.holds:type_name -> tenure.v1.Hold
-	23, // 26: tenure.v1.AttachSessionResponse.places:type_name -> tenure.v1.Place
-	27, // 27: tenure.v1.DestroySessionRequest.options:type_name -> tenure.v1.CallOptions
-	28, // 28: tenure.v1.DestroySessionResponse.header:type_name -> tenure.v1.ResponseHeader
-	30, // 29: tenure.v1.GetSessionRequest.read:type_name -> tenure.v1.ReadOptions
-	28, // 30: tenure.v1.GetSessionResponse.header:type_name -> tenure.v1.ResponseHeader
-	20, // 31: tenure.v1.GetSessionResponse.session:type_name -> tenure.v1.Session
-	22, // 32: tenure.v1.GetSessionResponse.holds:type_name -> tenure.v1.Hold
-	23, // 33: tenure.v1.GetSessionResponse.places:type_name -> tenure.v1.Place
-	26, // 34: tenure.v1.ListSessionsRequest.older_than:type_name -> google.protobuf.Duration
-	30, // 35: tenure.v1.ListSessionsRequest.read:type_name -> tenure.v1.ReadOptions
-	28, // 36: tenure.v1.ListSessionsResponse.header:type_name -> tenure.v1.ResponseHeader
-	20, // 37: tenure.v1.ListSessionsResponse.sessions:type_name -> tenure.v1.Session
-	25, // 38: tenure.v1.Session.metadata:type_name -> tenure.v1.Session.MetadataEntry
-	26, // 39: tenure.v1.Session.ttl:type_name -> google.protobuf.Duration
-	26, // 40: tenure.v1.Session.lock_delay:type_name -> google.protobuf.Duration
-	0,  // 41: tenure.v1.Session.behavior:type_name -> tenure.v1.SessionBehavior
-	31, // 42: tenure.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	26, // 43: tenure.v1.Session.ttl_left:type_name -> google.protobuf.Duration
-	31, // 44: tenure.v1.Session.last_renewal_time:type_name -> google.protobuf.Timestamp
-	21, // 45: tenure.v1.Session.end:type_name -> tenure.v1.SessionEnd
-	1,  // 46: tenure.v1.SessionEnd.cause:type_name -> tenure.v1.SessionEndCause
-	31, // 47: tenure.v1.SessionEnd.time:type_name -> google.protobuf.Timestamp
-	32, // 48: tenure.v1.Hold.sequencer:type_name -> tenure.v1.Sequencer
-	33, // 49: tenure.v1.Hold.mode:type_name -> tenure.v1.LockMode
-	31, // 50: tenure.v1.Hold.grant_time:type_name -> google.protobuf.Timestamp
-	26, // 51: tenure.v1.Hold.delay_left:type_name -> google.protobuf.Duration
-	31, // 52: tenure.v1.Hold.lost_time:type_name -> google.protobuf.Timestamp
-	33, // 53: tenure.v1.Place.mode:type_name -> tenure.v1.LockMode
-	31, // 54: tenure.v1.Place.queue_time:type_name -> google.protobuf.Timestamp
-	3,  // 55: tenure.v1.SessionService.CreateSession:input_type -> tenure.v1.CreateSessionRequest
-	5,  // 56: tenure.v1.SessionService.RenewSession:input_type -> tenure.v1.RenewSessionRequest
-	8,  // 57: tenure.v1.SessionService.KeepAlive:input_type -> tenure.v1.KeepAliveRequest
-	12, // 58: tenure.v1.SessionService.AttachSession:input_type -> tenure.v1.AttachSessionRequest
-	14, // 59: tenure.v1.SessionService.DestroySession:input_type -> tenure.v1.DestroySessionRequest
-	16, // 60: tenure.v1.SessionService.GetSession:input_type -> tenure.v1.GetSessionRequest
-	18, // 61: tenure.v1.SessionService.ListSessions:input_type -> tenure.v1.ListSessionsRequest
-	4,  // 62: tenure.v1.SessionService.CreateSession:output_type -> tenure.v1.CreateSessionResponse
-	6,  // 63: tenure.v1.SessionService.RenewSession:output_type -> tenure.v1.RenewSessionResponse
-	10, // 64: tenure.v1.SessionService.KeepAlive:output_type -> tenure.v1.KeepAliveResponse
-	13, // 65: tenure.v1.SessionService.AttachSession:output_type -> tenure.v1.AttachSessionResponse
-	15, // 66: tenure.v1.SessionService.DestroySession:output_type -> tenure.v1.DestroySessionResponse
-	17, // 67: tenure.v1.SessionService.GetSession:output_type -> tenure.v1.GetSessionResponse
-	19, // 68: tenure.v1.SessionService.ListSessions:output_type -> tenure.v1.ListSessionsResponse
-	62, // [62:69] is the sub-list for method output_type
-	55, // [55:62] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	2,  // 10: tenure.v1.CreateSessionResponse.checks:type_name -> tenure.v1.SessionChecks
+	27, // 11: tenure.v1.RenewSessionRequest.options:type_name -> tenure.v1.CallOptions
+	28, // 12: tenure.v1.RenewSessionResponse.header:type_name -> tenure.v1.ResponseHeader
+	20, // 13: tenure.v1.RenewSessionResponse.session:type_name -> tenure.v1.Session
+	7,  // 14: tenure.v1.KeepAliveRequest.renewals:type_name -> tenure.v1.SessionRenewal
+	26, // 15: tenure.v1.RenewalVerdict.ttl:type_name -> google.protobuf.Duration
+	29, // 16: tenure.v1.RenewalVerdict.refused:type_name -> tenure.v1.ErrorReason
+	28, // 17: tenure.v1.KeepAliveResponse.header:type_name -> tenure.v1.ResponseHeader
+	9,  // 18: tenure.v1.KeepAliveResponse.verdicts:type_name -> tenure.v1.RenewalVerdict
+	11, // 19: tenure.v1.KeepAliveResponse.hints:type_name -> tenure.v1.SessionHint
+	22, // 20: tenure.v1.SessionHint.granted:type_name -> tenure.v1.Hold
+	22, // 21: tenure.v1.SessionHint.lost:type_name -> tenure.v1.Hold
+	22, // 22: tenure.v1.SessionHint.contended:type_name -> tenure.v1.Hold
+	27, // 23: tenure.v1.AttachSessionRequest.options:type_name -> tenure.v1.CallOptions
+	28, // 24: tenure.v1.AttachSessionResponse.header:type_name -> tenure.v1.ResponseHeader
+	20, // 25: tenure.v1.AttachSessionResponse.session:type_name -> tenure.v1.Session
+	22, // 26: tenure.v1.AttachSessionResponse.holds:type_name -> tenure.v1.Hold
+	23, // 27: tenure.v1.AttachSessionResponse.places:type_name -> tenure.v1.Place
+	27, // 28: tenure.v1.DestroySessionRequest.options:type_name -> tenure.v1.CallOptions
+	28, // 29: tenure.v1.DestroySessionResponse.header:type_name -> tenure.v1.ResponseHeader
+	30, // 30: tenure.v1.GetSessionRequest.read:type_name -> tenure.v1.ReadOptions
+	28, // 31: tenure.v1.GetSessionResponse.header:type_name -> tenure.v1.ResponseHeader
+	20, // 32: tenure.v1.GetSessionResponse.session:type_name -> tenure.v1.Session
+	22, // 33: tenure.v1.GetSessionResponse.holds:type_name -> tenure.v1.Hold
+	23, // 34: tenure.v1.GetSessionResponse.places:type_name -> tenure.v1.Place
+	26, // 35: tenure.v1.ListSessionsRequest.older_than:type_name -> google.protobuf.Duration
+	30, // 36: tenure.v1.ListSessionsRequest.read:type_name -> tenure.v1.ReadOptions
+	28, // 37: tenure.v1.ListSessionsResponse.header:type_name -> tenure.v1.ResponseHeader
+	20, // 38: tenure.v1.ListSessionsResponse.sessions:type_name -> tenure.v1.Session
+	25, // 39: tenure.v1.Session.metadata:type_name -> tenure.v1.Session.MetadataEntry
+	26, // 40: tenure.v1.Session.ttl:type_name -> google.protobuf.Duration
+	26, // 41: tenure.v1.Session.lock_delay:type_name -> google.protobuf.Duration
+	0,  // 42: tenure.v1.Session.behavior:type_name -> tenure.v1.SessionBehavior
+	31, // 43: tenure.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	26, // 44: tenure.v1.Session.ttl_left:type_name -> google.protobuf.Duration
+	31, // 45: tenure.v1.Session.last_renewal_time:type_name -> google.protobuf.Timestamp
+	21, // 46: tenure.v1.Session.end:type_name -> tenure.v1.SessionEnd
+	2,  // 47: tenure.v1.Session.checks:type_name -> tenure.v1.SessionChecks
+	1,  // 48: tenure.v1.SessionEnd.cause:type_name -> tenure.v1.SessionEndCause
+	31, // 49: tenure.v1.SessionEnd.time:type_name -> google.protobuf.Timestamp
+	32, // 50: tenure.v1.Hold.sequencer:type_name -> tenure.v1.Sequencer
+	33, // 51: tenure.v1.Hold.mode:type_name -> tenure.v1.LockMode
+	31, // 52: tenure.v1.Hold.grant_time:type_name -> google.protobuf.Timestamp
+	26, // 53: tenure.v1.Hold.delay_left:type_name -> google.protobuf.Duration
+	31, // 54: tenure.v1.Hold.lost_time:type_name -> google.protobuf.Timestamp
+	33, // 55: tenure.v1.Place.mode:type_name -> tenure.v1.LockMode
+	31, // 56: tenure.v1.Place.queue_time:type_name -> google.protobuf.Timestamp
+	3,  // 57: tenure.v1.SessionService.CreateSession:input_type -> tenure.v1.CreateSessionRequest
+	5,  // 58: tenure.v1.SessionService.RenewSession:input_type -> tenure.v1.RenewSessionRequest
+	8,  // 59: tenure.v1.SessionService.KeepAlive:input_type -> tenure.v1.KeepAliveRequest
+	12, // 60: tenure.v1.SessionService.AttachSession:input_type -> tenure.v1.AttachSessionRequest
+	14, // 61: tenure.v1.SessionService.DestroySession:input_type -> tenure.v1.DestroySessionRequest
+	16, // 62: tenure.v1.SessionService.GetSession:input_type -> tenure.v1.GetSessionRequest
+	18, // 63: tenure.v1.SessionService.ListSessions:input_type -> tenure.v1.ListSessionsRequest
+	4,  // 64: tenure.v1.SessionService.CreateSession:output_type -> tenure.v1.CreateSessionResponse
+	6,  // 65: tenure.v1.SessionService.RenewSession:output_type -> tenure.v1.RenewSessionResponse
+	10, // 66: tenure.v1.SessionService.KeepAlive:output_type -> tenure.v1.KeepAliveResponse
+	13, // 67: tenure.v1.SessionService.AttachSession:output_type -> tenure.v1.AttachSessionResponse
+	15, // 68: tenure.v1.SessionService.DestroySession:output_type -> tenure.v1.DestroySessionResponse
+	17, // 69: tenure.v1.SessionService.GetSession:output_type -> tenure.v1.GetSessionResponse
+	19, // 70: tenure.v1.SessionService.ListSessions:output_type -> tenure.v1.ListSessionsResponse
+	64, // [64:71] is the sub-list for method output_type
+	57, // [57:64] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_session_proto_init() }

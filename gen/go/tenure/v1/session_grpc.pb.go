@@ -36,7 +36,9 @@ const (
 // ephemeral keys belong to a session. It is not a connection: every member can serve it.
 type SessionServiceClient interface {
 	// CreateSession opens a session.
-	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+	// CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+	// the catalog.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
 	// KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
@@ -148,7 +150,9 @@ func (c *sessionServiceClient) ListSessions(ctx context.Context, in *ListSession
 // ephemeral keys belong to a session. It is not a connection: every member can serve it.
 type SessionServiceServer interface {
 	// CreateSession opens a session.
-	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+	// Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+	// CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+	// the catalog.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// RenewSession restarts the TTL of one session. It writes nothing to the log. It is for scripts; programs use
 	// KeepAlive. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.

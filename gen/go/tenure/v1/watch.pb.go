@@ -59,6 +59,20 @@ const (
 	EventType_EVENT_TYPE_SESSION_TAKEN_OVER EventType = 14
 	// A session ended.
 	EventType_EVENT_TYPE_SESSION_ENDED EventType = 15
+	// A node was registered or changed.
+	EventType_EVENT_TYPE_NODE_PUT EventType = 16
+	// A node was deregistered.
+	EventType_EVENT_TYPE_NODE_DELETED EventType = 17
+	// An instance of a service was registered or changed.
+	EventType_EVENT_TYPE_SERVICE_PUT EventType = 18
+	// An instance of a service was deregistered.
+	EventType_EVENT_TYPE_SERVICE_DELETED EventType = 19
+	// A check was registered or changed, other than its status alone.
+	EventType_EVENT_TYPE_CHECK_PUT EventType = 20
+	// The status of a check changed, and nothing else of it but its output.
+	EventType_EVENT_TYPE_CHECK_STATUS EventType = 21
+	// A check was deregistered.
+	EventType_EVENT_TYPE_CHECK_DELETED EventType = 22
 )
 
 // Enum value maps for EventType.
@@ -80,6 +94,13 @@ var (
 		13: "EVENT_TYPE_SESSION_BEGUN",
 		14: "EVENT_TYPE_SESSION_TAKEN_OVER",
 		15: "EVENT_TYPE_SESSION_ENDED",
+		16: "EVENT_TYPE_NODE_PUT",
+		17: "EVENT_TYPE_NODE_DELETED",
+		18: "EVENT_TYPE_SERVICE_PUT",
+		19: "EVENT_TYPE_SERVICE_DELETED",
+		20: "EVENT_TYPE_CHECK_PUT",
+		21: "EVENT_TYPE_CHECK_STATUS",
+		22: "EVENT_TYPE_CHECK_DELETED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":        0,
@@ -98,6 +119,13 @@ var (
 		"EVENT_TYPE_SESSION_BEGUN":      13,
 		"EVENT_TYPE_SESSION_TAKEN_OVER": 14,
 		"EVENT_TYPE_SESSION_ENDED":      15,
+		"EVENT_TYPE_NODE_PUT":           16,
+		"EVENT_TYPE_NODE_DELETED":       17,
+		"EVENT_TYPE_SERVICE_PUT":        18,
+		"EVENT_TYPE_SERVICE_DELETED":    19,
+		"EVENT_TYPE_CHECK_PUT":          20,
+		"EVENT_TYPE_CHECK_STATUS":       21,
+		"EVENT_TYPE_CHECK_DELETED":      22,
 	}
 )
 
@@ -174,8 +202,17 @@ type WatchRequest struct {
 	// Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent
 	// only once the member has proved that it is current, and has sent everything that it then had.
 	ProgressInterval *durationpb.Duration `protobuf:"bytes,18,opt,name=progress_interval,json=progressInterval,proto3" json:"progress_interval,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Nodes by name: events of the node, its services and its checks.
+	Nodes []string `protobuf:"bytes,19,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+	// an instance runs.
+	Services []string `protobuf:"bytes,20,rep,name=services,proto3" json:"services,omitempty"`
+	// Whether to watch every node, with all services and checks.
+	AllNodes bool `protobuf:"varint,21,opt,name=all_nodes,json=allNodes,proto3" json:"all_nodes,omitempty"`
+	// Whether to watch every service, with every check that counts for one.
+	AllServices   bool `protobuf:"varint,22,opt,name=all_services,json=allServices,proto3" json:"all_services,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchRequest) Reset() {
@@ -332,6 +369,34 @@ func (x *WatchRequest) GetProgressInterval() *durationpb.Duration {
 		return x.ProgressInterval
 	}
 	return nil
+}
+
+func (x *WatchRequest) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *WatchRequest) GetServices() []string {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+func (x *WatchRequest) GetAllNodes() bool {
+	if x != nil {
+		return x.AllNodes
+	}
+	return false
+}
+
+func (x *WatchRequest) GetAllServices() bool {
+	if x != nil {
+		return x.AllServices
+	}
+	return false
 }
 
 // WatchFilter leaves out kinds of events. All false: send all events.
@@ -603,7 +668,13 @@ type WatchInitial struct {
 	// Sessions, if sessions are selected.
 	Sessions []*Session `protobuf:"bytes,3,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Whether this is the last part.
-	Complete      bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
+	Complete bool `protobuf:"varint,4,opt,name=complete,proto3" json:"complete,omitempty"`
+	// Nodes, if nodes are selected, or services that run on them.
+	Nodes []*Node `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Instances of services, if they or their nodes are selected.
+	Services []*Service `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
+	// Checks, if their nodes are selected, or services for which they count.
+	Checks        []*Check `protobuf:"bytes,7,rep,name=checks,proto3" json:"checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -664,6 +735,27 @@ func (x *WatchInitial) GetComplete() bool {
 		return x.Complete
 	}
 	return false
+}
+
+func (x *WatchInitial) GetNodes() []*Node {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *WatchInitial) GetServices() []*Service {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+func (x *WatchInitial) GetChecks() []*Check {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
 }
 
 // WatchEvents contains events of one or more revisions, in order.
@@ -785,7 +877,7 @@ type Event struct {
 	Index uint32 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
 	// Wall-clock time of the change, informational only.
 	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
-	// The key, also of a lock; empty for sessions.
+	// The key, also of a lock; empty for sessions and the catalog.
 	Key string `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`
 	// The key after the change; for PUT and HOLDER events.
 	Kv *KeyValue `protobuf:"bytes,6,opt,name=kv,proto3" json:"kv,omitempty"`
@@ -805,9 +897,17 @@ type Event struct {
 	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Whether the key was deleted because a lock had created it without a value, and the lock is no longer used; for
 	// DELETED events.
-	Unused        bool `protobuf:"varint,14,opt,name=unused,proto3" json:"unused,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unused bool `protobuf:"varint,14,opt,name=unused,proto3" json:"unused,omitempty"`
+	// The node; for NODE events. Of a deleted one only name and id.
+	Node *Node `protobuf:"bytes,15,opt,name=node,proto3" json:"node,omitempty"`
+	// The instance; for SERVICE events. Of a deleted one only node, id and name.
+	Service *Service `protobuf:"bytes,16,opt,name=service,proto3" json:"service,omitempty"`
+	// The check; for CHECK events. Of a deleted one only node, id and service.
+	Check *Check `protobuf:"bytes,17,opt,name=check,proto3" json:"check,omitempty"`
+	// Status before; for CHECK_STATUS events.
+	PreviousStatus CheckStatus `protobuf:"varint,18,opt,name=previous_status,json=previousStatus,proto3,enum=tenure.v1.CheckStatus" json:"previous_status,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -938,11 +1038,39 @@ func (x *Event) GetUnused() bool {
 	return false
 }
 
+func (x *Event) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *Event) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *Event) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *Event) GetPreviousStatus() CheckStatus {
+	if x != nil {
+		return x.PreviousStatus
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
 var File_tenure_v1_watch_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\n" +
-	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xf4\x04\n" +
+	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xe6\x05\n" +
 	"\fWatchRequest\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12\x1f\n" +
@@ -965,7 +1093,11 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\tkeys_only\x18\x0f \x01(\bR\bkeysOnly\x12\x14\n" +
 	"\x05limit\x18\x10 \x01(\rR\x05limit\x12-\n" +
 	"\x04wait\x18\x11 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12F\n" +
-	"\x11progress_interval\x18\x12 \x01(\v2\x19.google.protobuf.DurationR\x10progressInterval\"\x8c\x01\n" +
+	"\x11progress_interval\x18\x12 \x01(\v2\x19.google.protobuf.DurationR\x10progressInterval\x12\x14\n" +
+	"\x05nodes\x18\x13 \x03(\tR\x05nodes\x12\x1a\n" +
+	"\bservices\x18\x14 \x03(\tR\bservices\x12\x1b\n" +
+	"\tall_nodes\x18\x15 \x01(\bR\ballNodes\x12!\n" +
+	"\fall_services\x18\x16 \x01(\bR\vallServices\"\x8c\x01\n" +
 	"\vWatchFilter\x12\x17\n" +
 	"\ano_puts\x18\x01 \x01(\bR\x06noPuts\x12\x1d\n" +
 	"\n" +
@@ -981,17 +1113,20 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\bprogress\x18\x06 \x01(\v2\x18.tenure.v1.WatchProgressH\x00R\bprogressB\t\n" +
 	"\amessage\"5\n" +
 	"\fWatchStarted\x12%\n" +
-	"\x0eafter_revision\x18\x01 \x01(\x04R\rafterRevision\"\xa8\x01\n" +
+	"\x0eafter_revision\x18\x01 \x01(\x04R\rafterRevision\"\xa9\x02\n" +
 	"\fWatchInitial\x12%\n" +
 	"\x03kvs\x18\x01 \x03(\v2\x13.tenure.v1.KeyValueR\x03kvs\x12%\n" +
 	"\x05locks\x18\x02 \x03(\v2\x0f.tenure.v1.LockR\x05locks\x12.\n" +
 	"\bsessions\x18\x03 \x03(\v2\x12.tenure.v1.SessionR\bsessions\x12\x1a\n" +
-	"\bcomplete\x18\x04 \x01(\bR\bcomplete\"K\n" +
+	"\bcomplete\x18\x04 \x01(\bR\bcomplete\x12%\n" +
+	"\x05nodes\x18\x05 \x03(\v2\x0f.tenure.v1.NodeR\x05nodes\x12.\n" +
+	"\bservices\x18\x06 \x03(\v2\x12.tenure.v1.ServiceR\bservices\x12(\n" +
+	"\x06checks\x18\a \x03(\v2\x10.tenure.v1.CheckR\x06checks\"K\n" +
 	"\vWatchEvents\x12(\n" +
 	"\x06events\x18\x01 \x03(\v2\x10.tenure.v1.EventR\x06events\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"M\n" +
 	"\rWatchProgress\x12<\n" +
-	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\xa4\x04\n" +
+	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\xe0\x05\n" +
 	"\x05Event\x12(\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x14.tenure.v1.EventTypeR\x04type\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x14\n" +
@@ -1007,7 +1142,11 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x0ewait_end_cause\x18\v \x01(\x0e2\x17.tenure.v1.WaitEndCauseR\fwaitEndCause\x12,\n" +
 	"\asession\x18\f \x01(\v2\x12.tenure.v1.SessionR\asession\x12\x16\n" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x16\n" +
-	"\x06unused\x18\x0e \x01(\bR\x06unused*\xda\x03\n" +
+	"\x06unused\x18\x0e \x01(\bR\x06unused\x12#\n" +
+	"\x04node\x18\x0f \x01(\v2\x0f.tenure.v1.NodeR\x04node\x12,\n" +
+	"\aservice\x18\x10 \x01(\v2\x12.tenure.v1.ServiceR\aservice\x12&\n" +
+	"\x05check\x18\x11 \x01(\v2\x10.tenure.v1.CheckR\x05check\x12?\n" +
+	"\x0fprevious_status\x18\x12 \x01(\x0e2\x16.tenure.v1.CheckStatusR\x0epreviousStatus*\xa1\x05\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eEVENT_TYPE_PUT\x10\x01\x12\x16\n" +
@@ -1025,7 +1164,14 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x1bEVENT_TYPE_LOCK_DELAY_ENDED\x10\f\x12\x1c\n" +
 	"\x18EVENT_TYPE_SESSION_BEGUN\x10\r\x12!\n" +
 	"\x1dEVENT_TYPE_SESSION_TAKEN_OVER\x10\x0e\x12\x1c\n" +
-	"\x18EVENT_TYPE_SESSION_ENDED\x10\x0f2L\n" +
+	"\x18EVENT_TYPE_SESSION_ENDED\x10\x0f\x12\x17\n" +
+	"\x13EVENT_TYPE_NODE_PUT\x10\x10\x12\x1b\n" +
+	"\x17EVENT_TYPE_NODE_DELETED\x10\x11\x12\x1a\n" +
+	"\x16EVENT_TYPE_SERVICE_PUT\x10\x12\x12\x1e\n" +
+	"\x1aEVENT_TYPE_SERVICE_DELETED\x10\x13\x12\x18\n" +
+	"\x14EVENT_TYPE_CHECK_PUT\x10\x14\x12\x1b\n" +
+	"\x17EVENT_TYPE_CHECK_STATUS\x10\x15\x12\x1c\n" +
+	"\x18EVENT_TYPE_CHECK_DELETED\x10\x162L\n" +
 	"\fWatchService\x12<\n" +
 	"\x05Watch\x12\x17.tenure.v1.WatchRequest\x1a\x18.tenure.v1.WatchResponse0\x01B\x96\x01\n" +
 	"\fio.tenure.v1B\n" +
@@ -1061,11 +1207,15 @@ var file_tenure_v1_watch_proto_goTypes = []any{
 	(*KeyValue)(nil),              // 11: tenure.v1.KeyValue
 	(*Lock)(nil),                  // 12: tenure.v1.Lock
 	(*Session)(nil),               // 13: tenure.v1.Session
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*Hold)(nil),                  // 15: tenure.v1.Hold
-	(*Place)(nil),                 // 16: tenure.v1.Place
-	(HoldEndCause)(0),             // 17: tenure.v1.HoldEndCause
-	(WaitEndCause)(0),             // 18: tenure.v1.WaitEndCause
+	(*Node)(nil),                  // 14: tenure.v1.Node
+	(*Service)(nil),               // 15: tenure.v1.Service
+	(*Check)(nil),                 // 16: tenure.v1.Check
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*Hold)(nil),                  // 18: tenure.v1.Hold
+	(*Place)(nil),                 // 19: tenure.v1.Place
+	(HoldEndCause)(0),             // 20: tenure.v1.HoldEndCause
+	(WaitEndCause)(0),             // 21: tenure.v1.WaitEndCause
+	(CheckStatus)(0),              // 22: tenure.v1.CheckStatus
 }
 var file_tenure_v1_watch_proto_depIdxs = []int32{
 	2,  // 0: tenure.v1.WatchRequest.filter:type_name -> tenure.v1.WatchFilter
@@ -1079,24 +1229,31 @@ var file_tenure_v1_watch_proto_depIdxs = []int32{
 	11, // 8: tenure.v1.WatchInitial.kvs:type_name -> tenure.v1.KeyValue
 	12, // 9: tenure.v1.WatchInitial.locks:type_name -> tenure.v1.Lock
 	13, // 10: tenure.v1.WatchInitial.sessions:type_name -> tenure.v1.Session
-	8,  // 11: tenure.v1.WatchEvents.events:type_name -> tenure.v1.Event
-	9,  // 12: tenure.v1.WatchProgress.proved_after:type_name -> google.protobuf.Duration
-	0,  // 13: tenure.v1.Event.type:type_name -> tenure.v1.EventType
-	14, // 14: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
-	11, // 15: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
-	11, // 16: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
-	15, // 17: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
-	16, // 18: tenure.v1.Event.place:type_name -> tenure.v1.Place
-	17, // 19: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
-	18, // 20: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
-	13, // 21: tenure.v1.Event.session:type_name -> tenure.v1.Session
-	1,  // 22: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
-	3,  // 23: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
-	23, // [23:24] is the sub-list for method output_type
-	22, // [22:23] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	14, // 11: tenure.v1.WatchInitial.nodes:type_name -> tenure.v1.Node
+	15, // 12: tenure.v1.WatchInitial.services:type_name -> tenure.v1.Service
+	16, // 13: tenure.v1.WatchInitial.checks:type_name -> tenure.v1.Check
+	8,  // 14: tenure.v1.WatchEvents.events:type_name -> tenure.v1.Event
+	9,  // 15: tenure.v1.WatchProgress.proved_after:type_name -> google.protobuf.Duration
+	0,  // 16: tenure.v1.Event.type:type_name -> tenure.v1.EventType
+	17, // 17: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
+	11, // 18: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
+	11, // 19: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
+	18, // 20: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
+	19, // 21: tenure.v1.Event.place:type_name -> tenure.v1.Place
+	20, // 22: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
+	21, // 23: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
+	13, // 24: tenure.v1.Event.session:type_name -> tenure.v1.Session
+	14, // 25: tenure.v1.Event.node:type_name -> tenure.v1.Node
+	15, // 26: tenure.v1.Event.service:type_name -> tenure.v1.Service
+	16, // 27: tenure.v1.Event.check:type_name -> tenure.v1.Check
+	22, // 28: tenure.v1.Event.previous_status:type_name -> tenure.v1.CheckStatus
+	1,  // 29: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
+	3,  // 30: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
+	30, // [30:31] is the sub-list for method output_type
+	29, // [29:30] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_watch_proto_init() }
@@ -1104,6 +1261,7 @@ func file_tenure_v1_watch_proto_init() {
 	if File_tenure_v1_watch_proto != nil {
 		return
 	}
+	file_tenure_v1_catalog_proto_init()
 	file_tenure_v1_lock_proto_init()
 	file_tenure_v1_session_proto_init()
 	file_tenure_v1_types_proto_init()

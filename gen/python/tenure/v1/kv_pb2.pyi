@@ -1,3 +1,4 @@
+from tenure.v1 import catalog_pb2 as _catalog_pb2
 from tenure.v1 import lock_pb2 as _lock_pb2
 from tenure.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
@@ -171,7 +172,7 @@ class Compare(_message.Message):
     def __init__(self, key: _Optional[str] = ..., operator: _Optional[_Union[CompareOperator, str]] = ..., value: _Optional[bytes] = ..., text: _Optional[str] = ..., mod_revision: _Optional[int] = ..., create_revision: _Optional[int] = ..., version: _Optional[int] = ..., flags: _Optional[int] = ..., held_by: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.Guard, _Mapping]] = ...) -> None: ...
 
 class Op(_message.Message):
-    __slots__ = ("get", "list", "put", "delete", "delete_prefix", "acquire_lock", "release_lock", "check")
+    __slots__ = ("get", "list", "put", "delete", "delete_prefix", "acquire_lock", "release_lock", "check", "catalog")
     GET_FIELD_NUMBER: _ClassVar[int]
     LIST_FIELD_NUMBER: _ClassVar[int]
     PUT_FIELD_NUMBER: _ClassVar[int]
@@ -180,6 +181,7 @@ class Op(_message.Message):
     ACQUIRE_LOCK_FIELD_NUMBER: _ClassVar[int]
     RELEASE_LOCK_FIELD_NUMBER: _ClassVar[int]
     CHECK_FIELD_NUMBER: _ClassVar[int]
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
     get: GetRequest
     list: ListRequest
     put: PutRequest
@@ -188,7 +190,8 @@ class Op(_message.Message):
     acquire_lock: _lock_pb2.TryAcquireLockRequest
     release_lock: _lock_pb2.ReleaseLockRequest
     check: _types_pb2.Guard
-    def __init__(self, get: _Optional[_Union[GetRequest, _Mapping]] = ..., list: _Optional[_Union[ListRequest, _Mapping]] = ..., put: _Optional[_Union[PutRequest, _Mapping]] = ..., delete: _Optional[_Union[DeleteRequest, _Mapping]] = ..., delete_prefix: _Optional[_Union[DeletePrefixRequest, _Mapping]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockRequest, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockRequest, _Mapping]] = ..., check: _Optional[_Union[_types_pb2.Guard, _Mapping]] = ...) -> None: ...
+    catalog: _catalog_pb2.CatalogOp
+    def __init__(self, get: _Optional[_Union[GetRequest, _Mapping]] = ..., list: _Optional[_Union[ListRequest, _Mapping]] = ..., put: _Optional[_Union[PutRequest, _Mapping]] = ..., delete: _Optional[_Union[DeleteRequest, _Mapping]] = ..., delete_prefix: _Optional[_Union[DeletePrefixRequest, _Mapping]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockRequest, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockRequest, _Mapping]] = ..., check: _Optional[_Union[_types_pb2.Guard, _Mapping]] = ..., catalog: _Optional[_Union[_catalog_pb2.CatalogOp, _Mapping]] = ...) -> None: ...
 
 class TxnRequest(_message.Message):
     __slots__ = ("compares", "then", "otherwise", "options")
@@ -213,7 +216,7 @@ class TxnResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., succeeded: bool = ..., responses: _Optional[_Iterable[_Union[OpResponse, _Mapping]]] = ...) -> None: ...
 
 class OpResponse(_message.Message):
-    __slots__ = ("get", "list", "put", "delete", "delete_prefix", "acquire_lock", "release_lock")
+    __slots__ = ("get", "list", "put", "delete", "delete_prefix", "acquire_lock", "release_lock", "catalog")
     GET_FIELD_NUMBER: _ClassVar[int]
     LIST_FIELD_NUMBER: _ClassVar[int]
     PUT_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +224,7 @@ class OpResponse(_message.Message):
     DELETE_PREFIX_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_LOCK_FIELD_NUMBER: _ClassVar[int]
     RELEASE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
     get: GetResponse
     list: ListResponse
     put: PutResponse
@@ -228,4 +232,5 @@ class OpResponse(_message.Message):
     delete_prefix: DeletePrefixResponse
     acquire_lock: _lock_pb2.TryAcquireLockResponse
     release_lock: _lock_pb2.ReleaseLockResponse
-    def __init__(self, get: _Optional[_Union[GetResponse, _Mapping]] = ..., list: _Optional[_Union[ListResponse, _Mapping]] = ..., put: _Optional[_Union[PutResponse, _Mapping]] = ..., delete: _Optional[_Union[DeleteResponse, _Mapping]] = ..., delete_prefix: _Optional[_Union[DeletePrefixResponse, _Mapping]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockResponse, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockResponse, _Mapping]] = ...) -> None: ...
+    catalog: _catalog_pb2.CatalogOpResponse
+    def __init__(self, get: _Optional[_Union[GetResponse, _Mapping]] = ..., list: _Optional[_Union[ListResponse, _Mapping]] = ..., put: _Optional[_Union[PutResponse, _Mapping]] = ..., delete: _Optional[_Union[DeleteResponse, _Mapping]] = ..., delete_prefix: _Optional[_Union[DeletePrefixResponse, _Mapping]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockResponse, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockResponse, _Mapping]] = ..., catalog: _Optional[_Union[_catalog_pb2.CatalogOpResponse, _Mapping]] = ...) -> None: ...

@@ -80,7 +80,7 @@ class CreateSessionRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., node: _Optional[str] = ..., metadata: _Optional[_Mapping[str, str]] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., behavior: _Optional[_Union[SessionBehavior, str]] = ..., secret: _Optional[bytes] = ..., want_secret: bool = ..., checks: _Optional[_Union[SessionChecks, _Mapping]] = ..., instance_id: _Optional[bytes] = ..., options: _Optional[_Union[_types_pb2.CallOptions, _Mapping]] = ...) -> None: ...
 
 class CreateSessionResponse(_message.Message):
-    __slots__ = ("header", "session_id", "ttl", "lock_delay", "secret", "epoch", "create_revision", "keepalive_interval")
+    __slots__ = ("header", "session_id", "ttl", "lock_delay", "secret", "epoch", "create_revision", "keepalive_interval", "node_id", "checks")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TTL_FIELD_NUMBER: _ClassVar[int]
@@ -89,6 +89,8 @@ class CreateSessionResponse(_message.Message):
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     CREATE_REVISION_FIELD_NUMBER: _ClassVar[int]
     KEEPALIVE_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHECKS_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     session_id: str
     ttl: _duration_pb2.Duration
@@ -97,7 +99,9 @@ class CreateSessionResponse(_message.Message):
     epoch: int
     create_revision: int
     keepalive_interval: _duration_pb2.Duration
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., session_id: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., secret: _Optional[bytes] = ..., epoch: _Optional[int] = ..., create_revision: _Optional[int] = ..., keepalive_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    node_id: str
+    checks: SessionChecks
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., session_id: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., secret: _Optional[bytes] = ..., epoch: _Optional[int] = ..., create_revision: _Optional[int] = ..., keepalive_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., node_id: _Optional[str] = ..., checks: _Optional[_Union[SessionChecks, _Mapping]] = ...) -> None: ...
 
 class RenewSessionRequest(_message.Message):
     __slots__ = ("session_id", "options")
@@ -276,7 +280,7 @@ class ListSessionsResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., sessions: _Optional[_Iterable[_Union[Session, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class Session(_message.Message):
-    __slots__ = ("session_id", "name", "node", "metadata", "ttl", "lock_delay", "behavior", "has_secret", "peer_address", "epoch", "create_revision", "create_time", "objects", "ttl_left", "last_renewal_time", "end")
+    __slots__ = ("session_id", "name", "node", "metadata", "ttl", "lock_delay", "behavior", "has_secret", "peer_address", "epoch", "create_revision", "create_time", "objects", "ttl_left", "last_renewal_time", "end", "node_id", "checks")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -300,6 +304,8 @@ class Session(_message.Message):
     TTL_LEFT_FIELD_NUMBER: _ClassVar[int]
     LAST_RENEWAL_TIME_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHECKS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     name: str
     node: str
@@ -316,7 +322,9 @@ class Session(_message.Message):
     ttl_left: _duration_pb2.Duration
     last_renewal_time: _timestamp_pb2.Timestamp
     end: SessionEnd
-    def __init__(self, session_id: _Optional[str] = ..., name: _Optional[str] = ..., node: _Optional[str] = ..., metadata: _Optional[_Mapping[str, str]] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., behavior: _Optional[_Union[SessionBehavior, str]] = ..., has_secret: bool = ..., peer_address: _Optional[str] = ..., epoch: _Optional[int] = ..., create_revision: _Optional[int] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., objects: _Optional[int] = ..., ttl_left: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., last_renewal_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[SessionEnd, _Mapping]] = ...) -> None: ...
+    node_id: str
+    checks: SessionChecks
+    def __init__(self, session_id: _Optional[str] = ..., name: _Optional[str] = ..., node: _Optional[str] = ..., metadata: _Optional[_Mapping[str, str]] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., behavior: _Optional[_Union[SessionBehavior, str]] = ..., has_secret: bool = ..., peer_address: _Optional[str] = ..., epoch: _Optional[int] = ..., create_revision: _Optional[int] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., objects: _Optional[int] = ..., ttl_left: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., last_renewal_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[SessionEnd, _Mapping]] = ..., node_id: _Optional[str] = ..., checks: _Optional[_Union[SessionChecks, _Mapping]] = ...) -> None: ...
 
 class SessionEnd(_message.Message):
     __slots__ = ("cause", "reason", "by", "revision", "time", "holds", "places", "ephemeral_keys", "held_keys", "clean")

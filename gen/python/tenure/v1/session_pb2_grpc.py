@@ -80,7 +80,9 @@ class SessionServiceServicer(object):
 
     def CreateSession(self, request, context):
         """CreateSession opens a session.
-        Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+        Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+        CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+        the catalog.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

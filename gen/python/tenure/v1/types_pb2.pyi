@@ -71,6 +71,12 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_WATCHER_TOO_SLOW: _ClassVar[ErrorReason]
     ERROR_REASON_ATTEMPT_OUTDATED: _ClassVar[ErrorReason]
     ERROR_REASON_LIMIT_IN_USE: _ClassVar[ErrorReason]
+    ERROR_REASON_NODE_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SERVICE_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_CHECK_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_CHECK_CRITICAL: _ClassVar[ErrorReason]
+    ERROR_REASON_NODE_ID_CONFLICT: _ClassVar[ErrorReason]
+    ERROR_REASON_SYNC_OUTDATED: _ClassVar[ErrorReason]
 LOCK_MODE_UNSPECIFIED: LockMode
 LOCK_MODE_EXCLUSIVE: LockMode
 LOCK_MODE_SHARED: LockMode
@@ -129,6 +135,12 @@ ERROR_REASON_MEMBERSHIP_REFUSED: ErrorReason
 ERROR_REASON_WATCHER_TOO_SLOW: ErrorReason
 ERROR_REASON_ATTEMPT_OUTDATED: ErrorReason
 ERROR_REASON_LIMIT_IN_USE: ErrorReason
+ERROR_REASON_NODE_NOT_FOUND: ErrorReason
+ERROR_REASON_SERVICE_NOT_FOUND: ErrorReason
+ERROR_REASON_CHECK_NOT_FOUND: ErrorReason
+ERROR_REASON_CHECK_CRITICAL: ErrorReason
+ERROR_REASON_NODE_ID_CONFLICT: ErrorReason
+ERROR_REASON_SYNC_OUTDATED: ErrorReason
 
 class ResponseHeader(_message.Message):
     __slots__ = ("cluster_id", "history_id", "member_id", "revision", "term")

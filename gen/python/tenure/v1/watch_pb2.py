@@ -24,36 +24,37 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from tenure.v1 import catalog_pb2 as tenure_dot_v1_dot_catalog__pb2
 from tenure.v1 import lock_pb2 as tenure_dot_v1_dot_lock__pb2
 from tenure.v1 import session_pb2 as tenure_dot_v1_dot_session__pb2
 from tenure.v1 import types_pb2 as tenure_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xb5\x03\n\x0cWatchRequest\x12\x0c\n\x04keys\x18\x01 \x03(\t\x12\x10\n\x08prefixes\x18\x02 \x03(\t\x12\x13\n\x0brange_start\x18\x03 \x01(\t\x12\x11\n\trange_end\x18\x04 \x01(\t\x12\r\n\x05locks\x18\x05 \x03(\t\x12\x15\n\rlock_prefixes\x18\x06 \x03(\t\x12\x13\n\x0bsession_ids\x18\x07 \x03(\t\x12\x14\n\x0c\x61ll_sessions\x18\x08 \x01(\x08\x12&\n\x06\x66ilter\x18\t \x01(\x0b\x32\x16.tenure.v1.WatchFilter\x12\x16\n\x0e\x61\x66ter_revision\x18\n \x01(\x04\x12\x12\n\nhistory_id\x18\x0b \x01(\t\x12\x14\n\x0cresume_token\x18\x0c \x01(\t\x12\x0f\n\x07initial\x18\r \x01(\x08\x12\x10\n\x08previous\x18\x0e \x01(\x08\x12\x11\n\tkeys_only\x18\x0f \x01(\x08\x12\r\n\x05limit\x18\x10 \x01(\r\x12\'\n\x04wait\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x11progress_interval\x18\x12 \x01(\x0b\x32\x19.google.protobuf.Duration\"_\n\x0bWatchFilter\x12\x0f\n\x07no_puts\x18\x01 \x01(\x08\x12\x12\n\nno_deletes\x18\x02 \x01(\x08\x12\x19\n\x11no_holder_changes\x18\x03 \x01(\x08\x12\x10\n\x08no_queue\x18\x04 \x01(\x08\"\x8b\x02\n\rWatchResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\x12*\n\x07started\x18\x03 \x01(\x0b\x32\x17.tenure.v1.WatchStartedH\x00\x12*\n\x07initial\x18\x04 \x01(\x0b\x32\x17.tenure.v1.WatchInitialH\x00\x12(\n\x06\x65vents\x18\x05 \x01(\x0b\x32\x16.tenure.v1.WatchEventsH\x00\x12,\n\x08progress\x18\x06 \x01(\x0b\x32\x18.tenure.v1.WatchProgressH\x00\x42\t\n\x07message\"&\n\x0cWatchStarted\x12\x16\n\x0e\x61\x66ter_revision\x18\x01 \x01(\x04\"\x88\x01\n\x0cWatchInitial\x12 \n\x03kvs\x18\x01 \x03(\x0b\x32\x13.tenure.v1.KeyValue\x12\x1e\n\x05locks\x18\x02 \x03(\x0b\x32\x0f.tenure.v1.Lock\x12$\n\x08sessions\x18\x03 \x03(\x0b\x32\x12.tenure.v1.Session\x12\x10\n\x08\x63omplete\x18\x04 \x01(\x08\"=\n\x0bWatchEvents\x12 \n\x06\x65vents\x18\x01 \x03(\x0b\x32\x10.tenure.v1.Event\x12\x0c\n\x04more\x18\x02 \x01(\x08\"@\n\rWatchProgress\x12/\n\x0cproved_after\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xb2\x03\n\x05\x45vent\x12\"\n\x04type\x18\x01 \x01(\x0e\x32\x14.tenure.v1.EventType\x12\x10\n\x08revision\x18\x02 \x01(\x04\x12\r\n\x05index\x18\x03 \x01(\r\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0b\n\x03key\x18\x05 \x01(\t\x12\x1f\n\x02kv\x18\x06 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12%\n\x08previous\x18\x07 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12\x1d\n\x04hold\x18\x08 \x01(\x0b\x32\x0f.tenure.v1.Hold\x12\x1f\n\x05place\x18\t \x01(\x0b\x32\x10.tenure.v1.Place\x12/\n\x0ehold_end_cause\x18\n \x01(\x0e\x32\x17.tenure.v1.HoldEndCause\x12/\n\x0ewait_end_cause\x18\x0b \x01(\x0e\x32\x17.tenure.v1.WaitEndCause\x12#\n\x07session\x18\x0c \x01(\x0b\x32\x12.tenure.v1.Session\x12\x0e\n\x06reason\x18\r \x01(\t\x12\x0e\n\x06unused\x18\x0e \x01(\x08*\xda\x03\n\tEventType\x12\x1a\n\x16\x45VENT_TYPE_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x45VENT_TYPE_PUT\x10\x01\x12\x16\n\x12\x45VENT_TYPE_DELETED\x10\x02\x12\x1d\n\x19\x45VENT_TYPE_HOLDER_GRANTED\x10\x03\x12\x1e\n\x1a\x45VENT_TYPE_HOLDER_RELEASED\x10\x04\x12\x1a\n\x16\x45VENT_TYPE_HOLDER_LOST\x10\x05\x12\x1a\n\x16\x45VENT_TYPE_LOCK_QUEUED\x10\x06\x12\x18\n\x14\x45VENT_TYPE_LOCK_LEFT\x10\x07\x12\x1b\n\x17\x45VENT_TYPE_LOCK_GRANTED\x10\x08\x12\x1c\n\x18\x45VENT_TYPE_LOCK_RELEASED\x10\t\x12\x18\n\x14\x45VENT_TYPE_LOCK_LOST\x10\n\x12\x1f\n\x1b\x45VENT_TYPE_LOCK_DELAY_BEGUN\x10\x0b\x12\x1f\n\x1b\x45VENT_TYPE_LOCK_DELAY_ENDED\x10\x0c\x12\x1c\n\x18\x45VENT_TYPE_SESSION_BEGUN\x10\r\x12!\n\x1d\x45VENT_TYPE_SESSION_TAKEN_OVER\x10\x0e\x12\x1c\n\x18\x45VENT_TYPE_SESSION_ENDED\x10\x0f\x32L\n\x0cWatchService\x12<\n\x05Watch\x12\x17.tenure.v1.WatchRequest\x1a\x18.tenure.v1.WatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xff\x03\n\x0cWatchRequest\x12\x0c\n\x04keys\x18\x01 \x03(\t\x12\x10\n\x08prefixes\x18\x02 \x03(\t\x12\x13\n\x0brange_start\x18\x03 \x01(\t\x12\x11\n\trange_end\x18\x04 \x01(\t\x12\r\n\x05locks\x18\x05 \x03(\t\x12\x15\n\rlock_prefixes\x18\x06 \x03(\t\x12\x13\n\x0bsession_ids\x18\x07 \x03(\t\x12\x14\n\x0c\x61ll_sessions\x18\x08 \x01(\x08\x12&\n\x06\x66ilter\x18\t \x01(\x0b\x32\x16.tenure.v1.WatchFilter\x12\x16\n\x0e\x61\x66ter_revision\x18\n \x01(\x04\x12\x12\n\nhistory_id\x18\x0b \x01(\t\x12\x14\n\x0cresume_token\x18\x0c \x01(\t\x12\x0f\n\x07initial\x18\r \x01(\x08\x12\x10\n\x08previous\x18\x0e \x01(\x08\x12\x11\n\tkeys_only\x18\x0f \x01(\x08\x12\r\n\x05limit\x18\x10 \x01(\r\x12\'\n\x04wait\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x11progress_interval\x18\x12 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05nodes\x18\x13 \x03(\t\x12\x10\n\x08services\x18\x14 \x03(\t\x12\x11\n\tall_nodes\x18\x15 \x01(\x08\x12\x14\n\x0c\x61ll_services\x18\x16 \x01(\x08\"_\n\x0bWatchFilter\x12\x0f\n\x07no_puts\x18\x01 \x01(\x08\x12\x12\n\nno_deletes\x18\x02 \x01(\x08\x12\x19\n\x11no_holder_changes\x18\x03 \x01(\x08\x12\x10\n\x08no_queue\x18\x04 \x01(\x08\"\x8b\x02\n\rWatchResponse\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.tenure.v1.ResponseHeader\x12\x14\n\x0cresume_token\x18\x02 \x01(\t\x12*\n\x07started\x18\x03 \x01(\x0b\x32\x17.tenure.v1.WatchStartedH\x00\x12*\n\x07initial\x18\x04 \x01(\x0b\x32\x17.tenure.v1.WatchInitialH\x00\x12(\n\x06\x65vents\x18\x05 \x01(\x0b\x32\x16.tenure.v1.WatchEventsH\x00\x12,\n\x08progress\x18\x06 \x01(\x0b\x32\x18.tenure.v1.WatchProgressH\x00\x42\t\n\x07message\"&\n\x0cWatchStarted\x12\x16\n\x0e\x61\x66ter_revision\x18\x01 \x01(\x04\"\xf0\x01\n\x0cWatchInitial\x12 \n\x03kvs\x18\x01 \x03(\x0b\x32\x13.tenure.v1.KeyValue\x12\x1e\n\x05locks\x18\x02 \x03(\x0b\x32\x0f.tenure.v1.Lock\x12$\n\x08sessions\x18\x03 \x03(\x0b\x32\x12.tenure.v1.Session\x12\x10\n\x08\x63omplete\x18\x04 \x01(\x08\x12\x1e\n\x05nodes\x18\x05 \x03(\x0b\x32\x0f.tenure.v1.Node\x12$\n\x08services\x18\x06 \x03(\x0b\x32\x12.tenure.v1.Service\x12 \n\x06\x63hecks\x18\x07 \x03(\x0b\x32\x10.tenure.v1.Check\"=\n\x0bWatchEvents\x12 \n\x06\x65vents\x18\x01 \x03(\x0b\x32\x10.tenure.v1.Event\x12\x0c\n\x04more\x18\x02 \x01(\x08\"@\n\rWatchProgress\x12/\n\x0cproved_after\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xc8\x04\n\x05\x45vent\x12\"\n\x04type\x18\x01 \x01(\x0e\x32\x14.tenure.v1.EventType\x12\x10\n\x08revision\x18\x02 \x01(\x04\x12\r\n\x05index\x18\x03 \x01(\r\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0b\n\x03key\x18\x05 \x01(\t\x12\x1f\n\x02kv\x18\x06 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12%\n\x08previous\x18\x07 \x01(\x0b\x32\x13.tenure.v1.KeyValue\x12\x1d\n\x04hold\x18\x08 \x01(\x0b\x32\x0f.tenure.v1.Hold\x12\x1f\n\x05place\x18\t \x01(\x0b\x32\x10.tenure.v1.Place\x12/\n\x0ehold_end_cause\x18\n \x01(\x0e\x32\x17.tenure.v1.HoldEndCause\x12/\n\x0ewait_end_cause\x18\x0b \x01(\x0e\x32\x17.tenure.v1.WaitEndCause\x12#\n\x07session\x18\x0c \x01(\x0b\x32\x12.tenure.v1.Session\x12\x0e\n\x06reason\x18\r \x01(\t\x12\x0e\n\x06unused\x18\x0e \x01(\x08\x12\x1d\n\x04node\x18\x0f \x01(\x0b\x32\x0f.tenure.v1.Node\x12#\n\x07service\x18\x10 \x01(\x0b\x32\x12.tenure.v1.Service\x12\x1f\n\x05\x63heck\x18\x11 \x01(\x0b\x32\x10.tenure.v1.Check\x12/\n\x0fprevious_status\x18\x12 \x01(\x0e\x32\x16.tenure.v1.CheckStatus*\xa1\x05\n\tEventType\x12\x1a\n\x16\x45VENT_TYPE_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x45VENT_TYPE_PUT\x10\x01\x12\x16\n\x12\x45VENT_TYPE_DELETED\x10\x02\x12\x1d\n\x19\x45VENT_TYPE_HOLDER_GRANTED\x10\x03\x12\x1e\n\x1a\x45VENT_TYPE_HOLDER_RELEASED\x10\x04\x12\x1a\n\x16\x45VENT_TYPE_HOLDER_LOST\x10\x05\x12\x1a\n\x16\x45VENT_TYPE_LOCK_QUEUED\x10\x06\x12\x18\n\x14\x45VENT_TYPE_LOCK_LEFT\x10\x07\x12\x1b\n\x17\x45VENT_TYPE_LOCK_GRANTED\x10\x08\x12\x1c\n\x18\x45VENT_TYPE_LOCK_RELEASED\x10\t\x12\x18\n\x14\x45VENT_TYPE_LOCK_LOST\x10\n\x12\x1f\n\x1b\x45VENT_TYPE_LOCK_DELAY_BEGUN\x10\x0b\x12\x1f\n\x1b\x45VENT_TYPE_LOCK_DELAY_ENDED\x10\x0c\x12\x1c\n\x18\x45VENT_TYPE_SESSION_BEGUN\x10\r\x12!\n\x1d\x45VENT_TYPE_SESSION_TAKEN_OVER\x10\x0e\x12\x1c\n\x18\x45VENT_TYPE_SESSION_ENDED\x10\x0f\x12\x17\n\x13\x45VENT_TYPE_NODE_PUT\x10\x10\x12\x1b\n\x17\x45VENT_TYPE_NODE_DELETED\x10\x11\x12\x1a\n\x16\x45VENT_TYPE_SERVICE_PUT\x10\x12\x12\x1e\n\x1a\x45VENT_TYPE_SERVICE_DELETED\x10\x13\x12\x18\n\x14\x45VENT_TYPE_CHECK_PUT\x10\x14\x12\x1b\n\x17\x45VENT_TYPE_CHECK_STATUS\x10\x15\x12\x1c\n\x18\x45VENT_TYPE_CHECK_DELETED\x10\x16\x32L\n\x0cWatchService\x12<\n\x05Watch\x12\x17.tenure.v1.WatchRequest\x1a\x18.tenure.v1.WatchResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tenure.v1.watch_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_EVENTTYPE']._serialized_start=1724
-  _globals['_EVENTTYPE']._serialized_end=2198
-  _globals['_WATCHREQUEST']._serialized_start=172
-  _globals['_WATCHREQUEST']._serialized_end=609
-  _globals['_WATCHFILTER']._serialized_start=611
-  _globals['_WATCHFILTER']._serialized_end=706
-  _globals['_WATCHRESPONSE']._serialized_start=709
-  _globals['_WATCHRESPONSE']._serialized_end=976
-  _globals['_WATCHSTARTED']._serialized_start=978
-  _globals['_WATCHSTARTED']._serialized_end=1016
-  _globals['_WATCHINITIAL']._serialized_start=1019
-  _globals['_WATCHINITIAL']._serialized_end=1155
-  _globals['_WATCHEVENTS']._serialized_start=1157
-  _globals['_WATCHEVENTS']._serialized_end=1218
-  _globals['_WATCHPROGRESS']._serialized_start=1220
-  _globals['_WATCHPROGRESS']._serialized_end=1284
-  _globals['_EVENT']._serialized_start=1287
-  _globals['_EVENT']._serialized_end=1721
-  _globals['_WATCHSERVICE']._serialized_start=2200
-  _globals['_WATCHSERVICE']._serialized_end=2276
+  _globals['_EVENTTYPE']._serialized_start=2077
+  _globals['_EVENTTYPE']._serialized_end=2750
+  _globals['_WATCHREQUEST']._serialized_start=197
+  _globals['_WATCHREQUEST']._serialized_end=708
+  _globals['_WATCHFILTER']._serialized_start=710
+  _globals['_WATCHFILTER']._serialized_end=805
+  _globals['_WATCHRESPONSE']._serialized_start=808
+  _globals['_WATCHRESPONSE']._serialized_end=1075
+  _globals['_WATCHSTARTED']._serialized_start=1077
+  _globals['_WATCHSTARTED']._serialized_end=1115
+  _globals['_WATCHINITIAL']._serialized_start=1118
+  _globals['_WATCHINITIAL']._serialized_end=1358
+  _globals['_WATCHEVENTS']._serialized_start=1360
+  _globals['_WATCHEVENTS']._serialized_end=1421
+  _globals['_WATCHPROGRESS']._serialized_start=1423
+  _globals['_WATCHPROGRESS']._serialized_end=1487
+  _globals['_EVENT']._serialized_start=1490
+  _globals['_EVENT']._serialized_end=2074
+  _globals['_WATCHSERVICE']._serialized_start=2752
+  _globals['_WATCHSERVICE']._serialized_end=2828
 # @@protoc_insertion_point(module_scope)

@@ -79,6 +79,120 @@ func (SessionBehavior) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{0}
 }
 
+// CheckStatus is how a check is.
+type CheckStatus int32
+
+const (
+	// In a registration: the stored status remains; a new check is critical. Never stored.
+	CheckStatus_CHECK_STATUS_UNSPECIFIED CheckStatus = 0
+	// All is well.
+	CheckStatus_CHECK_STATUS_PASSING CheckStatus = 1
+	// Something may be wrong.
+	CheckStatus_CHECK_STATUS_WARNING CheckStatus = 2
+	// It does not work.
+	CheckStatus_CHECK_STATUS_CRITICAL CheckStatus = 3
+)
+
+// Enum value maps for CheckStatus.
+var (
+	CheckStatus_name = map[int32]string{
+		0: "CHECK_STATUS_UNSPECIFIED",
+		1: "CHECK_STATUS_PASSING",
+		2: "CHECK_STATUS_WARNING",
+		3: "CHECK_STATUS_CRITICAL",
+	}
+	CheckStatus_value = map[string]int32{
+		"CHECK_STATUS_UNSPECIFIED": 0,
+		"CHECK_STATUS_PASSING":     1,
+		"CHECK_STATUS_WARNING":     2,
+		"CHECK_STATUS_CRITICAL":    3,
+	}
+)
+
+func (x CheckStatus) Enum() *CheckStatus {
+	p := new(CheckStatus)
+	*p = x
+	return p
+}
+
+func (x CheckStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CheckStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_command_proto_enumTypes[1].Descriptor()
+}
+
+func (CheckStatus) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_command_proto_enumTypes[1]
+}
+
+func (x CheckStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CheckStatus.Descriptor instead.
+func (CheckStatus) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{1}
+}
+
+// CatalogOrigin is who made an entry of the catalog.
+type CatalogOrigin int32
+
+const (
+	// Not set; never stored.
+	CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED CatalogOrigin = 0
+	// The agent of the node, with SyncNode.
+	CatalogOrigin_CATALOG_ORIGIN_AGENT CatalogOrigin = 1
+	// The leader, from what the pool says.
+	CatalogOrigin_CATALOG_ORIGIN_POOL CatalogOrigin = 2
+	// Any other call.
+	CatalogOrigin_CATALOG_ORIGIN_DIRECT CatalogOrigin = 3
+)
+
+// Enum value maps for CatalogOrigin.
+var (
+	CatalogOrigin_name = map[int32]string{
+		0: "CATALOG_ORIGIN_UNSPECIFIED",
+		1: "CATALOG_ORIGIN_AGENT",
+		2: "CATALOG_ORIGIN_POOL",
+		3: "CATALOG_ORIGIN_DIRECT",
+	}
+	CatalogOrigin_value = map[string]int32{
+		"CATALOG_ORIGIN_UNSPECIFIED": 0,
+		"CATALOG_ORIGIN_AGENT":       1,
+		"CATALOG_ORIGIN_POOL":        2,
+		"CATALOG_ORIGIN_DIRECT":      3,
+	}
+)
+
+func (x CatalogOrigin) Enum() *CatalogOrigin {
+	p := new(CatalogOrigin)
+	*p = x
+	return p
+}
+
+func (x CatalogOrigin) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CatalogOrigin) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_command_proto_enumTypes[2].Descriptor()
+}
+
+func (CatalogOrigin) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_command_proto_enumTypes[2]
+}
+
+func (x CatalogOrigin) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CatalogOrigin.Descriptor instead.
+func (CatalogOrigin) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{2}
+}
+
 // SessionEndCause is why a session ended.
 type SessionEndCause int32
 
@@ -136,11 +250,11 @@ func (x SessionEndCause) String() string {
 }
 
 func (SessionEndCause) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[1].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
 }
 
 func (SessionEndCause) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[1]
+	return &file_tenure_store_v1_command_proto_enumTypes[3]
 }
 
 func (x SessionEndCause) Number() protoreflect.EnumNumber {
@@ -149,7 +263,7 @@ func (x SessionEndCause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SessionEndCause.Descriptor instead.
 func (SessionEndCause) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{1}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
 // LockMode is how a lock is shared.
@@ -193,11 +307,11 @@ func (x LockMode) String() string {
 }
 
 func (LockMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[2].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (LockMode) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[2]
+	return &file_tenure_store_v1_command_proto_enumTypes[4]
 }
 
 func (x LockMode) Number() protoreflect.EnumNumber {
@@ -206,7 +320,7 @@ func (x LockMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LockMode.Descriptor instead.
 func (LockMode) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // CompareOperator relates a property to an operand.
@@ -254,11 +368,11 @@ func (x CompareOperator) String() string {
 }
 
 func (CompareOperator) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (CompareOperator) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[3]
+	return &file_tenure_store_v1_command_proto_enumTypes[5]
 }
 
 func (x CompareOperator) Number() protoreflect.EnumNumber {
@@ -267,7 +381,7 @@ func (x CompareOperator) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CompareOperator.Descriptor instead.
 func (CompareOperator) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // Envelope is the payload of one raft entry: a batch of commands from one proposer.
@@ -389,6 +503,12 @@ type Command struct {
 	//	*Command_EndFreeze
 	//	*Command_PutMember
 	//	*Command_DeleteMember
+	//	*Command_RegisterNode
+	//	*Command_SyncNode
+	//	*Command_UpdateCheck
+	//	*Command_Deregister
+	//	*Command_SetLiveness
+	//	*Command_EndMarked
 	//	*Command_MakeJoinToken
 	//	*Command_JoinMember
 	//	*Command_EndJoinTokens
@@ -681,6 +801,60 @@ func (x *Command) GetDeleteMember() *DeleteMember {
 	return nil
 }
 
+func (x *Command) GetRegisterNode() *RegisterNode {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_RegisterNode); ok {
+			return x.RegisterNode
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetSyncNode() *SyncNode {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_SyncNode); ok {
+			return x.SyncNode
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpdateCheck() *UpdateCheck {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_UpdateCheck); ok {
+			return x.UpdateCheck
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeregister() *Deregister {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_Deregister); ok {
+			return x.Deregister
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetSetLiveness() *SetLiveness {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_SetLiveness); ok {
+			return x.SetLiveness
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetEndMarked() *EndMarked {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_EndMarked); ok {
+			return x.EndMarked
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetMakeJoinToken() *MakeJoinToken {
 	if x != nil {
 		if x, ok := x.Kind.(*Command_MakeJoinToken); ok {
@@ -822,6 +996,36 @@ type Command_DeleteMember struct {
 	DeleteMember *DeleteMember `protobuf:"bytes,37,opt,name=delete_member,json=deleteMember,proto3,oneof"`
 }
 
+type Command_RegisterNode struct {
+	// Writes a node of the catalog, with services and checks on it.
+	RegisterNode *RegisterNode `protobuf:"bytes,80,opt,name=register_node,json=registerNode,proto3,oneof"`
+}
+
+type Command_SyncNode struct {
+	// Writes and deletes what a node's agent registers.
+	SyncNode *SyncNode `protobuf:"bytes,81,opt,name=sync_node,json=syncNode,proto3,oneof"`
+}
+
+type Command_UpdateCheck struct {
+	// Reports the status of a check.
+	UpdateCheck *UpdateCheck `protobuf:"bytes,82,opt,name=update_check,json=updateCheck,proto3,oneof"`
+}
+
+type Command_Deregister struct {
+	// Deletes a node, an instance of a service or a check, with all below it.
+	Deregister *Deregister `protobuf:"bytes,83,opt,name=deregister,proto3,oneof"`
+}
+
+type Command_SetLiveness struct {
+	// Writes what the pool says of a node.
+	SetLiveness *SetLiveness `protobuf:"bytes,84,opt,name=set_liveness,json=setLiveness,proto3,oneof"`
+}
+
+type Command_EndMarked struct {
+	// Ends sessions that the end list has left over.
+	EndMarked *EndMarked `protobuf:"bytes,85,opt,name=end_marked,json=endMarked,proto3,oneof"`
+}
+
 type Command_MakeJoinToken struct {
 	// Makes a token with which a new member can join.
 	MakeJoinToken *MakeJoinToken `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
@@ -880,6 +1084,18 @@ func (*Command_EndFreeze) isCommand_Kind() {}
 func (*Command_PutMember) isCommand_Kind() {}
 
 func (*Command_DeleteMember) isCommand_Kind() {}
+
+func (*Command_RegisterNode) isCommand_Kind() {}
+
+func (*Command_SyncNode) isCommand_Kind() {}
+
+func (*Command_UpdateCheck) isCommand_Kind() {}
+
+func (*Command_Deregister) isCommand_Kind() {}
+
+func (*Command_SetLiveness) isCommand_Kind() {}
+
+func (*Command_EndMarked) isCommand_Kind() {}
 
 func (*Command_MakeJoinToken) isCommand_Kind() {}
 
@@ -1362,7 +1578,10 @@ type CreateSession struct {
 	// Network address from which the request came.
 	PeerAddress string `protobuf:"bytes,9,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	// Id of the process instance that opens it, at most 64 bytes; may be empty.
-	InstanceId    []byte `protobuf:"bytes,10,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	InstanceId []byte `protobuf:"bytes,10,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// Checks to which the session is bound. Unset: the check liveness of its node, if that is registered and has it. Empty:
+	// none. Used from cluster version 2 on, as everything that the catalog adds.
+	Checks        *SessionChecks `protobuf:"bytes,11,opt,name=checks,proto3" json:"checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1467,6 +1686,972 @@ func (x *CreateSession) GetInstanceId() []byte {
 	return nil
 }
 
+func (x *CreateSession) GetChecks() *SessionChecks {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+// SessionChecks are checks on the node of a session.
+type SessionChecks struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ids of the checks, each once, sorted; at most 16.
+	CheckIds      []string `protobuf:"bytes,1,rep,name=check_ids,json=checkIds,proto3" json:"check_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionChecks) Reset() {
+	*x = SessionChecks{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionChecks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionChecks) ProtoMessage() {}
+
+func (x *SessionChecks) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionChecks.ProtoReflect.Descriptor instead.
+func (*SessionChecks) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SessionChecks) GetCheckIds() []string {
+	if x != nil {
+		return x.CheckIds
+	}
+	return nil
+}
+
+// Node is what is registered of a node.
+type Node struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name: 1 to 253 of A-Z, a-z, 0-9, dot, underscore and hyphen. Rows have it in lower case.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Id, 16 bytes. Empty in a registration: that of the node remains, and a new node gets drawn_node_id.
+	NodeId []byte `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Address, at most 255 bytes; may be empty.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// Address for gossip, host:port, at most 512 bytes; may be empty.
+	GossipAddress string `protobuf:"bytes,4,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
+	// Other addresses, at most 16, sorted by name.
+	TaggedAddresses []*MetadataEntry `protobuf:"bytes,5,rep,name=tagged_addresses,json=taggedAddresses,proto3" json:"tagged_addresses,omitempty"`
+	// Failure domain, at most 128 bytes; may be empty.
+	Zone string `protobuf:"bytes,6,opt,name=zone,proto3" json:"zone,omitempty"`
+	// Facts, at most 64, sorted by name.
+	Meta          []*MetadataEntry `protobuf:"bytes,7,rep,name=meta,proto3" json:"meta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Node) Reset() {
+	*x = Node{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Node) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Node) ProtoMessage() {}
+
+func (x *Node) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Node.ProtoReflect.Descriptor instead.
+func (*Node) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Node) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Node) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *Node) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Node) GetGossipAddress() string {
+	if x != nil {
+		return x.GossipAddress
+	}
+	return ""
+}
+
+func (x *Node) GetTaggedAddresses() []*MetadataEntry {
+	if x != nil {
+		return x.TaggedAddresses
+	}
+	return nil
+}
+
+func (x *Node) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *Node) GetMeta() []*MetadataEntry {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+// Service is what is registered of an instance of a service.
+type Service struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, unique on its node, 1 to 255 bytes.
+	ServiceId string `protobuf:"bytes,1,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
+	// Name, 1 to 255 bytes.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Tags, at most 64, sorted, each once.
+	Tags []string `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Address, at most 255 bytes; empty: that of the node.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// Port, 0 to 65 535; zero: none.
+	Port uint32 `protobuf:"varint,5,opt,name=port,proto3" json:"port,omitempty"`
+	// Facts, at most 64, sorted by name.
+	Meta []*MetadataEntry `protobuf:"bytes,6,rep,name=meta,proto3" json:"meta,omitempty"`
+	// Weight while it passes, 0 to 65 535.
+	WeightPassing uint32 `protobuf:"varint,7,opt,name=weight_passing,json=weightPassing,proto3" json:"weight_passing,omitempty"`
+	// Weight while it is in warning, 0 to 65 535.
+	WeightWarning uint32 `protobuf:"varint,8,opt,name=weight_warning,json=weightWarning,proto3" json:"weight_warning,omitempty"`
+	// Whether the agent keeps tags that others wrote.
+	TagOverride   bool `protobuf:"varint,9,opt,name=tag_override,json=tagOverride,proto3" json:"tag_override,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Service) Reset() {
+	*x = Service{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Service) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Service) ProtoMessage() {}
+
+func (x *Service) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Service.ProtoReflect.Descriptor instead.
+func (*Service) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Service) GetServiceId() string {
+	if x != nil {
+		return x.ServiceId
+	}
+	return ""
+}
+
+func (x *Service) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Service) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Service) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Service) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Service) GetMeta() []*MetadataEntry {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *Service) GetWeightPassing() uint32 {
+	if x != nil {
+		return x.WeightPassing
+	}
+	return 0
+}
+
+func (x *Service) GetWeightWarning() uint32 {
+	if x != nil {
+		return x.WeightWarning
+	}
+	return 0
+}
+
+func (x *Service) GetTagOverride() bool {
+	if x != nil {
+		return x.TagOverride
+	}
+	return false
+}
+
+// Check is what is registered of a check.
+type Check struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, unique on its node, 1 to 255 bytes.
+	CheckId string `protobuf:"bytes,1,opt,name=check_id,json=checkId,proto3" json:"check_id,omitempty"`
+	// Name for people, 1 to 255 bytes.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Id of the instance that it is about; empty: the node.
+	ServiceId string `protobuf:"bytes,3,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
+	// Status.
+	Status CheckStatus `protobuf:"varint,4,opt,name=status,proto3,enum=tenure.store.v1.CheckStatus" json:"status,omitempty"`
+	// What the last run said, at most 4 096 bytes. In a registration without status, the stored output remains.
+	Output string `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
+	// Free text for people, at most 4 096 bytes.
+	Notes string `protobuf:"bytes,6,opt,name=notes,proto3" json:"notes,omitempty"`
+	// Kind for people, at most 64 bytes.
+	Kind string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Marshalled tenure.v1.CheckDefinition, at most 16 KiB; empty: none. It means nothing to the store.
+	Definition    []byte `protobuf:"bytes,8,opt,name=definition,proto3" json:"definition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Check) Reset() {
+	*x = Check{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Check) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Check) ProtoMessage() {}
+
+func (x *Check) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Check.ProtoReflect.Descriptor instead.
+func (*Check) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Check) GetCheckId() string {
+	if x != nil {
+		return x.CheckId
+	}
+	return ""
+}
+
+func (x *Check) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Check) GetServiceId() string {
+	if x != nil {
+		return x.ServiceId
+	}
+	return ""
+}
+
+func (x *Check) GetStatus() CheckStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
+func (x *Check) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *Check) GetNotes() string {
+	if x != nil {
+		return x.Notes
+	}
+	return ""
+}
+
+func (x *Check) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Check) GetDefinition() []byte {
+	if x != nil {
+		return x.Definition
+	}
+	return nil
+}
+
+// RegisterNode writes a node, and services and checks on it, completely or not at all: at most 128 rows with the node's.
+type RegisterNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node.
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Whether a node that exists remains as it is.
+	SkipNodeUpdate bool `protobuf:"varint,2,opt,name=skip_node_update,json=skipNodeUpdate,proto3" json:"skip_node_update,omitempty"`
+	// Instances of services.
+	Services []*Service `protobuf:"bytes,3,rep,name=services,proto3" json:"services,omitempty"`
+	// Checks.
+	Checks []*Check `protobuf:"bytes,4,rep,name=checks,proto3" json:"checks,omitempty"`
+	// Id for a node that is new and has none, 16 random bytes.
+	DrawnNodeId []byte `protobuf:"bytes,5,opt,name=drawn_node_id,json=drawnNodeId,proto3" json:"drawn_node_id,omitempty"`
+	// POOL if the leader registers what its pool has seen; otherwise DIRECT.
+	Origin CatalogOrigin `protobuf:"varint,6,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// With origin POOL: term in which the leader decided this. If the entry has another term, the command fails.
+	Term          uint64 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterNode) Reset() {
+	*x = RegisterNode{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterNode) ProtoMessage() {}
+
+func (x *RegisterNode) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterNode.ProtoReflect.Descriptor instead.
+func (*RegisterNode) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RegisterNode) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *RegisterNode) GetSkipNodeUpdate() bool {
+	if x != nil {
+		return x.SkipNodeUpdate
+	}
+	return false
+}
+
+func (x *RegisterNode) GetServices() []*Service {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+func (x *RegisterNode) GetChecks() []*Check {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+func (x *RegisterNode) GetDrawnNodeId() []byte {
+	if x != nil {
+		return x.DrawnNodeId
+	}
+	return nil
+}
+
+func (x *RegisterNode) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *RegisterNode) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+// SyncNumber orders the commands SyncNode of one node.
+type SyncNumber struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the agent's start, from 1.
+	Boot uint64 `protobuf:"varint,1,opt,name=boot,proto3" json:"boot,omitempty"`
+	// Number of the call within the start, from 1.
+	Number        uint64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncNumber) Reset() {
+	*x = SyncNumber{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncNumber) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncNumber) ProtoMessage() {}
+
+func (x *SyncNumber) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncNumber.ProtoReflect.Descriptor instead.
+func (*SyncNumber) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SyncNumber) GetBoot() uint64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
+func (x *SyncNumber) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+// SyncNode writes and deletes what a node's agent registers: at most 128 rows.
+type SyncNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the node, 16 bytes.
+	NodeId []byte `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Number of the command; it must be greater than the last that was applied.
+	Sync *SyncNumber `protobuf:"bytes,2,opt,name=sync,proto3" json:"sync,omitempty"`
+	// The node, if it is to be written, with the same id; unset: it is not.
+	Node *Node `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// Instances to write.
+	Services []*Service `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`
+	// Checks to write.
+	Checks []*Check `protobuf:"bytes,5,rep,name=checks,proto3" json:"checks,omitempty"`
+	// Ids of instances to delete, with their checks, if the agent made them.
+	DeleteServices []string `protobuf:"bytes,6,rep,name=delete_services,json=deleteServices,proto3" json:"delete_services,omitempty"`
+	// Ids of checks to delete, if the agent made them.
+	DeleteChecks  []string `protobuf:"bytes,7,rep,name=delete_checks,json=deleteChecks,proto3" json:"delete_checks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SyncNode) Reset() {
+	*x = SyncNode{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SyncNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SyncNode) ProtoMessage() {}
+
+func (x *SyncNode) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SyncNode.ProtoReflect.Descriptor instead.
+func (*SyncNode) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SyncNode) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *SyncNode) GetSync() *SyncNumber {
+	if x != nil {
+		return x.Sync
+	}
+	return nil
+}
+
+func (x *SyncNode) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *SyncNode) GetServices() []*Service {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+func (x *SyncNode) GetChecks() []*Check {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+func (x *SyncNode) GetDeleteServices() []string {
+	if x != nil {
+		return x.DeleteServices
+	}
+	return nil
+}
+
+func (x *SyncNode) GetDeleteChecks() []string {
+	if x != nil {
+		return x.DeleteChecks
+	}
+	return nil
+}
+
+// UpdateCheck reports the status of a check.
+type UpdateCheck struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Id of the check.
+	CheckId string `protobuf:"bytes,2,opt,name=check_id,json=checkId,proto3" json:"check_id,omitempty"`
+	// Status.
+	Status CheckStatus `protobuf:"varint,3,opt,name=status,proto3,enum=tenure.store.v1.CheckStatus" json:"status,omitempty"`
+	// What the run said, at most 4 096 bytes.
+	Output        string `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateCheck) Reset() {
+	*x = UpdateCheck{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateCheck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateCheck) ProtoMessage() {}
+
+func (x *UpdateCheck) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateCheck.ProtoReflect.Descriptor instead.
+func (*UpdateCheck) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *UpdateCheck) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *UpdateCheck) GetCheckId() string {
+	if x != nil {
+		return x.CheckId
+	}
+	return ""
+}
+
+func (x *UpdateCheck) GetStatus() CheckStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
+func (x *UpdateCheck) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+// CatalogName names an entry of the catalog.
+type CatalogName struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Id of the instance; empty: not an instance.
+	ServiceId string `protobuf:"bytes,2,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
+	// Id of the check; empty: not a check. At most one of the two is set; with neither, it is the node.
+	CheckId       string `protobuf:"bytes,3,opt,name=check_id,json=checkId,proto3" json:"check_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogName) Reset() {
+	*x = CatalogName{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogName) ProtoMessage() {}
+
+func (x *CatalogName) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogName.ProtoReflect.Descriptor instead.
+func (*CatalogName) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CatalogName) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CatalogName) GetServiceId() string {
+	if x != nil {
+		return x.ServiceId
+	}
+	return ""
+}
+
+func (x *CatalogName) GetCheckId() string {
+	if x != nil {
+		return x.CheckId
+	}
+	return ""
+}
+
+// Deregister deletes an entry of the catalog with all below it. A missing entry is not a failure.
+type Deregister struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry.
+	Name *CatalogName `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Only if the node has this id, 16 bytes; empty: whatever its id. Otherwise the entry counts as missing.
+	IfNodeId []byte `protobuf:"bytes,2,opt,name=if_node_id,json=ifNodeId,proto3" json:"if_node_id,omitempty"`
+	// Term in which the leader decided this; zero if a caller asks. If the entry of the log has another term, the command
+	// fails.
+	Term uint64 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	// Whether a node to which a session is bound remains, so that nothing changes.
+	UnlessBound   bool `protobuf:"varint,4,opt,name=unless_bound,json=unlessBound,proto3" json:"unless_bound,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Deregister) Reset() {
+	*x = Deregister{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Deregister) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Deregister) ProtoMessage() {}
+
+func (x *Deregister) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Deregister.ProtoReflect.Descriptor instead.
+func (*Deregister) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Deregister) GetName() *CatalogName {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Deregister) GetIfNodeId() []byte {
+	if x != nil {
+		return x.IfNodeId
+	}
+	return nil
+}
+
+func (x *Deregister) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Deregister) GetUnlessBound() bool {
+	if x != nil {
+		return x.UnlessBound
+	}
+	return false
+}
+
+// SetLiveness writes the check liveness of a node as the leader's pool sees it. It changes nothing if the term or the node
+// is another, or if the check is of another origin than POOL.
+type SetLiveness struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Term in which the leader decided this.
+	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	// Id of the node, 16 bytes.
+	NodeId []byte `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Status; unspecified: the check is deleted.
+	Status CheckStatus `protobuf:"varint,3,opt,name=status,proto3,enum=tenure.store.v1.CheckStatus" json:"status,omitempty"`
+	// What the pool says, at most 4 096 bytes.
+	Output        string `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLiveness) Reset() {
+	*x = SetLiveness{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLiveness) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLiveness) ProtoMessage() {}
+
+func (x *SetLiveness) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLiveness.ProtoReflect.Descriptor instead.
+func (*SetLiveness) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SetLiveness) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *SetLiveness) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *SetLiveness) GetStatus() CheckStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
+func (x *SetLiveness) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+// EndMarked ends sessions that the end list has left over, in the order of its marks and of their ids.
+type EndMarked struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Term in which the leader saw that some are left. If the entry has another term, the command fails.
+	Term          uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndMarked) Reset() {
+	*x = EndMarked{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndMarked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndMarked) ProtoMessage() {}
+
+func (x *EndMarked) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndMarked.ProtoReflect.Descriptor instead.
+func (*EndMarked) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *EndMarked) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // DestroySession ends a session at a caller's request.
 type DestroySession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1486,7 +2671,7 @@ type DestroySession struct {
 
 func (x *DestroySession) Reset() {
 	*x = DestroySession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +2683,7 @@ func (x *DestroySession) String() string {
 func (*DestroySession) ProtoMessage() {}
 
 func (x *DestroySession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +2696,7 @@ func (x *DestroySession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroySession.ProtoReflect.Descriptor instead.
 func (*DestroySession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DestroySession) GetSession() *SessionRef {
@@ -1562,7 +2747,7 @@ type ExpireSessions struct {
 
 func (x *ExpireSessions) Reset() {
 	*x = ExpireSessions{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +2759,7 @@ func (x *ExpireSessions) String() string {
 func (*ExpireSessions) ProtoMessage() {}
 
 func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +2772,7 @@ func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireSessions.ProtoReflect.Descriptor instead.
 func (*ExpireSessions) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExpireSessions) GetTerm() uint64 {
@@ -1624,7 +2809,7 @@ type TakeOverSession struct {
 
 func (x *TakeOverSession) Reset() {
 	*x = TakeOverSession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +2821,7 @@ func (x *TakeOverSession) String() string {
 func (*TakeOverSession) ProtoMessage() {}
 
 func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +2834,7 @@ func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSession.ProtoReflect.Descriptor instead.
 func (*TakeOverSession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TakeOverSession) GetSessionId() []byte {
@@ -1710,7 +2895,7 @@ type Put struct {
 
 func (x *Put) Reset() {
 	*x = Put{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +2907,7 @@ func (x *Put) String() string {
 func (*Put) ProtoMessage() {}
 
 func (x *Put) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +2920,7 @@ func (x *Put) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Put.ProtoReflect.Descriptor instead.
 func (*Put) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Put) GetKey() string {
@@ -1824,7 +3009,7 @@ type Delete struct {
 
 func (x *Delete) Reset() {
 	*x = Delete{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +3021,7 @@ func (x *Delete) String() string {
 func (*Delete) ProtoMessage() {}
 
 func (x *Delete) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +3034,7 @@ func (x *Delete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delete.ProtoReflect.Descriptor instead.
 func (*Delete) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Delete) GetKey() string {
@@ -1890,7 +3075,7 @@ type DeletePrefix struct {
 
 func (x *DeletePrefix) Reset() {
 	*x = DeletePrefix{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +3087,7 @@ func (x *DeletePrefix) String() string {
 func (*DeletePrefix) ProtoMessage() {}
 
 func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +3100,7 @@ func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePrefix.ProtoReflect.Descriptor instead.
 func (*DeletePrefix) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeletePrefix) GetPrefix() string {
@@ -1971,7 +3156,7 @@ type AcquireLock struct {
 
 func (x *AcquireLock) Reset() {
 	*x = AcquireLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +3168,7 @@ func (x *AcquireLock) String() string {
 func (*AcquireLock) ProtoMessage() {}
 
 func (x *AcquireLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +3181,7 @@ func (x *AcquireLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLock.ProtoReflect.Descriptor instead.
 func (*AcquireLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AcquireLock) GetKey() string {
@@ -2095,7 +3280,7 @@ type CancelWait struct {
 
 func (x *CancelWait) Reset() {
 	*x = CancelWait{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +3292,7 @@ func (x *CancelWait) String() string {
 func (*CancelWait) ProtoMessage() {}
 
 func (x *CancelWait) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +3305,7 @@ func (x *CancelWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWait.ProtoReflect.Descriptor instead.
 func (*CancelWait) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelWait) GetKey() string {
@@ -2173,7 +3358,7 @@ type PlaceRef struct {
 
 func (x *PlaceRef) Reset() {
 	*x = PlaceRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +3370,7 @@ func (x *PlaceRef) String() string {
 func (*PlaceRef) ProtoMessage() {}
 
 func (x *PlaceRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +3383,7 @@ func (x *PlaceRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceRef.ProtoReflect.Descriptor instead.
 func (*PlaceRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PlaceRef) GetKey() string {
@@ -2235,7 +3420,7 @@ type EndWaits struct {
 
 func (x *EndWaits) Reset() {
 	*x = EndWaits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +3432,7 @@ func (x *EndWaits) String() string {
 func (*EndWaits) ProtoMessage() {}
 
 func (x *EndWaits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +3445,7 @@ func (x *EndWaits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndWaits.ProtoReflect.Descriptor instead.
 func (*EndWaits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EndWaits) GetTerm() uint64 {
@@ -2305,7 +3490,7 @@ type ReleaseLock struct {
 
 func (x *ReleaseLock) Reset() {
 	*x = ReleaseLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +3502,7 @@ func (x *ReleaseLock) String() string {
 func (*ReleaseLock) ProtoMessage() {}
 
 func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +3515,7 @@ func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLock.ProtoReflect.Descriptor instead.
 func (*ReleaseLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReleaseLock) GetKey() string {
@@ -2439,7 +3624,7 @@ type Resign struct {
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +3636,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +3649,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Resign) GetKey() string {
@@ -2534,7 +3719,7 @@ type BreakLock struct {
 
 func (x *BreakLock) Reset() {
 	*x = BreakLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +3731,7 @@ func (x *BreakLock) String() string {
 func (*BreakLock) ProtoMessage() {}
 
 func (x *BreakLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +3744,7 @@ func (x *BreakLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLock.ProtoReflect.Descriptor instead.
 func (*BreakLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BreakLock) GetKey() string {
@@ -2627,7 +3812,7 @@ type BreakPoint struct {
 
 func (x *BreakPoint) Reset() {
 	*x = BreakPoint{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +3824,7 @@ func (x *BreakPoint) String() string {
 func (*BreakPoint) ProtoMessage() {}
 
 func (x *BreakPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +3837,7 @@ func (x *BreakPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakPoint.ProtoReflect.Descriptor instead.
 func (*BreakPoint) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BreakPoint) GetRevision() uint64 {
@@ -2691,7 +3876,7 @@ type DelayRef struct {
 
 func (x *DelayRef) Reset() {
 	*x = DelayRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +3888,7 @@ func (x *DelayRef) String() string {
 func (*DelayRef) ProtoMessage() {}
 
 func (x *DelayRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +3901,7 @@ func (x *DelayRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelayRef.ProtoReflect.Descriptor instead.
 func (*DelayRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DelayRef) GetKey() string {
@@ -2753,7 +3938,7 @@ type EndDelays struct {
 
 func (x *EndDelays) Reset() {
 	*x = EndDelays{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2765,7 +3950,7 @@ func (x *EndDelays) String() string {
 func (*EndDelays) ProtoMessage() {}
 
 func (x *EndDelays) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2778,7 +3963,7 @@ func (x *EndDelays) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDelays.ProtoReflect.Descriptor instead.
 func (*EndDelays) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EndDelays) GetTerm() uint64 {
@@ -2806,7 +3991,7 @@ type GrantWaiters struct {
 
 func (x *GrantWaiters) Reset() {
 	*x = GrantWaiters{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +4003,7 @@ func (x *GrantWaiters) String() string {
 func (*GrantWaiters) ProtoMessage() {}
 
 func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +4016,7 @@ func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantWaiters.ProtoReflect.Descriptor instead.
 func (*GrantWaiters) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GrantWaiters) GetTerm() uint64 {
@@ -2856,7 +4041,7 @@ type Txn struct {
 
 func (x *Txn) Reset() {
 	*x = Txn{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2868,7 +4053,7 @@ func (x *Txn) String() string {
 func (*Txn) ProtoMessage() {}
 
 func (x *Txn) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2881,7 +4066,7 @@ func (x *Txn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Txn.ProtoReflect.Descriptor instead.
 func (*Txn) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Txn) GetCompares() []*Compare {
@@ -2930,7 +4115,7 @@ type Compare struct {
 
 func (x *Compare) Reset() {
 	*x = Compare{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2942,7 +4127,7 @@ func (x *Compare) String() string {
 func (*Compare) ProtoMessage() {}
 
 func (x *Compare) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2955,7 +4140,7 @@ func (x *Compare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compare.ProtoReflect.Descriptor instead.
 func (*Compare) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Compare) GetKey() string {
@@ -3110,6 +4295,7 @@ type Op struct {
 	//	*Op_ReleaseLock
 	//	*Op_Check
 	//	*Op_List
+	//	*Op_Catalog
 	Kind          isOp_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3117,7 +4303,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3129,7 +4315,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3142,7 +4328,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Op) GetKind() isOp_Kind {
@@ -3224,6 +4410,15 @@ func (x *Op) GetList() *ListOp {
 	return nil
 }
 
+func (x *Op) GetCatalog() *CatalogOp {
+	if x != nil {
+		if x, ok := x.Kind.(*Op_Catalog); ok {
+			return x.Catalog
+		}
+	}
+	return nil
+}
+
 type isOp_Kind interface {
 	isOp_Kind()
 }
@@ -3268,6 +4463,11 @@ type Op_List struct {
 	List *ListOp `protobuf:"bytes,8,opt,name=list,proto3,oneof"`
 }
 
+type Op_Catalog struct {
+	// Writes, reads or deletes an entry of the catalog.
+	Catalog *CatalogOp `protobuf:"bytes,9,opt,name=catalog,proto3,oneof"`
+}
+
 func (*Op_Get) isOp_Kind() {}
 
 func (*Op_Put) isOp_Kind() {}
@@ -3284,6 +4484,321 @@ func (*Op_Check) isOp_Kind() {}
 
 func (*Op_List) isOp_Kind() {}
 
+func (*Op_Catalog) isOp_Kind() {}
+
+// CatalogOp is one operation of a transaction on the catalog. The sessions that it ends only get marks; other commands end
+// them.
+type CatalogOp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What to do.
+	//
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*CatalogOp_PutNode
+	//	*CatalogOp_PutService
+	//	*CatalogOp_PutCheck
+	//	*CatalogOp_Get
+	//	*CatalogOp_Delete
+	Kind isCatalogOp_Kind `protobuf_oneof:"kind"`
+	// Required mod_revision of the entry; zero: it must not exist; unset: any. Not with get.
+	IfRevision    *uint64 `protobuf:"varint,6,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogOp) Reset() {
+	*x = CatalogOp{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogOp) ProtoMessage() {}
+
+func (x *CatalogOp) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogOp.ProtoReflect.Descriptor instead.
+func (*CatalogOp) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *CatalogOp) GetKind() isCatalogOp_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetPutNode() *PutNodeOp {
+	if x != nil {
+		if x, ok := x.Kind.(*CatalogOp_PutNode); ok {
+			return x.PutNode
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetPutService() *PutServiceOp {
+	if x != nil {
+		if x, ok := x.Kind.(*CatalogOp_PutService); ok {
+			return x.PutService
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetPutCheck() *PutCheckOp {
+	if x != nil {
+		if x, ok := x.Kind.(*CatalogOp_PutCheck); ok {
+			return x.PutCheck
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetGet() *CatalogName {
+	if x != nil {
+		if x, ok := x.Kind.(*CatalogOp_Get); ok {
+			return x.Get
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetDelete() *CatalogName {
+	if x != nil {
+		if x, ok := x.Kind.(*CatalogOp_Delete); ok {
+			return x.Delete
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOp) GetIfRevision() uint64 {
+	if x != nil && x.IfRevision != nil {
+		return *x.IfRevision
+	}
+	return 0
+}
+
+type isCatalogOp_Kind interface {
+	isCatalogOp_Kind()
+}
+
+type CatalogOp_PutNode struct {
+	// Writes a node, as RegisterNode does.
+	PutNode *PutNodeOp `protobuf:"bytes,1,opt,name=put_node,json=putNode,proto3,oneof"`
+}
+
+type CatalogOp_PutService struct {
+	// Writes an instance of a service.
+	PutService *PutServiceOp `protobuf:"bytes,2,opt,name=put_service,json=putService,proto3,oneof"`
+}
+
+type CatalogOp_PutCheck struct {
+	// Writes a check.
+	PutCheck *PutCheckOp `protobuf:"bytes,3,opt,name=put_check,json=putCheck,proto3,oneof"`
+}
+
+type CatalogOp_Get struct {
+	// Reads an entry.
+	Get *CatalogName `protobuf:"bytes,4,opt,name=get,proto3,oneof"`
+}
+
+type CatalogOp_Delete struct {
+	// Deletes an entry with all below it.
+	Delete *CatalogName `protobuf:"bytes,5,opt,name=delete,proto3,oneof"`
+}
+
+func (*CatalogOp_PutNode) isCatalogOp_Kind() {}
+
+func (*CatalogOp_PutService) isCatalogOp_Kind() {}
+
+func (*CatalogOp_PutCheck) isCatalogOp_Kind() {}
+
+func (*CatalogOp_Get) isCatalogOp_Kind() {}
+
+func (*CatalogOp_Delete) isCatalogOp_Kind() {}
+
+// PutNodeOp writes a node inside a transaction.
+type PutNodeOp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node.
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Id for a node that is new and has none, 16 random bytes.
+	DrawnNodeId   []byte `protobuf:"bytes,2,opt,name=drawn_node_id,json=drawnNodeId,proto3" json:"drawn_node_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutNodeOp) Reset() {
+	*x = PutNodeOp{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutNodeOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutNodeOp) ProtoMessage() {}
+
+func (x *PutNodeOp) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutNodeOp.ProtoReflect.Descriptor instead.
+func (*PutNodeOp) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *PutNodeOp) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *PutNodeOp) GetDrawnNodeId() []byte {
+	if x != nil {
+		return x.DrawnNodeId
+	}
+	return nil
+}
+
+// PutServiceOp writes an instance of a service inside a transaction.
+type PutServiceOp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of its node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The instance.
+	Service       *Service `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutServiceOp) Reset() {
+	*x = PutServiceOp{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutServiceOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutServiceOp) ProtoMessage() {}
+
+func (x *PutServiceOp) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutServiceOp.ProtoReflect.Descriptor instead.
+func (*PutServiceOp) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *PutServiceOp) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *PutServiceOp) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+// PutCheckOp writes a check inside a transaction.
+type PutCheckOp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of its node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The check.
+	Check         *Check `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutCheckOp) Reset() {
+	*x = PutCheckOp{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutCheckOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutCheckOp) ProtoMessage() {}
+
+func (x *PutCheckOp) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutCheckOp.ProtoReflect.Descriptor instead.
+func (*PutCheckOp) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *PutCheckOp) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *PutCheckOp) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
 // GetOp reads a key inside a transaction.
 type GetOp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3297,7 +4812,7 @@ type GetOp struct {
 
 func (x *GetOp) Reset() {
 	*x = GetOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3309,7 +4824,7 @@ func (x *GetOp) String() string {
 func (*GetOp) ProtoMessage() {}
 
 func (x *GetOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3322,7 +4837,7 @@ func (x *GetOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOp.ProtoReflect.Descriptor instead.
 func (*GetOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetOp) GetKey() string {
@@ -3352,7 +4867,7 @@ type ListOp struct {
 
 func (x *ListOp) Reset() {
 	*x = ListOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3364,7 +4879,7 @@ func (x *ListOp) String() string {
 func (*ListOp) ProtoMessage() {}
 
 func (x *ListOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3377,7 +4892,7 @@ func (x *ListOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOp.ProtoReflect.Descriptor instead.
 func (*ListOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListOp) GetPrefix() string {
@@ -3408,7 +4923,7 @@ type Compact struct {
 
 func (x *Compact) Reset() {
 	*x = Compact{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +4935,7 @@ func (x *Compact) String() string {
 func (*Compact) ProtoMessage() {}
 
 func (x *Compact) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +4948,7 @@ func (x *Compact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compact.ProtoReflect.Descriptor instead.
 func (*Compact) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Compact) GetRevision() uint64 {
@@ -3465,7 +4980,7 @@ type SetLimits struct {
 
 func (x *SetLimits) Reset() {
 	*x = SetLimits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3477,7 +4992,7 @@ func (x *SetLimits) String() string {
 func (*SetLimits) ProtoMessage() {}
 
 func (x *SetLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3490,7 +5005,7 @@ func (x *SetLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimits.ProtoReflect.Descriptor instead.
 func (*SetLimits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SetLimits) GetLimits() *Limits {
@@ -3551,7 +5066,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3563,7 +5078,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3576,7 +5091,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Limits) GetWaitersMax() uint32 {
@@ -3703,7 +5218,7 @@ type SetClusterVersion struct {
 
 func (x *SetClusterVersion) Reset() {
 	*x = SetClusterVersion{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +5230,7 @@ func (x *SetClusterVersion) String() string {
 func (*SetClusterVersion) ProtoMessage() {}
 
 func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +5243,7 @@ func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClusterVersion.ProtoReflect.Descriptor instead.
 func (*SetClusterVersion) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SetClusterVersion) GetVersion() uint32 {
@@ -3751,7 +5266,7 @@ type EndFreeze struct {
 
 func (x *EndFreeze) Reset() {
 	*x = EndFreeze{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +5278,7 @@ func (x *EndFreeze) String() string {
 func (*EndFreeze) ProtoMessage() {}
 
 func (x *EndFreeze) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +5291,7 @@ func (x *EndFreeze) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndFreeze.ProtoReflect.Descriptor instead.
 func (*EndFreeze) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EndFreeze) GetTerm() uint64 {
@@ -3805,7 +5320,7 @@ type PutMember struct {
 
 func (x *PutMember) Reset() {
 	*x = PutMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3817,7 +5332,7 @@ func (x *PutMember) String() string {
 func (*PutMember) ProtoMessage() {}
 
 func (x *PutMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3830,7 +5345,7 @@ func (x *PutMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutMember.ProtoReflect.Descriptor instead.
 func (*PutMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PutMember) GetMember() *Member {
@@ -3863,7 +5378,7 @@ type MakeJoinToken struct {
 
 func (x *MakeJoinToken) Reset() {
 	*x = MakeJoinToken{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +5390,7 @@ func (x *MakeJoinToken) String() string {
 func (*MakeJoinToken) ProtoMessage() {}
 
 func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +5403,7 @@ func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinToken.ProtoReflect.Descriptor instead.
 func (*MakeJoinToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *MakeJoinToken) GetName() string {
@@ -3948,7 +5463,7 @@ type JoinMember struct {
 
 func (x *JoinMember) Reset() {
 	*x = JoinMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3960,7 +5475,7 @@ func (x *JoinMember) String() string {
 func (*JoinMember) ProtoMessage() {}
 
 func (x *JoinMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3973,7 +5488,7 @@ func (x *JoinMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinMember.ProtoReflect.Descriptor instead.
 func (*JoinMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *JoinMember) GetMember() *Member {
@@ -4003,7 +5518,7 @@ type EndJoinTokens struct {
 
 func (x *EndJoinTokens) Reset() {
 	*x = EndJoinTokens{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +5530,7 @@ func (x *EndJoinTokens) String() string {
 func (*EndJoinTokens) ProtoMessage() {}
 
 func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +5543,7 @@ func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJoinTokens.ProtoReflect.Descriptor instead.
 func (*EndJoinTokens) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndJoinTokens) GetTerm() uint64 {
@@ -4058,7 +5573,7 @@ type JoinTokenRef struct {
 
 func (x *JoinTokenRef) Reset() {
 	*x = JoinTokenRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4070,7 +5585,7 @@ func (x *JoinTokenRef) String() string {
 func (*JoinTokenRef) ProtoMessage() {}
 
 func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4083,7 +5598,7 @@ func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRef.ProtoReflect.Descriptor instead.
 func (*JoinTokenRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *JoinTokenRef) GetName() string {
@@ -4113,7 +5628,7 @@ type DeleteMember struct {
 
 func (x *DeleteMember) Reset() {
 	*x = DeleteMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4125,7 +5640,7 @@ func (x *DeleteMember) String() string {
 func (*DeleteMember) ProtoMessage() {}
 
 func (x *DeleteMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4138,7 +5653,7 @@ func (x *DeleteMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
 func (*DeleteMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *DeleteMember) GetId() uint64 {
@@ -4183,7 +5698,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4195,7 +5710,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4208,7 +5723,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Member) GetId() uint64 {
@@ -4311,7 +5826,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xfd\x0e\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xff\x11\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -4349,7 +5864,16 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"end_freeze\x18# \x01(\v2\x1a.tenure.store.v1.EndFreezeH\x00R\tendFreeze\x12;\n" +
 	"\n" +
 	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMember\x12D\n" +
-	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12H\n" +
+	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12D\n" +
+	"\rregister_node\x18P \x01(\v2\x1d.tenure.store.v1.RegisterNodeH\x00R\fregisterNode\x128\n" +
+	"\tsync_node\x18Q \x01(\v2\x19.tenure.store.v1.SyncNodeH\x00R\bsyncNode\x12A\n" +
+	"\fupdate_check\x18R \x01(\v2\x1c.tenure.store.v1.UpdateCheckH\x00R\vupdateCheck\x12=\n" +
+	"\n" +
+	"deregister\x18S \x01(\v2\x1b.tenure.store.v1.DeregisterH\x00R\n" +
+	"deregister\x12A\n" +
+	"\fset_liveness\x18T \x01(\v2\x1c.tenure.store.v1.SetLivenessH\x00R\vsetLiveness\x12;\n" +
+	"\n" +
+	"end_marked\x18U \x01(\v2\x1a.tenure.store.v1.EndMarkedH\x00R\tendMarked\x12H\n" +
 	"\x0fmake_join_token\x18x \x01(\v2\x1e.tenure.store.v1.MakeJoinTokenH\x00R\rmakeJoinToken\x12>\n" +
 	"\vjoin_member\x18y \x01(\v2\x1b.tenure.store.v1.JoinMemberH\x00R\n" +
 	"joinMember\x12H\n" +
@@ -4394,7 +5918,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"9\n" +
 	"\rMetadataEntry\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xf4\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xac\x03\n" +
 	"\rCreateSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x12\n" +
@@ -4408,7 +5932,85 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\fpeer_address\x18\t \x01(\tR\vpeerAddress\x12\x1f\n" +
 	"\vinstance_id\x18\n" +
 	" \x01(\fR\n" +
-	"instanceId\"\x9b\x01\n" +
+	"instanceId\x126\n" +
+	"\x06checks\x18\v \x01(\v2\x1e.tenure.store.v1.SessionChecksR\x06checks\",\n" +
+	"\rSessionChecks\x12\x1b\n" +
+	"\tcheck_ids\x18\x01 \x03(\tR\bcheckIds\"\x87\x02\n" +
+	"\x04Node\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
+	"\anode_id\x18\x02 \x01(\fR\x06nodeId\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12%\n" +
+	"\x0egossip_address\x18\x04 \x01(\tR\rgossipAddress\x12I\n" +
+	"\x10tagged_addresses\x18\x05 \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\x0ftaggedAddresses\x12\x12\n" +
+	"\x04zone\x18\x06 \x01(\tR\x04zone\x122\n" +
+	"\x04meta\x18\a \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\x04meta\"\xa3\x02\n" +
+	"\aService\x12\x1d\n" +
+	"\n" +
+	"service_id\x18\x01 \x01(\tR\tserviceId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04tags\x18\x03 \x03(\tR\x04tags\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04port\x18\x05 \x01(\rR\x04port\x122\n" +
+	"\x04meta\x18\x06 \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\x04meta\x12%\n" +
+	"\x0eweight_passing\x18\a \x01(\rR\rweightPassing\x12%\n" +
+	"\x0eweight_warning\x18\b \x01(\rR\rweightWarning\x12!\n" +
+	"\ftag_override\x18\t \x01(\bR\vtagOverride\"\xed\x01\n" +
+	"\x05Check\x12\x19\n" +
+	"\bcheck_id\x18\x01 \x01(\tR\acheckId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"service_id\x18\x03 \x01(\tR\tserviceId\x124\n" +
+	"\x06status\x18\x04 \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\x06status\x12\x16\n" +
+	"\x06output\x18\x05 \x01(\tR\x06output\x12\x14\n" +
+	"\x05notes\x18\x06 \x01(\tR\x05notes\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kind\x12\x1e\n" +
+	"\n" +
+	"definition\x18\b \x01(\fR\n" +
+	"definition\"\xb9\x02\n" +
+	"\fRegisterNode\x12)\n" +
+	"\x04node\x18\x01 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12(\n" +
+	"\x10skip_node_update\x18\x02 \x01(\bR\x0eskipNodeUpdate\x124\n" +
+	"\bservices\x18\x03 \x03(\v2\x18.tenure.store.v1.ServiceR\bservices\x12.\n" +
+	"\x06checks\x18\x04 \x03(\v2\x16.tenure.store.v1.CheckR\x06checks\x12\"\n" +
+	"\rdrawn_node_id\x18\x05 \x01(\fR\vdrawnNodeId\x126\n" +
+	"\x06origin\x18\x06 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
+	"\x04term\x18\a \x01(\x04R\x04term\"8\n" +
+	"\n" +
+	"SyncNumber\x12\x12\n" +
+	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"\xb3\x02\n" +
+	"\bSyncNode\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\fR\x06nodeId\x12/\n" +
+	"\x04sync\x18\x02 \x01(\v2\x1b.tenure.store.v1.SyncNumberR\x04sync\x12)\n" +
+	"\x04node\x18\x03 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x124\n" +
+	"\bservices\x18\x04 \x03(\v2\x18.tenure.store.v1.ServiceR\bservices\x12.\n" +
+	"\x06checks\x18\x05 \x03(\v2\x16.tenure.store.v1.CheckR\x06checks\x12'\n" +
+	"\x0fdelete_services\x18\x06 \x03(\tR\x0edeleteServices\x12#\n" +
+	"\rdelete_checks\x18\a \x03(\tR\fdeleteChecks\"\x8a\x01\n" +
+	"\vUpdateCheck\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x19\n" +
+	"\bcheck_id\x18\x02 \x01(\tR\acheckId\x124\n" +
+	"\x06status\x18\x03 \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\x06status\x12\x16\n" +
+	"\x06output\x18\x04 \x01(\tR\x06output\"[\n" +
+	"\vCatalogName\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
+	"\n" +
+	"service_id\x18\x02 \x01(\tR\tserviceId\x12\x19\n" +
+	"\bcheck_id\x18\x03 \x01(\tR\acheckId\"\x93\x01\n" +
+	"\n" +
+	"Deregister\x120\n" +
+	"\x04name\x18\x01 \x01(\v2\x1c.tenure.store.v1.CatalogNameR\x04name\x12\x1c\n" +
+	"\n" +
+	"if_node_id\x18\x02 \x01(\fR\bifNodeId\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\x12!\n" +
+	"\funless_bound\x18\x04 \x01(\bR\vunlessBound\"\x88\x01\n" +
+	"\vSetLiveness\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x17\n" +
+	"\anode_id\x18\x02 \x01(\fR\x06nodeId\x124\n" +
+	"\x06status\x18\x03 \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\x06status\x12\x16\n" +
+	"\x06output\x18\x04 \x01(\tR\x06output\"\x1f\n" +
+	"\tEndMarked\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\"\x9b\x01\n" +
 	"\x0eDestroySession\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12\x14\n" +
 	"\x05clean\x18\x02 \x01(\bR\x05clean\x12\x14\n" +
@@ -4542,7 +6144,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x05flags\x18\a \x01(\x04H\x00R\x05flags\x12-\n" +
 	"\x12held_by_session_id\x18\b \x01(\fH\x00R\x0fheldBySessionId\x12.\n" +
 	"\x05guard\x18\t \x01(\v2\x16.tenure.store.v1.GuardH\x00R\x05guardB\t\n" +
-	"\aoperand\"\xc0\x03\n" +
+	"\aoperand\"\xf8\x03\n" +
 	"\x02Op\x12*\n" +
 	"\x03get\x18\x01 \x01(\v2\x16.tenure.store.v1.GetOpH\x00R\x03get\x12(\n" +
 	"\x03put\x18\x02 \x01(\v2\x14.tenure.store.v1.PutH\x00R\x03put\x121\n" +
@@ -4551,8 +6153,30 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\facquire_lock\x18\x05 \x01(\v2\x1c.tenure.store.v1.AcquireLockH\x00R\vacquireLock\x12A\n" +
 	"\frelease_lock\x18\x06 \x01(\v2\x1c.tenure.store.v1.ReleaseLockH\x00R\vreleaseLock\x12.\n" +
 	"\x05check\x18\a \x01(\v2\x16.tenure.store.v1.GuardH\x00R\x05check\x12-\n" +
-	"\x04list\x18\b \x01(\v2\x17.tenure.store.v1.ListOpH\x00R\x04listB\x06\n" +
-	"\x04kind\"8\n" +
+	"\x04list\x18\b \x01(\v2\x17.tenure.store.v1.ListOpH\x00R\x04list\x126\n" +
+	"\acatalog\x18\t \x01(\v2\x1a.tenure.store.v1.CatalogOpH\x00R\acatalogB\x06\n" +
+	"\x04kind\"\xea\x02\n" +
+	"\tCatalogOp\x127\n" +
+	"\bput_node\x18\x01 \x01(\v2\x1a.tenure.store.v1.PutNodeOpH\x00R\aputNode\x12@\n" +
+	"\vput_service\x18\x02 \x01(\v2\x1d.tenure.store.v1.PutServiceOpH\x00R\n" +
+	"putService\x12:\n" +
+	"\tput_check\x18\x03 \x01(\v2\x1b.tenure.store.v1.PutCheckOpH\x00R\bputCheck\x120\n" +
+	"\x03get\x18\x04 \x01(\v2\x1c.tenure.store.v1.CatalogNameH\x00R\x03get\x126\n" +
+	"\x06delete\x18\x05 \x01(\v2\x1c.tenure.store.v1.CatalogNameH\x00R\x06delete\x12$\n" +
+	"\vif_revision\x18\x06 \x01(\x04H\x01R\n" +
+	"ifRevision\x88\x01\x01B\x06\n" +
+	"\x04kindB\x0e\n" +
+	"\f_if_revision\"Z\n" +
+	"\tPutNodeOp\x12)\n" +
+	"\x04node\x18\x01 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12\"\n" +
+	"\rdrawn_node_id\x18\x02 \x01(\fR\vdrawnNodeId\"V\n" +
+	"\fPutServiceOp\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x122\n" +
+	"\aservice\x18\x02 \x01(\v2\x18.tenure.store.v1.ServiceR\aservice\"N\n" +
+	"\n" +
+	"PutCheckOp\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\"8\n" +
 	"\x05GetOp\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1d\n" +
 	"\n" +
@@ -4651,7 +6275,17 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0fSessionBehavior\x12 \n" +
 	"\x1cSESSION_BEHAVIOR_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18SESSION_BEHAVIOR_RELEASE\x10\x01\x12\x1b\n" +
-	"\x17SESSION_BEHAVIOR_DELETE\x10\x02*\xab\x02\n" +
+	"\x17SESSION_BEHAVIOR_DELETE\x10\x02*z\n" +
+	"\vCheckStatus\x12\x1c\n" +
+	"\x18CHECK_STATUS_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CHECK_STATUS_PASSING\x10\x01\x12\x18\n" +
+	"\x14CHECK_STATUS_WARNING\x10\x02\x12\x19\n" +
+	"\x15CHECK_STATUS_CRITICAL\x10\x03*}\n" +
+	"\rCatalogOrigin\x12\x1e\n" +
+	"\x1aCATALOG_ORIGIN_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CATALOG_ORIGIN_AGENT\x10\x01\x12\x17\n" +
+	"\x13CATALOG_ORIGIN_POOL\x10\x02\x12\x19\n" +
+	"\x15CATALOG_ORIGIN_DIRECT\x10\x03*\xab\x02\n" +
 	"\x0fSessionEndCause\x12!\n" +
 	"\x1dSESSION_END_CAUSE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SESSION_END_CAUSE_EXPIRED\x10\x01\x12\x1f\n" +
@@ -4686,124 +6320,173 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_command_proto_rawDescData
 }
 
-var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
-	(SessionEndCause)(0),      // 1: tenure.store.v1.SessionEndCause
-	(LockMode)(0),             // 2: tenure.store.v1.LockMode
-	(CompareOperator)(0),      // 3: tenure.store.v1.CompareOperator
-	(*Envelope)(nil),          // 4: tenure.store.v1.Envelope
-	(*Command)(nil),           // 5: tenure.store.v1.Command
-	(*RequestID)(nil),         // 6: tenure.store.v1.RequestID
-	(*Guard)(nil),             // 7: tenure.store.v1.Guard
-	(*HeldGuard)(nil),         // 8: tenure.store.v1.HeldGuard
-	(*KeyGuard)(nil),          // 9: tenure.store.v1.KeyGuard
-	(*SessionRef)(nil),        // 10: tenure.store.v1.SessionRef
-	(*MetadataEntry)(nil),     // 11: tenure.store.v1.MetadataEntry
-	(*CreateSession)(nil),     // 12: tenure.store.v1.CreateSession
-	(*DestroySession)(nil),    // 13: tenure.store.v1.DestroySession
-	(*ExpireSessions)(nil),    // 14: tenure.store.v1.ExpireSessions
-	(*TakeOverSession)(nil),   // 15: tenure.store.v1.TakeOverSession
-	(*Put)(nil),               // 16: tenure.store.v1.Put
-	(*Delete)(nil),            // 17: tenure.store.v1.Delete
-	(*DeletePrefix)(nil),      // 18: tenure.store.v1.DeletePrefix
-	(*AcquireLock)(nil),       // 19: tenure.store.v1.AcquireLock
-	(*CancelWait)(nil),        // 20: tenure.store.v1.CancelWait
-	(*PlaceRef)(nil),          // 21: tenure.store.v1.PlaceRef
-	(*EndWaits)(nil),          // 22: tenure.store.v1.EndWaits
-	(*ReleaseLock)(nil),       // 23: tenure.store.v1.ReleaseLock
-	(*Resign)(nil),            // 24: tenure.store.v1.Resign
-	(*BreakLock)(nil),         // 25: tenure.store.v1.BreakLock
-	(*BreakPoint)(nil),        // 26: tenure.store.v1.BreakPoint
-	(*DelayRef)(nil),          // 27: tenure.store.v1.DelayRef
-	(*EndDelays)(nil),         // 28: tenure.store.v1.EndDelays
-	(*GrantWaiters)(nil),      // 29: tenure.store.v1.GrantWaiters
-	(*Txn)(nil),               // 30: tenure.store.v1.Txn
-	(*Compare)(nil),           // 31: tenure.store.v1.Compare
-	(*Op)(nil),                // 32: tenure.store.v1.Op
-	(*GetOp)(nil),             // 33: tenure.store.v1.GetOp
-	(*ListOp)(nil),            // 34: tenure.store.v1.ListOp
-	(*Compact)(nil),           // 35: tenure.store.v1.Compact
-	(*SetLimits)(nil),         // 36: tenure.store.v1.SetLimits
-	(*Limits)(nil),            // 37: tenure.store.v1.Limits
-	(*SetClusterVersion)(nil), // 38: tenure.store.v1.SetClusterVersion
-	(*EndFreeze)(nil),         // 39: tenure.store.v1.EndFreeze
-	(*PutMember)(nil),         // 40: tenure.store.v1.PutMember
-	(*MakeJoinToken)(nil),     // 41: tenure.store.v1.MakeJoinToken
-	(*JoinMember)(nil),        // 42: tenure.store.v1.JoinMember
-	(*EndJoinTokens)(nil),     // 43: tenure.store.v1.EndJoinTokens
-	(*JoinTokenRef)(nil),      // 44: tenure.store.v1.JoinTokenRef
-	(*DeleteMember)(nil),      // 45: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 46: tenure.store.v1.Member
+	(CheckStatus)(0),          // 1: tenure.store.v1.CheckStatus
+	(CatalogOrigin)(0),        // 2: tenure.store.v1.CatalogOrigin
+	(SessionEndCause)(0),      // 3: tenure.store.v1.SessionEndCause
+	(LockMode)(0),             // 4: tenure.store.v1.LockMode
+	(CompareOperator)(0),      // 5: tenure.store.v1.CompareOperator
+	(*Envelope)(nil),          // 6: tenure.store.v1.Envelope
+	(*Command)(nil),           // 7: tenure.store.v1.Command
+	(*RequestID)(nil),         // 8: tenure.store.v1.RequestID
+	(*Guard)(nil),             // 9: tenure.store.v1.Guard
+	(*HeldGuard)(nil),         // 10: tenure.store.v1.HeldGuard
+	(*KeyGuard)(nil),          // 11: tenure.store.v1.KeyGuard
+	(*SessionRef)(nil),        // 12: tenure.store.v1.SessionRef
+	(*MetadataEntry)(nil),     // 13: tenure.store.v1.MetadataEntry
+	(*CreateSession)(nil),     // 14: tenure.store.v1.CreateSession
+	(*SessionChecks)(nil),     // 15: tenure.store.v1.SessionChecks
+	(*Node)(nil),              // 16: tenure.store.v1.Node
+	(*Service)(nil),           // 17: tenure.store.v1.Service
+	(*Check)(nil),             // 18: tenure.store.v1.Check
+	(*RegisterNode)(nil),      // 19: tenure.store.v1.RegisterNode
+	(*SyncNumber)(nil),        // 20: tenure.store.v1.SyncNumber
+	(*SyncNode)(nil),          // 21: tenure.store.v1.SyncNode
+	(*UpdateCheck)(nil),       // 22: tenure.store.v1.UpdateCheck
+	(*CatalogName)(nil),       // 23: tenure.store.v1.CatalogName
+	(*Deregister)(nil),        // 24: tenure.store.v1.Deregister
+	(*SetLiveness)(nil),       // 25: tenure.store.v1.SetLiveness
+	(*EndMarked)(nil),         // 26: tenure.store.v1.EndMarked
+	(*DestroySession)(nil),    // 27: tenure.store.v1.DestroySession
+	(*ExpireSessions)(nil),    // 28: tenure.store.v1.ExpireSessions
+	(*TakeOverSession)(nil),   // 29: tenure.store.v1.TakeOverSession
+	(*Put)(nil),               // 30: tenure.store.v1.Put
+	(*Delete)(nil),            // 31: tenure.store.v1.Delete
+	(*DeletePrefix)(nil),      // 32: tenure.store.v1.DeletePrefix
+	(*AcquireLock)(nil),       // 33: tenure.store.v1.AcquireLock
+	(*CancelWait)(nil),        // 34: tenure.store.v1.CancelWait
+	(*PlaceRef)(nil),          // 35: tenure.store.v1.PlaceRef
+	(*EndWaits)(nil),          // 36: tenure.store.v1.EndWaits
+	(*ReleaseLock)(nil),       // 37: tenure.store.v1.ReleaseLock
+	(*Resign)(nil),            // 38: tenure.store.v1.Resign
+	(*BreakLock)(nil),         // 39: tenure.store.v1.BreakLock
+	(*BreakPoint)(nil),        // 40: tenure.store.v1.BreakPoint
+	(*DelayRef)(nil),          // 41: tenure.store.v1.DelayRef
+	(*EndDelays)(nil),         // 42: tenure.store.v1.EndDelays
+	(*GrantWaiters)(nil),      // 43: tenure.store.v1.GrantWaiters
+	(*Txn)(nil),               // 44: tenure.store.v1.Txn
+	(*Compare)(nil),           // 45: tenure.store.v1.Compare
+	(*Op)(nil),                // 46: tenure.store.v1.Op
+	(*CatalogOp)(nil),         // 47: tenure.store.v1.CatalogOp
+	(*PutNodeOp)(nil),         // 48: tenure.store.v1.PutNodeOp
+	(*PutServiceOp)(nil),      // 49: tenure.store.v1.PutServiceOp
+	(*PutCheckOp)(nil),        // 50: tenure.store.v1.PutCheckOp
+	(*GetOp)(nil),             // 51: tenure.store.v1.GetOp
+	(*ListOp)(nil),            // 52: tenure.store.v1.ListOp
+	(*Compact)(nil),           // 53: tenure.store.v1.Compact
+	(*SetLimits)(nil),         // 54: tenure.store.v1.SetLimits
+	(*Limits)(nil),            // 55: tenure.store.v1.Limits
+	(*SetClusterVersion)(nil), // 56: tenure.store.v1.SetClusterVersion
+	(*EndFreeze)(nil),         // 57: tenure.store.v1.EndFreeze
+	(*PutMember)(nil),         // 58: tenure.store.v1.PutMember
+	(*MakeJoinToken)(nil),     // 59: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 60: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 61: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 62: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 63: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 64: tenure.store.v1.Member
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
-	5,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
-	6,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
-	7,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
-	12, // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
-	13, // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
-	14, // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
-	15, // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
-	16, // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
-	17, // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
-	18, // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	30, // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
-	19, // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	20, // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
-	22, // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
-	23, // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	25, // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
-	28, // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
-	29, // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
-	35, // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
-	36, // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
-	38, // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
-	24, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
-	39, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
-	40, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	45, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	41, // 25: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	42, // 26: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	43, // 27: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	8,  // 28: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	9,  // 29: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	11, // 30: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,  // 31: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	10, // 32: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	10, // 33: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	10, // 34: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	10, // 35: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	10, // 36: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	2,  // 37: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	10, // 38: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	21, // 39: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	10, // 40: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	10, // 41: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	26, // 42: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	27, // 43: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	31, // 44: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	32, // 45: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	32, // 46: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	3,  // 47: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	7,  // 48: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	33, // 49: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	16, // 50: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	17, // 51: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	18, // 52: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	19, // 53: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	23, // 54: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	7,  // 55: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	34, // 56: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	37, // 57: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	46, // 58: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	46, // 59: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	44, // 60: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	61, // [61:61] is the sub-list for method output_type
-	61, // [61:61] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	7,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
+	8,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
+	9,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
+	14, // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
+	27, // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
+	28, // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
+	29, // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
+	30, // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
+	31, // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
+	32, // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	44, // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
+	33, // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	34, // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
+	36, // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
+	37, // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	39, // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
+	42, // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
+	43, // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
+	53, // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
+	54, // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
+	56, // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
+	38, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
+	57, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
+	58, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
+	63, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	19, // 25: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	21, // 26: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	22, // 27: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	24, // 28: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	25, // 29: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	26, // 30: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	59, // 31: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	60, // 32: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	61, // 33: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	10, // 34: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	11, // 35: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	13, // 36: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,  // 37: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	15, // 38: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	13, // 39: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	13, // 40: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	13, // 41: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	1,  // 42: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
+	16, // 43: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	17, // 44: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	18, // 45: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	2,  // 46: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
+	20, // 47: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	16, // 48: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	17, // 49: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	18, // 50: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	1,  // 51: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
+	23, // 52: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	1,  // 53: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
+	12, // 54: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	12, // 55: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	12, // 56: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	12, // 57: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	12, // 58: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	4,  // 59: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	12, // 60: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	35, // 61: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	12, // 62: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	12, // 63: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	40, // 64: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	41, // 65: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	45, // 66: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	46, // 67: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	46, // 68: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	5,  // 69: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	9,  // 70: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	51, // 71: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	30, // 72: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	31, // 73: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	32, // 74: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	33, // 75: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	37, // 76: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	9,  // 77: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	52, // 78: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	47, // 79: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	48, // 80: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	49, // 81: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	50, // 82: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	23, // 83: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	23, // 84: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	16, // 85: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	17, // 86: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	18, // 87: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	55, // 88: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	64, // 89: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	64, // 90: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	62, // 91: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	92, // [92:92] is the sub-list for method output_type
+	92, // [92:92] is the sub-list for method input_type
+	92, // [92:92] is the sub-list for extension type_name
+	92, // [92:92] is the sub-list for extension extendee
+	0,  // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -4834,6 +6517,12 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_EndFreeze)(nil),
 		(*Command_PutMember)(nil),
 		(*Command_DeleteMember)(nil),
+		(*Command_RegisterNode)(nil),
+		(*Command_SyncNode)(nil),
+		(*Command_UpdateCheck)(nil),
+		(*Command_Deregister)(nil),
+		(*Command_SetLiveness)(nil),
+		(*Command_EndMarked)(nil),
 		(*Command_MakeJoinToken)(nil),
 		(*Command_JoinMember)(nil),
 		(*Command_EndJoinTokens)(nil),
@@ -4844,15 +6533,15 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Guard_Key)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[5].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[12].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[13].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[19].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[24].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[27].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[31].OneofWrappers = []any{
 		(*ReleaseLock_Put)(nil),
 		(*ReleaseLock_Delete)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[21].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[27].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[33].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[39].OneofWrappers = []any{
 		(*Compare_Value)(nil),
 		(*Compare_ModRevision)(nil),
 		(*Compare_CreateRevision)(nil),
@@ -4861,7 +6550,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Compare_HeldBySessionId)(nil),
 		(*Compare_Guard)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[28].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[40].OneofWrappers = []any{
 		(*Op_Get)(nil),
 		(*Op_Put)(nil),
 		(*Op_Delete)(nil),
@@ -4870,15 +6559,23 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Op_ReleaseLock)(nil),
 		(*Op_Check)(nil),
 		(*Op_List)(nil),
+		(*Op_Catalog)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[33].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[41].OneofWrappers = []any{
+		(*CatalogOp_PutNode)(nil),
+		(*CatalogOp_PutService)(nil),
+		(*CatalogOp_PutCheck)(nil),
+		(*CatalogOp_Get)(nil),
+		(*CatalogOp_Delete)(nil),
+	}
+	file_tenure_store_v1_command_proto_msgTypes[49].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   43,
+			NumEnums:      6,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -263,6 +263,13 @@ type Event struct {
 	//	*Event_SessionBegun
 	//	*Event_SessionTakenOver
 	//	*Event_SessionEnded
+	//	*Event_NodePut
+	//	*Event_NodeDeleted
+	//	*Event_ServicePut
+	//	*Event_ServiceDeleted
+	//	*Event_CheckPut
+	//	*Event_CheckStatus
+	//	*Event_CheckDeleted
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -448,6 +455,69 @@ func (x *Event) GetSessionEnded() *SessionEnded {
 	return nil
 }
 
+func (x *Event) GetNodePut() *NodePut {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_NodePut); ok {
+			return x.NodePut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetNodeDeleted() *NodeDeleted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_NodeDeleted); ok {
+			return x.NodeDeleted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetServicePut() *ServicePut {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ServicePut); ok {
+			return x.ServicePut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetServiceDeleted() *ServiceDeleted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ServiceDeleted); ok {
+			return x.ServiceDeleted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCheckPut() *CheckPut {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CheckPut); ok {
+			return x.CheckPut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCheckStatus() *CheckStatusChanged {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CheckStatus); ok {
+			return x.CheckStatus
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCheckDeleted() *CheckDeleted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CheckDeleted); ok {
+			return x.CheckDeleted
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -512,6 +582,41 @@ type Event_SessionEnded struct {
 	SessionEnded *SessionEnded `protobuf:"bytes,19,opt,name=session_ended,json=sessionEnded,proto3,oneof"`
 }
 
+type Event_NodePut struct {
+	// A node was registered or changed.
+	NodePut *NodePut `protobuf:"bytes,80,opt,name=node_put,json=nodePut,proto3,oneof"`
+}
+
+type Event_NodeDeleted struct {
+	// A node was deregistered.
+	NodeDeleted *NodeDeleted `protobuf:"bytes,81,opt,name=node_deleted,json=nodeDeleted,proto3,oneof"`
+}
+
+type Event_ServicePut struct {
+	// An instance of a service was registered or changed.
+	ServicePut *ServicePut `protobuf:"bytes,82,opt,name=service_put,json=servicePut,proto3,oneof"`
+}
+
+type Event_ServiceDeleted struct {
+	// An instance of a service was deregistered.
+	ServiceDeleted *ServiceDeleted `protobuf:"bytes,83,opt,name=service_deleted,json=serviceDeleted,proto3,oneof"`
+}
+
+type Event_CheckPut struct {
+	// A check was registered or changed.
+	CheckPut *CheckPut `protobuf:"bytes,84,opt,name=check_put,json=checkPut,proto3,oneof"`
+}
+
+type Event_CheckStatus struct {
+	// The status of a check changed, and nothing else but its output.
+	CheckStatus *CheckStatusChanged `protobuf:"bytes,85,opt,name=check_status,json=checkStatus,proto3,oneof"`
+}
+
+type Event_CheckDeleted struct {
+	// A check was deregistered.
+	CheckDeleted *CheckDeleted `protobuf:"bytes,86,opt,name=check_deleted,json=checkDeleted,proto3,oneof"`
+}
+
 func (*Event_KeyPut) isEvent_Kind() {}
 
 func (*Event_KeyDeleted) isEvent_Kind() {}
@@ -535,6 +640,20 @@ func (*Event_SessionBegun) isEvent_Kind() {}
 func (*Event_SessionTakenOver) isEvent_Kind() {}
 
 func (*Event_SessionEnded) isEvent_Kind() {}
+
+func (*Event_NodePut) isEvent_Kind() {}
+
+func (*Event_NodeDeleted) isEvent_Kind() {}
+
+func (*Event_ServicePut) isEvent_Kind() {}
+
+func (*Event_ServiceDeleted) isEvent_Kind() {}
+
+func (*Event_CheckPut) isEvent_Kind() {}
+
+func (*Event_CheckStatus) isEvent_Kind() {}
+
+func (*Event_CheckDeleted) isEvent_Kind() {}
 
 // PreviousValue refers to the value that a key had before.
 type PreviousValue struct {
@@ -1755,11 +1874,549 @@ func (x *SessionEnded) GetEphemeralKeys() uint32 {
 	return 0
 }
 
+// NodePut has a whole node after a change.
+type NodePut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node. Its mod_revision is that of the event.
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,2,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Who made it.
+	Origin        CatalogOrigin `protobuf:"varint,3,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodePut) Reset() {
+	*x = NodePut{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodePut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodePut) ProtoMessage() {}
+
+func (x *NodePut) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodePut.ProtoReflect.Descriptor instead.
+func (*NodePut) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *NodePut) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodePut) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *NodePut) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+// NodeDeleted says that a node was deregistered.
+type NodeDeleted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Its id, 16 bytes.
+	NodeId        []byte `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeDeleted) Reset() {
+	*x = NodeDeleted{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeDeleted) ProtoMessage() {}
+
+func (x *NodeDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeDeleted.ProtoReflect.Descriptor instead.
+func (*NodeDeleted) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *NodeDeleted) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeDeleted) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+// ServicePut has a whole instance of a service after a change.
+type ServicePut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The instance. Its mod_revision is that of the event.
+	Service *Service `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Who made it.
+	Origin CatalogOrigin `protobuf:"varint,4,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Name of the service before, if it was another; otherwise empty.
+	PreviousName  string `protobuf:"bytes,5,opt,name=previous_name,json=previousName,proto3" json:"previous_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServicePut) Reset() {
+	*x = ServicePut{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServicePut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServicePut) ProtoMessage() {}
+
+func (x *ServicePut) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServicePut.ProtoReflect.Descriptor instead.
+func (*ServicePut) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ServicePut) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ServicePut) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *ServicePut) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *ServicePut) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *ServicePut) GetPreviousName() string {
+	if x != nil {
+		return x.PreviousName
+	}
+	return ""
+}
+
+// ServiceDeleted says that an instance of a service was deregistered.
+type ServiceDeleted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Id of the instance.
+	ServiceId string `protobuf:"bytes,2,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
+	// Name of the service.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceDeleted) Reset() {
+	*x = ServiceDeleted{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceDeleted) ProtoMessage() {}
+
+func (x *ServiceDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceDeleted.ProtoReflect.Descriptor instead.
+func (*ServiceDeleted) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ServiceDeleted) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ServiceDeleted) GetServiceId() string {
+	if x != nil {
+		return x.ServiceId
+	}
+	return ""
+}
+
+func (x *ServiceDeleted) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// CheckPut has a whole check after a change.
+type CheckPut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The check. Its mod_revision is that of the event.
+	Check *Check `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Who made it.
+	Origin CatalogOrigin `protobuf:"varint,4,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Names of the services for which it counts, sorted: that of its instance, or of all instances on its node.
+	ServiceNames []string `protobuf:"bytes,5,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
+	// Name of the service that it is about; empty: it is about the node.
+	ServiceName   string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckPut) Reset() {
+	*x = CheckPut{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckPut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckPut) ProtoMessage() {}
+
+func (x *CheckPut) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckPut.ProtoReflect.Descriptor instead.
+func (*CheckPut) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CheckPut) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CheckPut) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *CheckPut) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *CheckPut) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *CheckPut) GetServiceNames() []string {
+	if x != nil {
+		return x.ServiceNames
+	}
+	return nil
+}
+
+func (x *CheckPut) GetServiceName() string {
+	if x != nil {
+		return x.ServiceName
+	}
+	return ""
+}
+
+// CheckStatusChanged has a whole check after a change of its status.
+type CheckStatusChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// The check. Its mod_revision is that of the event.
+	Check *Check `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Who made it.
+	Origin CatalogOrigin `protobuf:"varint,4,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Names of the services for which it counts, sorted: that of its instance, or of all instances on its node.
+	ServiceNames []string `protobuf:"bytes,5,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
+	// Name of the service that it is about; empty: it is about the node.
+	ServiceName string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
+	// Status before.
+	Previous      CheckStatus `protobuf:"varint,7,opt,name=previous,proto3,enum=tenure.store.v1.CheckStatus" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckStatusChanged) Reset() {
+	*x = CheckStatusChanged{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckStatusChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckStatusChanged) ProtoMessage() {}
+
+func (x *CheckStatusChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckStatusChanged.ProtoReflect.Descriptor instead.
+func (*CheckStatusChanged) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CheckStatusChanged) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CheckStatusChanged) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *CheckStatusChanged) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *CheckStatusChanged) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *CheckStatusChanged) GetServiceNames() []string {
+	if x != nil {
+		return x.ServiceNames
+	}
+	return nil
+}
+
+func (x *CheckStatusChanged) GetServiceName() string {
+	if x != nil {
+		return x.ServiceName
+	}
+	return ""
+}
+
+func (x *CheckStatusChanged) GetPrevious() CheckStatus {
+	if x != nil {
+		return x.Previous
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
+// CheckDeleted says that a check was deregistered.
+type CheckDeleted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Id of the check.
+	CheckId string `protobuf:"bytes,2,opt,name=check_id,json=checkId,proto3" json:"check_id,omitempty"`
+	// Id of the instance that it was about; empty: the node.
+	ServiceId string `protobuf:"bytes,3,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
+	// Names of the services for which it counted, sorted.
+	ServiceNames []string `protobuf:"bytes,4,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
+	// Name of the service that it was about; empty: it was about the node.
+	ServiceName   string `protobuf:"bytes,5,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckDeleted) Reset() {
+	*x = CheckDeleted{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckDeleted) ProtoMessage() {}
+
+func (x *CheckDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckDeleted.ProtoReflect.Descriptor instead.
+func (*CheckDeleted) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CheckDeleted) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CheckDeleted) GetCheckId() string {
+	if x != nil {
+		return x.CheckId
+	}
+	return ""
+}
+
+func (x *CheckDeleted) GetServiceId() string {
+	if x != nil {
+		return x.ServiceId
+	}
+	return ""
+}
+
+func (x *CheckDeleted) GetServiceNames() []string {
+	if x != nil {
+		return x.ServiceNames
+	}
+	return nil
+}
+
+func (x *CheckDeleted) GetServiceName() string {
+	if x != nil {
+		return x.ServiceName
+	}
+	return ""
+}
+
 var File_tenure_store_v1_event_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1btenure/store/v1/event.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\xc6\a\n" +
+	"\x1btenure/store/v1/event.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x96\v\n" +
 	"\x05Event\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\rR\x05index\x12\x14\n" +
@@ -1781,7 +2438,15 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x10lock_delay_ended\x18\x10 \x01(\v2\x1f.tenure.store.v1.LockDelayEndedH\x00R\x0elockDelayEnded\x12D\n" +
 	"\rsession_begun\x18\x11 \x01(\v2\x1d.tenure.store.v1.SessionBegunH\x00R\fsessionBegun\x12Q\n" +
 	"\x12session_taken_over\x18\x12 \x01(\v2!.tenure.store.v1.SessionTakenOverH\x00R\x10sessionTakenOver\x12D\n" +
-	"\rsession_ended\x18\x13 \x01(\v2\x1d.tenure.store.v1.SessionEndedH\x00R\fsessionEndedB\x06\n" +
+	"\rsession_ended\x18\x13 \x01(\v2\x1d.tenure.store.v1.SessionEndedH\x00R\fsessionEnded\x125\n" +
+	"\bnode_put\x18P \x01(\v2\x18.tenure.store.v1.NodePutH\x00R\anodePut\x12A\n" +
+	"\fnode_deleted\x18Q \x01(\v2\x1c.tenure.store.v1.NodeDeletedH\x00R\vnodeDeleted\x12>\n" +
+	"\vservice_put\x18R \x01(\v2\x1b.tenure.store.v1.ServicePutH\x00R\n" +
+	"servicePut\x12J\n" +
+	"\x0fservice_deleted\x18S \x01(\v2\x1f.tenure.store.v1.ServiceDeletedH\x00R\x0eserviceDeleted\x128\n" +
+	"\tcheck_put\x18T \x01(\v2\x19.tenure.store.v1.CheckPutH\x00R\bcheckPut\x12H\n" +
+	"\fcheck_status\x18U \x01(\v2#.tenure.store.v1.CheckStatusChangedH\x00R\vcheckStatus\x12D\n" +
+	"\rcheck_deleted\x18V \x01(\v2\x1d.tenure.store.v1.CheckDeletedH\x00R\fcheckDeletedB\x06\n" +
 	"\x04kind\"A\n" +
 	"\rPreviousValue\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
@@ -1899,7 +2564,48 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x05cause\x18\x03 \x01(\x0e2 .tenure.store.v1.SessionEndCauseR\x05cause\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05holds\x18\x05 \x01(\rR\x05holds\x12%\n" +
-	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys*\x93\x03\n" +
+	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys\"\x95\x01\n" +
+	"\aNodePut\x12)\n" +
+	"\x04node\x18\x01 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12'\n" +
+	"\x0fcreate_revision\x18\x02 \x01(\x04R\x0ecreateRevision\x126\n" +
+	"\x06origin\x18\x03 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\":\n" +
+	"\vNodeDeleted\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x17\n" +
+	"\anode_id\x18\x02 \x01(\fR\x06nodeId\"\xda\x01\n" +
+	"\n" +
+	"ServicePut\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x122\n" +
+	"\aservice\x18\x02 \x01(\v2\x18.tenure.store.v1.ServiceR\aservice\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x126\n" +
+	"\x06origin\x18\x04 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12#\n" +
+	"\rprevious_name\x18\x05 \x01(\tR\fpreviousName\"W\n" +
+	"\x0eServiceDeleted\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
+	"\n" +
+	"service_id\x18\x02 \x01(\tR\tserviceId\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xf5\x01\n" +
+	"\bCheckPut\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x126\n" +
+	"\x06origin\x18\x04 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12#\n" +
+	"\rservice_names\x18\x05 \x03(\tR\fserviceNames\x12!\n" +
+	"\fservice_name\x18\x06 \x01(\tR\vserviceName\"\xb9\x02\n" +
+	"\x12CheckStatusChanged\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12,\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x126\n" +
+	"\x06origin\x18\x04 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12#\n" +
+	"\rservice_names\x18\x05 \x03(\tR\fserviceNames\x12!\n" +
+	"\fservice_name\x18\x06 \x01(\tR\vserviceName\x128\n" +
+	"\bprevious\x18\a \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\bprevious\"\xa4\x01\n" +
+	"\fCheckDeleted\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x19\n" +
+	"\bcheck_id\x18\x02 \x01(\tR\acheckId\x12\x1d\n" +
+	"\n" +
+	"service_id\x18\x03 \x01(\tR\tserviceId\x12#\n" +
+	"\rservice_names\x18\x04 \x03(\tR\fserviceNames\x12!\n" +
+	"\fservice_name\x18\x05 \x01(\tR\vserviceName*\x93\x03\n" +
 	"\fHoldEndCause\x12\x1e\n" +
 	"\x1aHOLD_END_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17HOLD_END_CAUSE_RELEASED\x10\x01\x12\"\n" +
@@ -1942,27 +2648,39 @@ func file_tenure_store_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_tenure_store_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_tenure_store_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_tenure_store_v1_event_proto_goTypes = []any{
-	(HoldEndCause)(0),        // 0: tenure.store.v1.HoldEndCause
-	(WaitEndCause)(0),        // 1: tenure.store.v1.WaitEndCause
-	(KeyChange)(0),           // 2: tenure.store.v1.KeyChange
-	(*Event)(nil),            // 3: tenure.store.v1.Event
-	(*PreviousValue)(nil),    // 4: tenure.store.v1.PreviousValue
-	(*KeyPut)(nil),           // 5: tenure.store.v1.KeyPut
-	(*KeyDeleted)(nil),       // 6: tenure.store.v1.KeyDeleted
-	(*LockQueued)(nil),       // 7: tenure.store.v1.LockQueued
-	(*LockLeft)(nil),         // 8: tenure.store.v1.LockLeft
-	(*LockGranted)(nil),      // 9: tenure.store.v1.LockGranted
-	(*LockReleased)(nil),     // 10: tenure.store.v1.LockReleased
-	(*LockLost)(nil),         // 11: tenure.store.v1.LockLost
-	(*LockDelayBegun)(nil),   // 12: tenure.store.v1.LockDelayBegun
-	(*LockDelayEnded)(nil),   // 13: tenure.store.v1.LockDelayEnded
-	(*SessionBegun)(nil),     // 14: tenure.store.v1.SessionBegun
-	(*SessionTakenOver)(nil), // 15: tenure.store.v1.SessionTakenOver
-	(*SessionEnded)(nil),     // 16: tenure.store.v1.SessionEnded
-	(LockMode)(0),            // 17: tenure.store.v1.LockMode
-	(SessionEndCause)(0),     // 18: tenure.store.v1.SessionEndCause
+	(HoldEndCause)(0),          // 0: tenure.store.v1.HoldEndCause
+	(WaitEndCause)(0),          // 1: tenure.store.v1.WaitEndCause
+	(KeyChange)(0),             // 2: tenure.store.v1.KeyChange
+	(*Event)(nil),              // 3: tenure.store.v1.Event
+	(*PreviousValue)(nil),      // 4: tenure.store.v1.PreviousValue
+	(*KeyPut)(nil),             // 5: tenure.store.v1.KeyPut
+	(*KeyDeleted)(nil),         // 6: tenure.store.v1.KeyDeleted
+	(*LockQueued)(nil),         // 7: tenure.store.v1.LockQueued
+	(*LockLeft)(nil),           // 8: tenure.store.v1.LockLeft
+	(*LockGranted)(nil),        // 9: tenure.store.v1.LockGranted
+	(*LockReleased)(nil),       // 10: tenure.store.v1.LockReleased
+	(*LockLost)(nil),           // 11: tenure.store.v1.LockLost
+	(*LockDelayBegun)(nil),     // 12: tenure.store.v1.LockDelayBegun
+	(*LockDelayEnded)(nil),     // 13: tenure.store.v1.LockDelayEnded
+	(*SessionBegun)(nil),       // 14: tenure.store.v1.SessionBegun
+	(*SessionTakenOver)(nil),   // 15: tenure.store.v1.SessionTakenOver
+	(*SessionEnded)(nil),       // 16: tenure.store.v1.SessionEnded
+	(*NodePut)(nil),            // 17: tenure.store.v1.NodePut
+	(*NodeDeleted)(nil),        // 18: tenure.store.v1.NodeDeleted
+	(*ServicePut)(nil),         // 19: tenure.store.v1.ServicePut
+	(*ServiceDeleted)(nil),     // 20: tenure.store.v1.ServiceDeleted
+	(*CheckPut)(nil),           // 21: tenure.store.v1.CheckPut
+	(*CheckStatusChanged)(nil), // 22: tenure.store.v1.CheckStatusChanged
+	(*CheckDeleted)(nil),       // 23: tenure.store.v1.CheckDeleted
+	(LockMode)(0),              // 24: tenure.store.v1.LockMode
+	(SessionEndCause)(0),       // 25: tenure.store.v1.SessionEndCause
+	(*Node)(nil),               // 26: tenure.store.v1.Node
+	(CatalogOrigin)(0),         // 27: tenure.store.v1.CatalogOrigin
+	(*Service)(nil),            // 28: tenure.store.v1.Service
+	(*Check)(nil),              // 29: tenure.store.v1.Check
+	(CheckStatus)(0),           // 30: tenure.store.v1.CheckStatus
 }
 var file_tenure_store_v1_event_proto_depIdxs = []int32{
 	5,  // 0: tenure.store.v1.Event.key_put:type_name -> tenure.store.v1.KeyPut
@@ -1977,22 +2695,38 @@ var file_tenure_store_v1_event_proto_depIdxs = []int32{
 	14, // 9: tenure.store.v1.Event.session_begun:type_name -> tenure.store.v1.SessionBegun
 	15, // 10: tenure.store.v1.Event.session_taken_over:type_name -> tenure.store.v1.SessionTakenOver
 	16, // 11: tenure.store.v1.Event.session_ended:type_name -> tenure.store.v1.SessionEnded
-	2,  // 12: tenure.store.v1.KeyPut.change:type_name -> tenure.store.v1.KeyChange
-	4,  // 13: tenure.store.v1.KeyPut.previous:type_name -> tenure.store.v1.PreviousValue
-	4,  // 14: tenure.store.v1.KeyDeleted.previous:type_name -> tenure.store.v1.PreviousValue
-	17, // 15: tenure.store.v1.LockQueued.mode:type_name -> tenure.store.v1.LockMode
-	1,  // 16: tenure.store.v1.LockLeft.cause:type_name -> tenure.store.v1.WaitEndCause
-	17, // 17: tenure.store.v1.LockGranted.mode:type_name -> tenure.store.v1.LockMode
-	17, // 18: tenure.store.v1.LockReleased.mode:type_name -> tenure.store.v1.LockMode
-	0,  // 19: tenure.store.v1.LockReleased.cause:type_name -> tenure.store.v1.HoldEndCause
-	17, // 20: tenure.store.v1.LockLost.mode:type_name -> tenure.store.v1.LockMode
-	0,  // 21: tenure.store.v1.LockLost.cause:type_name -> tenure.store.v1.HoldEndCause
-	18, // 22: tenure.store.v1.SessionEnded.cause:type_name -> tenure.store.v1.SessionEndCause
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	17, // 12: tenure.store.v1.Event.node_put:type_name -> tenure.store.v1.NodePut
+	18, // 13: tenure.store.v1.Event.node_deleted:type_name -> tenure.store.v1.NodeDeleted
+	19, // 14: tenure.store.v1.Event.service_put:type_name -> tenure.store.v1.ServicePut
+	20, // 15: tenure.store.v1.Event.service_deleted:type_name -> tenure.store.v1.ServiceDeleted
+	21, // 16: tenure.store.v1.Event.check_put:type_name -> tenure.store.v1.CheckPut
+	22, // 17: tenure.store.v1.Event.check_status:type_name -> tenure.store.v1.CheckStatusChanged
+	23, // 18: tenure.store.v1.Event.check_deleted:type_name -> tenure.store.v1.CheckDeleted
+	2,  // 19: tenure.store.v1.KeyPut.change:type_name -> tenure.store.v1.KeyChange
+	4,  // 20: tenure.store.v1.KeyPut.previous:type_name -> tenure.store.v1.PreviousValue
+	4,  // 21: tenure.store.v1.KeyDeleted.previous:type_name -> tenure.store.v1.PreviousValue
+	24, // 22: tenure.store.v1.LockQueued.mode:type_name -> tenure.store.v1.LockMode
+	1,  // 23: tenure.store.v1.LockLeft.cause:type_name -> tenure.store.v1.WaitEndCause
+	24, // 24: tenure.store.v1.LockGranted.mode:type_name -> tenure.store.v1.LockMode
+	24, // 25: tenure.store.v1.LockReleased.mode:type_name -> tenure.store.v1.LockMode
+	0,  // 26: tenure.store.v1.LockReleased.cause:type_name -> tenure.store.v1.HoldEndCause
+	24, // 27: tenure.store.v1.LockLost.mode:type_name -> tenure.store.v1.LockMode
+	0,  // 28: tenure.store.v1.LockLost.cause:type_name -> tenure.store.v1.HoldEndCause
+	25, // 29: tenure.store.v1.SessionEnded.cause:type_name -> tenure.store.v1.SessionEndCause
+	26, // 30: tenure.store.v1.NodePut.node:type_name -> tenure.store.v1.Node
+	27, // 31: tenure.store.v1.NodePut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	28, // 32: tenure.store.v1.ServicePut.service:type_name -> tenure.store.v1.Service
+	27, // 33: tenure.store.v1.ServicePut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	29, // 34: tenure.store.v1.CheckPut.check:type_name -> tenure.store.v1.Check
+	27, // 35: tenure.store.v1.CheckPut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	29, // 36: tenure.store.v1.CheckStatusChanged.check:type_name -> tenure.store.v1.Check
+	27, // 37: tenure.store.v1.CheckStatusChanged.origin:type_name -> tenure.store.v1.CatalogOrigin
+	30, // 38: tenure.store.v1.CheckStatusChanged.previous:type_name -> tenure.store.v1.CheckStatus
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_event_proto_init() }
@@ -2014,6 +2748,13 @@ func file_tenure_store_v1_event_proto_init() {
 		(*Event_SessionBegun)(nil),
 		(*Event_SessionTakenOver)(nil),
 		(*Event_SessionEnded)(nil),
+		(*Event_NodePut)(nil),
+		(*Event_NodeDeleted)(nil),
+		(*Event_ServicePut)(nil),
+		(*Event_ServiceDeleted)(nil),
+		(*Event_CheckPut)(nil),
+		(*Event_CheckStatus)(nil),
+		(*Event_CheckDeleted)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2021,7 +2762,7 @@ func file_tenure_store_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_event_proto_rawDesc), len(file_tenure_store_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   14,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -73,7 +73,15 @@ type AppliedRecord struct {
 	// Bytes of remembered idempotency keys with their results.
 	KeyedBytes uint64 `protobuf:"varint,23,opt,name=keyed_bytes,json=keyedBytes,proto3" json:"keyed_bytes,omitempty"`
 	// Bytes of all rows except this one: what the limit of the whole state counts.
-	StoreBytes    uint64 `protobuf:"varint,24,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
+	StoreBytes uint64 `protobuf:"varint,24,opt,name=store_bytes,json=storeBytes,proto3" json:"store_bytes,omitempty"`
+	// Number of nodes.
+	Nodes uint64 `protobuf:"varint,25,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Number of instances of services.
+	Services uint64 `protobuf:"varint,26,opt,name=services,proto3" json:"services,omitempty"`
+	// Number of checks.
+	Checks uint64 `protobuf:"varint,27,opt,name=checks,proto3" json:"checks,omitempty"`
+	// Number of marks on the end list.
+	EndMarks      uint64 `protobuf:"varint,28,opt,name=end_marks,json=endMarks,proto3" json:"end_marks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,6 +280,34 @@ func (x *AppliedRecord) GetKeyedBytes() uint64 {
 func (x *AppliedRecord) GetStoreBytes() uint64 {
 	if x != nil {
 		return x.StoreBytes
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetServices() uint64 {
+	if x != nil {
+		return x.Services
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetChecks() uint64 {
+	if x != nil {
+		return x.Checks
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetEndMarks() uint64 {
+	if x != nil {
+		return x.EndMarks
 	}
 	return 0
 }
@@ -1037,7 +1073,15 @@ type SessionRecord struct {
 	// Revision of the last takeover; that of the creation if there was none.
 	EpochRevision uint64 `protobuf:"varint,14,opt,name=epoch_revision,json=epochRevision,proto3" json:"epoch_revision,omitempty"`
 	// Number of its holds, places, ephemeral keys and prepared queries, including the session itself.
-	Objects       uint32 `protobuf:"varint,15,opt,name=objects,proto3" json:"objects,omitempty"`
+	Objects uint32 `protobuf:"varint,15,opt,name=objects,proto3" json:"objects,omitempty"`
+	// Name of the node that it is bound to, in lower case; empty: none.
+	BoundNode string `protobuf:"bytes,16,opt,name=bound_node,json=boundNode,proto3" json:"bound_node,omitempty"`
+	// Id of that node when the session was bound to it, 16 bytes; empty: none.
+	NodeId []byte `protobuf:"bytes,17,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Ids of checks of the node that it is bound to, sorted.
+	NodeChecks []string `protobuf:"bytes,18,rep,name=node_checks,json=nodeChecks,proto3" json:"node_checks,omitempty"`
+	// Ids of checks of services that it is bound to, sorted.
+	ServiceChecks []string `protobuf:"bytes,19,rep,name=service_checks,json=serviceChecks,proto3" json:"service_checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1177,6 +1221,190 @@ func (x *SessionRecord) GetObjects() uint32 {
 	return 0
 }
 
+func (x *SessionRecord) GetBoundNode() string {
+	if x != nil {
+		return x.BoundNode
+	}
+	return ""
+}
+
+func (x *SessionRecord) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *SessionRecord) GetNodeChecks() []string {
+	if x != nil {
+		return x.NodeChecks
+	}
+	return nil
+}
+
+func (x *SessionRecord) GetServiceChecks() []string {
+	if x != nil {
+		return x.ServiceChecks
+	}
+	return nil
+}
+
+// NodeTally is what changes of a node without an event.
+type NodeTally struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// Number of instances of services on it.
+	Services uint32 `protobuf:"varint,2,opt,name=services,proto3" json:"services,omitempty"`
+	// Number of checks on it.
+	Checks uint32 `protobuf:"varint,3,opt,name=checks,proto3" json:"checks,omitempty"`
+	// Number of the last command SyncNode that was applied; unset: none.
+	LastSync *SyncNumber `protobuf:"bytes,4,opt,name=last_sync,json=lastSync,proto3" json:"last_sync,omitempty"`
+	// Bytes of its services and checks as they were registered, without the output of checks.
+	Bytes         uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeTally) Reset() {
+	*x = NodeTally{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeTally) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeTally) ProtoMessage() {}
+
+func (x *NodeTally) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeTally.ProtoReflect.Descriptor instead.
+func (*NodeTally) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *NodeTally) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *NodeTally) GetServices() uint32 {
+	if x != nil {
+		return x.Services
+	}
+	return 0
+}
+
+func (x *NodeTally) GetChecks() uint32 {
+	if x != nil {
+		return x.Checks
+	}
+	return 0
+}
+
+func (x *NodeTally) GetLastSync() *SyncNumber {
+	if x != nil {
+		return x.LastSync
+	}
+	return nil
+}
+
+func (x *NodeTally) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// EndMarkRecord says that the sessions that are bound to something, and were created before the revision in the row, are at
+// their end.
+type EndMarkRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// Why they end.
+	Cause SessionEndCause `protobuf:"varint,2,opt,name=cause,proto3,enum=tenure.store.v1.SessionEndCause" json:"cause,omitempty"`
+	// Wall clock of the command that set the mark, in milliseconds since the Unix epoch.
+	TimeMs int64 `protobuf:"varint,3,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	// Sessions up to this id, 16 bytes, were looked at; empty: none was.
+	AfterSessionId []byte `protobuf:"bytes,4,opt,name=after_session_id,json=afterSessionId,proto3" json:"after_session_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *EndMarkRecord) Reset() {
+	*x = EndMarkRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndMarkRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndMarkRecord) ProtoMessage() {}
+
+func (x *EndMarkRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndMarkRecord.ProtoReflect.Descriptor instead.
+func (*EndMarkRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EndMarkRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *EndMarkRecord) GetCause() SessionEndCause {
+	if x != nil {
+		return x.Cause
+	}
+	return SessionEndCause_SESSION_END_CAUSE_UNSPECIFIED
+}
+
+func (x *EndMarkRecord) GetTimeMs() int64 {
+	if x != nil {
+		return x.TimeMs
+	}
+	return 0
+}
+
+func (x *EndMarkRecord) GetAfterSessionId() []byte {
+	if x != nil {
+		return x.AfterSessionId
+	}
+	return nil
+}
+
 // EndedSessionRecord is what remains readable of a session that ended.
 type EndedSessionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1212,7 +1440,7 @@ type EndedSessionRecord struct {
 
 func (x *EndedSessionRecord) Reset() {
 	*x = EndedSessionRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1452,7 @@ func (x *EndedSessionRecord) String() string {
 func (*EndedSessionRecord) ProtoMessage() {}
 
 func (x *EndedSessionRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1465,7 @@ func (x *EndedSessionRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedSessionRecord.ProtoReflect.Descriptor instead.
 func (*EndedSessionRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EndedSessionRecord) GetFormatVersion() uint32 {
@@ -1346,7 +1574,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1586,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1599,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RequestRecord) GetFormatVersion() uint32 {
@@ -1420,7 +1648,7 @@ type RequestWindowRecord struct {
 
 func (x *RequestWindowRecord) Reset() {
 	*x = RequestWindowRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1660,7 @@ func (x *RequestWindowRecord) String() string {
 func (*RequestWindowRecord) ProtoMessage() {}
 
 func (x *RequestWindowRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1673,7 @@ func (x *RequestWindowRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestWindowRecord.ProtoReflect.Descriptor instead.
 func (*RequestWindowRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RequestWindowRecord) GetFormatVersion() uint32 {
@@ -1519,7 +1747,7 @@ type FreezeRecord struct {
 
 func (x *FreezeRecord) Reset() {
 	*x = FreezeRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1759,7 @@ func (x *FreezeRecord) String() string {
 func (*FreezeRecord) ProtoMessage() {}
 
 func (x *FreezeRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1772,7 @@ func (x *FreezeRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreezeRecord.ProtoReflect.Descriptor instead.
 func (*FreezeRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FreezeRecord) GetFormatVersion() uint32 {
@@ -1581,7 +1809,7 @@ type LimitsRecord struct {
 
 func (x *LimitsRecord) Reset() {
 	*x = LimitsRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1821,7 @@ func (x *LimitsRecord) String() string {
 func (*LimitsRecord) ProtoMessage() {}
 
 func (x *LimitsRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1834,7 @@ func (x *LimitsRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitsRecord.ProtoReflect.Descriptor instead.
 func (*LimitsRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LimitsRecord) GetFormatVersion() uint32 {
@@ -1636,7 +1864,7 @@ type MemberRecord struct {
 
 func (x *MemberRecord) Reset() {
 	*x = MemberRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1876,7 @@ func (x *MemberRecord) String() string {
 func (*MemberRecord) ProtoMessage() {}
 
 func (x *MemberRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1889,7 @@ func (x *MemberRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRecord.ProtoReflect.Descriptor instead.
 func (*MemberRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MemberRecord) GetFormatVersion() uint32 {
@@ -1703,7 +1931,7 @@ type JoinTokenRecord struct {
 
 func (x *JoinTokenRecord) Reset() {
 	*x = JoinTokenRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1715,7 +1943,7 @@ func (x *JoinTokenRecord) String() string {
 func (*JoinTokenRecord) ProtoMessage() {}
 
 func (x *JoinTokenRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1728,7 +1956,7 @@ func (x *JoinTokenRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRecord.ProtoReflect.Descriptor instead.
 func (*JoinTokenRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *JoinTokenRecord) GetFormatVersion() uint32 {
@@ -1802,7 +2030,7 @@ type RemovedMemberRecord struct {
 
 func (x *RemovedMemberRecord) Reset() {
 	*x = RemovedMemberRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +2042,7 @@ func (x *RemovedMemberRecord) String() string {
 func (*RemovedMemberRecord) ProtoMessage() {}
 
 func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +2055,7 @@ func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedMemberRecord.ProtoReflect.Descriptor instead.
 func (*RemovedMemberRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RemovedMemberRecord) GetFormatVersion() uint32 {
@@ -1864,7 +2092,7 @@ type HistoryRecord struct {
 
 func (x *HistoryRecord) Reset() {
 	*x = HistoryRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2104,7 @@ func (x *HistoryRecord) String() string {
 func (*HistoryRecord) ProtoMessage() {}
 
 func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2117,7 @@ func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRecord.ProtoReflect.Descriptor instead.
 func (*HistoryRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HistoryRecord) GetFormatVersion() uint32 {
@@ -1910,7 +2138,7 @@ var File_tenure_store_v1_record_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xba\x06\n" +
+	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xa1\a\n" +
 	"\rAppliedRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
@@ -1944,7 +2172,11 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\vkeyed_bytes\x18\x17 \x01(\x04R\n" +
 	"keyedBytes\x12\x1f\n" +
 	"\vstore_bytes\x18\x18 \x01(\x04R\n" +
-	"storeBytes\"\xa9\x03\n" +
+	"storeBytes\x12\x14\n" +
+	"\x05nodes\x18\x19 \x01(\x04R\x05nodes\x12\x1a\n" +
+	"\bservices\x18\x1a \x01(\x04R\bservices\x12\x16\n" +
+	"\x06checks\x18\x1b \x01(\x04R\x06checks\x12\x1b\n" +
+	"\tend_marks\x18\x1c \x01(\x04R\bendMarks\"\xa9\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +
@@ -2023,7 +2255,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05found\x18\v \x01(\bR\x05found\x12\x18\n" +
 	"\aordinal\x18\f \x01(\x04R\aordinal\x12\x19\n" +
 	"\bkey_goes\x18\r \x01(\bR\akeyGoesB\b\n" +
-	"\x06_value\"\xa2\x04\n" +
+	"\x06_value\"\xa2\x05\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2041,7 +2273,24 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x0fcreate_revision\x18\f \x01(\x04R\x0ecreateRevision\x12$\n" +
 	"\x0ecreate_time_ms\x18\r \x01(\x03R\fcreateTimeMs\x12%\n" +
 	"\x0eepoch_revision\x18\x0e \x01(\x04R\repochRevision\x12\x18\n" +
-	"\aobjects\x18\x0f \x01(\rR\aobjects\"\xbf\x03\n" +
+	"\aobjects\x18\x0f \x01(\rR\aobjects\x12\x1d\n" +
+	"\n" +
+	"bound_node\x18\x10 \x01(\tR\tboundNode\x12\x17\n" +
+	"\anode_id\x18\x11 \x01(\fR\x06nodeId\x12\x1f\n" +
+	"\vnode_checks\x18\x12 \x03(\tR\n" +
+	"nodeChecks\x12%\n" +
+	"\x0eservice_checks\x18\x13 \x03(\tR\rserviceChecks\"\xb6\x01\n" +
+	"\tNodeTally\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
+	"\bservices\x18\x02 \x01(\rR\bservices\x12\x16\n" +
+	"\x06checks\x18\x03 \x01(\rR\x06checks\x128\n" +
+	"\tlast_sync\x18\x04 \x01(\v2\x1b.tenure.store.v1.SyncNumberR\blastSync\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\xb1\x01\n" +
+	"\rEndMarkRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x126\n" +
+	"\x05cause\x18\x02 \x01(\x0e2 .tenure.store.v1.SessionEndCauseR\x05cause\x12\x17\n" +
+	"\atime_ms\x18\x03 \x01(\x03R\x06timeMs\x12(\n" +
+	"\x10after_session_id\x18\x04 \x01(\fR\x0eafterSessionId\"\xbf\x03\n" +
 	"\x12EndedSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1d\n" +
 	"\n" +
@@ -2112,7 +2361,7 @@ func file_tenure_store_v1_record_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_record_proto_rawDescData
 }
 
-var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*AppliedRecord)(nil),       // 0: tenure.store.v1.AppliedRecord
 	(*KeyRecord)(nil),           // 1: tenure.store.v1.KeyRecord
@@ -2121,46 +2370,51 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*HoldRecord)(nil),          // 4: tenure.store.v1.HoldRecord
 	(*WaiterRecord)(nil),        // 5: tenure.store.v1.WaiterRecord
 	(*SessionRecord)(nil),       // 6: tenure.store.v1.SessionRecord
-	(*EndedSessionRecord)(nil),  // 7: tenure.store.v1.EndedSessionRecord
-	(*RequestRecord)(nil),       // 8: tenure.store.v1.RequestRecord
-	(*RequestWindowRecord)(nil), // 9: tenure.store.v1.RequestWindowRecord
-	(*FreezeRecord)(nil),        // 10: tenure.store.v1.FreezeRecord
-	(*LimitsRecord)(nil),        // 11: tenure.store.v1.LimitsRecord
-	(*MemberRecord)(nil),        // 12: tenure.store.v1.MemberRecord
-	(*JoinTokenRecord)(nil),     // 13: tenure.store.v1.JoinTokenRecord
-	(*RemovedMemberRecord)(nil), // 14: tenure.store.v1.RemovedMemberRecord
-	(*HistoryRecord)(nil),       // 15: tenure.store.v1.HistoryRecord
-	(LockMode)(0),               // 16: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 17: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 18: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 19: tenure.store.v1.SessionBehavior
-	(SessionEndCause)(0),        // 20: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 21: tenure.store.v1.Result
-	(*Limits)(nil),              // 22: tenure.store.v1.Limits
-	(*Member)(nil),              // 23: tenure.store.v1.Member
-	(*Event)(nil),               // 24: tenure.store.v1.Event
+	(*NodeTally)(nil),           // 7: tenure.store.v1.NodeTally
+	(*EndMarkRecord)(nil),       // 8: tenure.store.v1.EndMarkRecord
+	(*EndedSessionRecord)(nil),  // 9: tenure.store.v1.EndedSessionRecord
+	(*RequestRecord)(nil),       // 10: tenure.store.v1.RequestRecord
+	(*RequestWindowRecord)(nil), // 11: tenure.store.v1.RequestWindowRecord
+	(*FreezeRecord)(nil),        // 12: tenure.store.v1.FreezeRecord
+	(*LimitsRecord)(nil),        // 13: tenure.store.v1.LimitsRecord
+	(*MemberRecord)(nil),        // 14: tenure.store.v1.MemberRecord
+	(*JoinTokenRecord)(nil),     // 15: tenure.store.v1.JoinTokenRecord
+	(*RemovedMemberRecord)(nil), // 16: tenure.store.v1.RemovedMemberRecord
+	(*HistoryRecord)(nil),       // 17: tenure.store.v1.HistoryRecord
+	(LockMode)(0),               // 18: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 19: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 20: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 21: tenure.store.v1.SessionBehavior
+	(*SyncNumber)(nil),          // 22: tenure.store.v1.SyncNumber
+	(SessionEndCause)(0),        // 23: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 24: tenure.store.v1.Result
+	(*Limits)(nil),              // 25: tenure.store.v1.Limits
+	(*Member)(nil),              // 26: tenure.store.v1.Member
+	(*Event)(nil),               // 27: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	16, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	18, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
 	3,  // 1: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	17, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	16, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	17, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	16, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	18, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	19, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
-	6,  // 8: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	20, // 9: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	21, // 10: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	22, // 11: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
-	23, // 12: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
-	23, // 13: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
-	24, // 14: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	19, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	18, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	19, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	18, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	20, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	21, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	22, // 8: tenure.store.v1.NodeTally.last_sync:type_name -> tenure.store.v1.SyncNumber
+	23, // 9: tenure.store.v1.EndMarkRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	6,  // 10: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
+	23, // 11: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	24, // 12: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	25, // 13: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	26, // 14: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	26, // 15: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
+	27, // 16: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_record_proto_init() }
@@ -2178,7 +2432,7 @@ func file_tenure_store_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_record_proto_rawDesc), len(file_tenure_store_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -98,45 +98,63 @@ const (
 	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
 	// A limit would be lowered below what is in use, without force; limit_name, limit and actual are set.
 	FailureReason_FAILURE_REASON_LIMIT_IN_USE FailureReason = 64
+	// No node has this name or id.
+	FailureReason_FAILURE_REASON_NODE_NOT_FOUND FailureReason = 100
+	// The node has no instance of a service with this id.
+	FailureReason_FAILURE_REASON_SERVICE_NOT_FOUND FailureReason = 101
+	// The node has no check with this id.
+	FailureReason_FAILURE_REASON_CHECK_NOT_FOUND FailureReason = 102
+	// A check that the session would be bound to is critical.
+	FailureReason_FAILURE_REASON_CHECK_CRITICAL FailureReason = 104
+	// Another node that still lives has this name or this id.
+	FailureReason_FAILURE_REASON_NODE_ID_CONFLICT FailureReason = 105
+	// A later SyncNode was applied; its number is among the arguments.
+	FailureReason_FAILURE_REASON_SYNC_OUTDATED FailureReason = 106
 )
 
 // Enum value maps for FailureReason.
 var (
 	FailureReason_name = map[int32]string{
-		0:  "FAILURE_REASON_UNSPECIFIED",
-		1:  "FAILURE_REASON_SESSION_NOT_FOUND",
-		2:  "FAILURE_REASON_SESSION_EXPIRED",
-		3:  "FAILURE_REASON_SESSION_SUPERSEDED",
-		4:  "FAILURE_REASON_SESSION_EXISTS",
-		5:  "FAILURE_REASON_COMPARE_FAILED",
-		6:  "FAILURE_REASON_KEY_NOT_FOUND",
-		7:  "FAILURE_REASON_LOCK_HELD",
-		8:  "FAILURE_REASON_LOCK_DELAYED",
-		9:  "FAILURE_REASON_LOCK_NOT_HELD",
-		10: "FAILURE_REASON_FENCING_TOKEN_STALE",
-		11: "FAILURE_REASON_LOCK_MODE_MISMATCH",
-		12: "FAILURE_REASON_LIMIT_EXCEEDED",
-		13: "FAILURE_REASON_REQUEST_ID_REUSED",
-		14: "FAILURE_REASON_REQUEST_ID_DONE",
-		15: "FAILURE_REASON_REQUEST_WINDOW_FULL",
-		16: "FAILURE_REASON_REVISION_FUTURE",
-		17: "FAILURE_REASON_REVISION_COMPACTED",
-		18: "FAILURE_REASON_RESULT_TOO_LARGE",
-		19: "FAILURE_REASON_CANDIDATE_NOT_FOUND",
-		20: "FAILURE_REASON_TERM_MISMATCH",
-		21: "FAILURE_REASON_EPOCH_MISMATCH",
-		22: "FAILURE_REASON_FROZEN",
-		23: "FAILURE_REASON_FEATURE_NOT_ENABLED",
-		24: "FAILURE_REASON_TOO_MANY_KEYS",
-		25: "FAILURE_REASON_INVALID_COMMAND",
-		26: "FAILURE_REASON_MEMBER_REMOVED",
-		27: "FAILURE_REASON_MEMBER_EXISTS",
-		28: "FAILURE_REASON_MEMBER_TOO_OLD",
-		29: "FAILURE_REASON_STORE_FULL",
-		53: "FAILURE_REASON_JOIN_TOKEN_REFUSED",
-		54: "FAILURE_REASON_MEMBER_NOT_FOUND",
-		58: "FAILURE_REASON_OVER_BUDGET",
-		64: "FAILURE_REASON_LIMIT_IN_USE",
+		0:   "FAILURE_REASON_UNSPECIFIED",
+		1:   "FAILURE_REASON_SESSION_NOT_FOUND",
+		2:   "FAILURE_REASON_SESSION_EXPIRED",
+		3:   "FAILURE_REASON_SESSION_SUPERSEDED",
+		4:   "FAILURE_REASON_SESSION_EXISTS",
+		5:   "FAILURE_REASON_COMPARE_FAILED",
+		6:   "FAILURE_REASON_KEY_NOT_FOUND",
+		7:   "FAILURE_REASON_LOCK_HELD",
+		8:   "FAILURE_REASON_LOCK_DELAYED",
+		9:   "FAILURE_REASON_LOCK_NOT_HELD",
+		10:  "FAILURE_REASON_FENCING_TOKEN_STALE",
+		11:  "FAILURE_REASON_LOCK_MODE_MISMATCH",
+		12:  "FAILURE_REASON_LIMIT_EXCEEDED",
+		13:  "FAILURE_REASON_REQUEST_ID_REUSED",
+		14:  "FAILURE_REASON_REQUEST_ID_DONE",
+		15:  "FAILURE_REASON_REQUEST_WINDOW_FULL",
+		16:  "FAILURE_REASON_REVISION_FUTURE",
+		17:  "FAILURE_REASON_REVISION_COMPACTED",
+		18:  "FAILURE_REASON_RESULT_TOO_LARGE",
+		19:  "FAILURE_REASON_CANDIDATE_NOT_FOUND",
+		20:  "FAILURE_REASON_TERM_MISMATCH",
+		21:  "FAILURE_REASON_EPOCH_MISMATCH",
+		22:  "FAILURE_REASON_FROZEN",
+		23:  "FAILURE_REASON_FEATURE_NOT_ENABLED",
+		24:  "FAILURE_REASON_TOO_MANY_KEYS",
+		25:  "FAILURE_REASON_INVALID_COMMAND",
+		26:  "FAILURE_REASON_MEMBER_REMOVED",
+		27:  "FAILURE_REASON_MEMBER_EXISTS",
+		28:  "FAILURE_REASON_MEMBER_TOO_OLD",
+		29:  "FAILURE_REASON_STORE_FULL",
+		53:  "FAILURE_REASON_JOIN_TOKEN_REFUSED",
+		54:  "FAILURE_REASON_MEMBER_NOT_FOUND",
+		58:  "FAILURE_REASON_OVER_BUDGET",
+		64:  "FAILURE_REASON_LIMIT_IN_USE",
+		100: "FAILURE_REASON_NODE_NOT_FOUND",
+		101: "FAILURE_REASON_SERVICE_NOT_FOUND",
+		102: "FAILURE_REASON_CHECK_NOT_FOUND",
+		104: "FAILURE_REASON_CHECK_CRITICAL",
+		105: "FAILURE_REASON_NODE_ID_CONFLICT",
+		106: "FAILURE_REASON_SYNC_OUTDATED",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":         0,
@@ -173,6 +191,12 @@ var (
 		"FAILURE_REASON_MEMBER_NOT_FOUND":    54,
 		"FAILURE_REASON_OVER_BUDGET":         58,
 		"FAILURE_REASON_LIMIT_IN_USE":        64,
+		"FAILURE_REASON_NODE_NOT_FOUND":      100,
+		"FAILURE_REASON_SERVICE_NOT_FOUND":   101,
+		"FAILURE_REASON_CHECK_NOT_FOUND":     102,
+		"FAILURE_REASON_CHECK_CRITICAL":      104,
+		"FAILURE_REASON_NODE_ID_CONFLICT":    105,
+		"FAILURE_REASON_SYNC_OUTDATED":       106,
 	}
 )
 
@@ -400,10 +424,38 @@ const (
 	FailureDetail_FAILURE_DETAIL_BYTES_OVER_BUDGET FailureDetail = 97
 	// Limit NAME is not within N and N, but N.
 	FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS FailureDetail = 104
+	// No node NAME.
+	FailureDetail_FAILURE_DETAIL_NODE_MISSING FailureDetail = 122
+	// Node NAME has no service NAME.
+	FailureDetail_FAILURE_DETAIL_SERVICE_MISSING FailureDetail = 123
+	// Node NAME has no check NAME.
+	FailureDetail_FAILURE_DETAIL_CHECK_MISSING FailureDetail = 124
 	// Limit NAME of N is too low: N is in use, and that needs N.
 	FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE FailureDetail = 105
 	// The key is not held by the session that a condition requires.
 	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106
+	// Check NAME of node NAME is critical.
+	FailureDetail_FAILURE_DETAIL_CHECK_IS_CRITICAL FailureDetail = 141
+	// Another machine that lives is registered as node NAME.
+	FailureDetail_FAILURE_DETAIL_NODE_NAME_IN_USE FailureDetail = 142
+	// The machine is registered as node NAME, which lives.
+	FailureDetail_FAILURE_DETAIL_NODE_ID_IN_USE FailureDetail = 143
+	// Sync N of boot N was applied already, or a later one.
+	FailureDetail_FAILURE_DETAIL_SYNC_LATE FailureDetail = 144
+	// A registration is malformed: NAME.
+	FailureDetail_FAILURE_DETAIL_REGISTRATION_MALFORMED FailureDetail = 145
+	// Node NAME has an agent, but no check liveness yet.
+	FailureDetail_FAILURE_DETAIL_LIVENESS_NOT_YET FailureDetail = 146
+	// Checks without a node.
+	FailureDetail_FAILURE_DETAIL_CHECKS_WITHOUT_NODE FailureDetail = 147
+	// Node NAME has N of at most N entries of the kind NAME.
+	FailureDetail_FAILURE_DETAIL_NODE_IS_FULL FailureDetail = 148
+	// NAME is at revision N, wanted it at revision N.
+	FailureDetail_FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION FailureDetail = 149
+	// Transaction changes NAME of the catalog twice.
+	FailureDetail_FAILURE_DETAIL_ENTRY_TWICE FailureDetail = 150
+	// Services and checks of node NAME would have N bytes, at most N are allowed.
+	FailureDetail_FAILURE_DETAIL_NODE_TOO_LARGE FailureDetail = 151
 )
 
 // Enum value maps for FailureDetail.
@@ -505,8 +557,22 @@ var (
 		96:  "FAILURE_DETAIL_ROWS_OVER_BUDGET",
 		97:  "FAILURE_DETAIL_BYTES_OVER_BUDGET",
 		104: "FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS",
+		122: "FAILURE_DETAIL_NODE_MISSING",
+		123: "FAILURE_DETAIL_SERVICE_MISSING",
+		124: "FAILURE_DETAIL_CHECK_MISSING",
 		105: "FAILURE_DETAIL_LIMIT_BELOW_USE",
 		106: "FAILURE_DETAIL_HELD_BY_OTHER",
+		141: "FAILURE_DETAIL_CHECK_IS_CRITICAL",
+		142: "FAILURE_DETAIL_NODE_NAME_IN_USE",
+		143: "FAILURE_DETAIL_NODE_ID_IN_USE",
+		144: "FAILURE_DETAIL_SYNC_LATE",
+		145: "FAILURE_DETAIL_REGISTRATION_MALFORMED",
+		146: "FAILURE_DETAIL_LIVENESS_NOT_YET",
+		147: "FAILURE_DETAIL_CHECKS_WITHOUT_NODE",
+		148: "FAILURE_DETAIL_NODE_IS_FULL",
+		149: "FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION",
+		150: "FAILURE_DETAIL_ENTRY_TWICE",
+		151: "FAILURE_DETAIL_NODE_TOO_LARGE",
 	}
 	FailureDetail_value = map[string]int32{
 		"FAILURE_DETAIL_UNSPECIFIED":                  0,
@@ -605,8 +671,22 @@ var (
 		"FAILURE_DETAIL_ROWS_OVER_BUDGET":             96,
 		"FAILURE_DETAIL_BYTES_OVER_BUDGET":            97,
 		"FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS":          104,
+		"FAILURE_DETAIL_NODE_MISSING":                 122,
+		"FAILURE_DETAIL_SERVICE_MISSING":              123,
+		"FAILURE_DETAIL_CHECK_MISSING":                124,
 		"FAILURE_DETAIL_LIMIT_BELOW_USE":              105,
 		"FAILURE_DETAIL_HELD_BY_OTHER":                106,
+		"FAILURE_DETAIL_CHECK_IS_CRITICAL":            141,
+		"FAILURE_DETAIL_NODE_NAME_IN_USE":             142,
+		"FAILURE_DETAIL_NODE_ID_IN_USE":               143,
+		"FAILURE_DETAIL_SYNC_LATE":                    144,
+		"FAILURE_DETAIL_REGISTRATION_MALFORMED":       145,
+		"FAILURE_DETAIL_LIVENESS_NOT_YET":             146,
+		"FAILURE_DETAIL_CHECKS_WITHOUT_NODE":          147,
+		"FAILURE_DETAIL_NODE_IS_FULL":                 148,
+		"FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION":      149,
+		"FAILURE_DETAIL_ENTRY_TWICE":                  150,
+		"FAILURE_DETAIL_NODE_TOO_LARGE":               151,
 	}
 )
 
@@ -1003,6 +1083,7 @@ type Result struct {
 	//	*Result_CancelWait
 	//	*Result_BreakLock
 	//	*Result_Compact
+	//	*Result_Catalog
 	//	*Result_MakeJoinToken
 	Kind          isResult_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -1166,6 +1247,15 @@ func (x *Result) GetCompact() *CompactResult {
 	return nil
 }
 
+func (x *Result) GetCatalog() *CatalogResult {
+	if x != nil {
+		if x, ok := x.Kind.(*Result_Catalog); ok {
+			return x.Catalog
+		}
+	}
+	return nil
+}
+
 func (x *Result) GetMakeJoinToken() *MakeJoinTokenResult {
 	if x != nil {
 		if x, ok := x.Kind.(*Result_MakeJoinToken); ok {
@@ -1234,6 +1324,11 @@ type Result_Compact struct {
 	Compact *CompactResult `protobuf:"bytes,18,opt,name=compact,proto3,oneof"`
 }
 
+type Result_Catalog struct {
+	// RegisterNode's, SyncNode's, UpdateCheck's, Deregister's, SetLiveness' and EndMarked's.
+	Catalog *CatalogResult `protobuf:"bytes,80,opt,name=catalog,proto3,oneof"`
+}
+
 type Result_MakeJoinToken struct {
 	// MakeJoinToken's.
 	MakeJoinToken *MakeJoinTokenResult `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
@@ -1261,6 +1356,8 @@ func (*Result_BreakLock) isResult_Kind() {}
 
 func (*Result_Compact) isResult_Kind() {}
 
+func (*Result_Catalog) isResult_Kind() {}
+
 func (*Result_MakeJoinToken) isResult_Kind() {}
 
 // CreateSessionResult returns the new session.
@@ -1275,7 +1372,13 @@ type CreateSessionResult struct {
 	// Revision of the creation.
 	CreateRevision uint64 `protobuf:"varint,4,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Epoch of the session; always 1.
-	Epoch         uint64 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Epoch uint64 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Id of the node that it is bound to, 16 bytes; empty: none.
+	NodeId []byte `protobuf:"bytes,6,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Ids of checks of the node that it is bound to.
+	NodeChecks []string `protobuf:"bytes,7,rep,name=node_checks,json=nodeChecks,proto3" json:"node_checks,omitempty"`
+	// Ids of checks of services that it is bound to.
+	ServiceChecks []string `protobuf:"bytes,8,rep,name=service_checks,json=serviceChecks,proto3" json:"service_checks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1345,6 +1448,118 @@ func (x *CreateSessionResult) GetEpoch() uint64 {
 	return 0
 }
 
+func (x *CreateSessionResult) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *CreateSessionResult) GetNodeChecks() []string {
+	if x != nil {
+		return x.NodeChecks
+	}
+	return nil
+}
+
+func (x *CreateSessionResult) GetServiceChecks() []string {
+	if x != nil {
+		return x.ServiceChecks
+	}
+	return nil
+}
+
+// CatalogResult is what a command on the catalog did.
+type CatalogResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the node, 16 bytes; empty if the command names none, or a missing one.
+	NodeId []byte `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// Status of the check before; UpdateCheck only.
+	Previous CheckStatus `protobuf:"varint,2,opt,name=previous,proto3,enum=tenure.store.v1.CheckStatus" json:"previous,omitempty"`
+	// Whether what was to be deleted existed; Deregister only.
+	Deleted bool `protobuf:"varint,3,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// Number of sessions that ended.
+	SessionsEnded uint32 `protobuf:"varint,4,opt,name=sessions_ended,json=sessionsEnded,proto3" json:"sessions_ended,omitempty"`
+	// Whether the end list has marks, so that EndMarked has work.
+	MarksLeft bool `protobuf:"varint,5,opt,name=marks_left,json=marksLeft,proto3" json:"marks_left,omitempty"`
+	// Whether waiters are left for GrantWaiters.
+	GrantsLeft    bool `protobuf:"varint,6,opt,name=grants_left,json=grantsLeft,proto3" json:"grants_left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogResult) Reset() {
+	*x = CatalogResult{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogResult) ProtoMessage() {}
+
+func (x *CatalogResult) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogResult.ProtoReflect.Descriptor instead.
+func (*CatalogResult) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *CatalogResult) GetNodeId() []byte {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *CatalogResult) GetPrevious() CheckStatus {
+	if x != nil {
+		return x.Previous
+	}
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
+}
+
+func (x *CatalogResult) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+func (x *CatalogResult) GetSessionsEnded() uint32 {
+	if x != nil {
+		return x.SessionsEnded
+	}
+	return 0
+}
+
+func (x *CatalogResult) GetMarksLeft() bool {
+	if x != nil {
+		return x.MarksLeft
+	}
+	return false
+}
+
+func (x *CatalogResult) GetGrantsLeft() bool {
+	if x != nil {
+		return x.GrantsLeft
+	}
+	return false
+}
+
 // MakeJoinTokenResult says what happened to an earlier token.
 type MakeJoinTokenResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1356,7 +1571,7 @@ type MakeJoinTokenResult struct {
 
 func (x *MakeJoinTokenResult) Reset() {
 	*x = MakeJoinTokenResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1583,7 @@ func (x *MakeJoinTokenResult) String() string {
 func (*MakeJoinTokenResult) ProtoMessage() {}
 
 func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1596,7 @@ func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinTokenResult.ProtoReflect.Descriptor instead.
 func (*MakeJoinTokenResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MakeJoinTokenResult) GetReplaced() bool {
@@ -1410,7 +1625,7 @@ type EndSessionsResult struct {
 
 func (x *EndSessionsResult) Reset() {
 	*x = EndSessionsResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1637,7 @@ func (x *EndSessionsResult) String() string {
 func (*EndSessionsResult) ProtoMessage() {}
 
 func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1650,7 @@ func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResult.ProtoReflect.Descriptor instead.
 func (*EndSessionsResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndSessionsResult) GetEndedSessionIds() [][]byte {
@@ -1484,7 +1699,7 @@ type TakeOverSessionResult struct {
 
 func (x *TakeOverSessionResult) Reset() {
 	*x = TakeOverSessionResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1711,7 @@ func (x *TakeOverSessionResult) String() string {
 func (*TakeOverSessionResult) ProtoMessage() {}
 
 func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1724,7 @@ func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSessionResult.ProtoReflect.Descriptor instead.
 func (*TakeOverSessionResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TakeOverSessionResult) GetEpoch() uint64 {
@@ -1538,7 +1753,7 @@ type PutResult struct {
 
 func (x *PutResult) Reset() {
 	*x = PutResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1765,7 @@ func (x *PutResult) String() string {
 func (*PutResult) ProtoMessage() {}
 
 func (x *PutResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1778,7 @@ func (x *PutResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutResult.ProtoReflect.Descriptor instead.
 func (*PutResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PutResult) GetKey() string {
@@ -1612,7 +1827,7 @@ type DeleteResult struct {
 
 func (x *DeleteResult) Reset() {
 	*x = DeleteResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1839,7 @@ func (x *DeleteResult) String() string {
 func (*DeleteResult) ProtoMessage() {}
 
 func (x *DeleteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1852,7 @@ func (x *DeleteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResult.ProtoReflect.Descriptor instead.
 func (*DeleteResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DeleteResult) GetDeleted() uint32 {
@@ -1660,7 +1875,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1887,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1900,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TxnResult) GetSucceeded() bool {
@@ -1715,6 +1930,7 @@ type OpResult struct {
 	//	*OpResult_AcquireLock
 	//	*OpResult_ReleaseLock
 	//	*OpResult_List
+	//	*OpResult_Catalog
 	Kind          isOpResult_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1722,7 +1938,7 @@ type OpResult struct {
 
 func (x *OpResult) Reset() {
 	*x = OpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1950,7 @@ func (x *OpResult) String() string {
 func (*OpResult) ProtoMessage() {}
 
 func (x *OpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1963,7 @@ func (x *OpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpResult.ProtoReflect.Descriptor instead.
 func (*OpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *OpResult) GetKind() isOpResult_Kind {
@@ -1811,6 +2027,15 @@ func (x *OpResult) GetList() *ListOpResult {
 	return nil
 }
 
+func (x *OpResult) GetCatalog() *CatalogOpResult {
+	if x != nil {
+		if x, ok := x.Kind.(*OpResult_Catalog); ok {
+			return x.Catalog
+		}
+	}
+	return nil
+}
+
 type isOpResult_Kind interface {
 	isOpResult_Kind()
 }
@@ -1845,6 +2070,11 @@ type OpResult_List struct {
 	List *ListOpResult `protobuf:"bytes,6,opt,name=list,proto3,oneof"`
 }
 
+type OpResult_Catalog struct {
+	// CatalogOp's.
+	Catalog *CatalogOpResult `protobuf:"bytes,7,opt,name=catalog,proto3,oneof"`
+}
+
 func (*OpResult_Get) isOpResult_Kind() {}
 
 func (*OpResult_Put) isOpResult_Kind() {}
@@ -1857,6 +2087,121 @@ func (*OpResult_ReleaseLock) isOpResult_Kind() {}
 
 func (*OpResult_List) isOpResult_Kind() {}
 
+func (*OpResult_Catalog) isOpResult_Kind() {}
+
+// CatalogOpResult is the outcome of an operation on the catalog.
+type CatalogOpResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entry after a put, or as it was read; unset if it is missing, and after a delete.
+	//
+	// Types that are valid to be assigned to Entry:
+	//
+	//	*CatalogOpResult_Node
+	//	*CatalogOpResult_Service
+	//	*CatalogOpResult_Check
+	Entry isCatalogOpResult_Entry `protobuf_oneof:"entry"`
+	// Whether a delete found the entry.
+	Deleted       bool `protobuf:"varint,4,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogOpResult) Reset() {
+	*x = CatalogOpResult{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogOpResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogOpResult) ProtoMessage() {}
+
+func (x *CatalogOpResult) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogOpResult.ProtoReflect.Descriptor instead.
+func (*CatalogOpResult) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CatalogOpResult) GetEntry() isCatalogOpResult_Entry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+func (x *CatalogOpResult) GetNode() *NodeRecord {
+	if x != nil {
+		if x, ok := x.Entry.(*CatalogOpResult_Node); ok {
+			return x.Node
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOpResult) GetService() *ServiceRecord {
+	if x != nil {
+		if x, ok := x.Entry.(*CatalogOpResult_Service); ok {
+			return x.Service
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOpResult) GetCheck() *CheckRecord {
+	if x != nil {
+		if x, ok := x.Entry.(*CatalogOpResult_Check); ok {
+			return x.Check
+		}
+	}
+	return nil
+}
+
+func (x *CatalogOpResult) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+type isCatalogOpResult_Entry interface {
+	isCatalogOpResult_Entry()
+}
+
+type CatalogOpResult_Node struct {
+	// A node.
+	Node *NodeRecord `protobuf:"bytes,1,opt,name=node,proto3,oneof"`
+}
+
+type CatalogOpResult_Service struct {
+	// An instance of a service.
+	Service *ServiceRecord `protobuf:"bytes,2,opt,name=service,proto3,oneof"`
+}
+
+type CatalogOpResult_Check struct {
+	// A check.
+	Check *CheckRecord `protobuf:"bytes,3,opt,name=check,proto3,oneof"`
+}
+
+func (*CatalogOpResult_Node) isCatalogOpResult_Entry() {}
+
+func (*CatalogOpResult_Service) isCatalogOpResult_Entry() {}
+
+func (*CatalogOpResult_Check) isCatalogOpResult_Entry() {}
+
 // GetOpResult returns a key.
 type GetOpResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1868,7 +2213,7 @@ type GetOpResult struct {
 
 func (x *GetOpResult) Reset() {
 	*x = GetOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +2225,7 @@ func (x *GetOpResult) String() string {
 func (*GetOpResult) ProtoMessage() {}
 
 func (x *GetOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +2238,7 @@ func (x *GetOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpResult.ProtoReflect.Descriptor instead.
 func (*GetOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetOpResult) GetState() *KeyState {
@@ -1916,7 +2261,7 @@ type ListOpResult struct {
 
 func (x *ListOpResult) Reset() {
 	*x = ListOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1928,7 +2273,7 @@ func (x *ListOpResult) String() string {
 func (*ListOpResult) ProtoMessage() {}
 
 func (x *ListOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1941,7 +2286,7 @@ func (x *ListOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpResult.ProtoReflect.Descriptor instead.
 func (*ListOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListOpResult) GetStates() []*KeyState {
@@ -1989,7 +2334,7 @@ type KeyState struct {
 
 func (x *KeyState) Reset() {
 	*x = KeyState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2346,7 @@ func (x *KeyState) String() string {
 func (*KeyState) ProtoMessage() {}
 
 func (x *KeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2359,7 @@ func (x *KeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyState.ProtoReflect.Descriptor instead.
 func (*KeyState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *KeyState) GetKey() string {
@@ -2127,7 +2472,7 @@ type HoldState struct {
 
 func (x *HoldState) Reset() {
 	*x = HoldState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2484,7 @@ func (x *HoldState) String() string {
 func (*HoldState) ProtoMessage() {}
 
 func (x *HoldState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2497,7 @@ func (x *HoldState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldState.ProtoReflect.Descriptor instead.
 func (*HoldState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HoldState) GetKey() string {
@@ -2268,7 +2613,7 @@ type LockState struct {
 
 func (x *LockState) Reset() {
 	*x = LockState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2625,7 @@ func (x *LockState) String() string {
 func (*LockState) ProtoMessage() {}
 
 func (x *LockState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2638,7 @@ func (x *LockState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockState.ProtoReflect.Descriptor instead.
 func (*LockState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LockState) GetKey() string {
@@ -2387,7 +2732,7 @@ type AcquireLockResult struct {
 
 func (x *AcquireLockResult) Reset() {
 	*x = AcquireLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2744,7 @@ func (x *AcquireLockResult) String() string {
 func (*AcquireLockResult) ProtoMessage() {}
 
 func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +2757,7 @@ func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLockResult.ProtoReflect.Descriptor instead.
 func (*AcquireLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcquireLockResult) GetOutcome() isAcquireLockResult_Outcome {
@@ -2501,7 +2846,7 @@ type PlaceState struct {
 
 func (x *PlaceState) Reset() {
 	*x = PlaceState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2858,7 @@ func (x *PlaceState) String() string {
 func (*PlaceState) ProtoMessage() {}
 
 func (x *PlaceState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2871,7 @@ func (x *PlaceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceState.ProtoReflect.Descriptor instead.
 func (*PlaceState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PlaceState) GetPlace() uint64 {
@@ -2558,7 +2903,7 @@ type ReleaseLockResult struct {
 
 func (x *ReleaseLockResult) Reset() {
 	*x = ReleaseLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2570,7 +2915,7 @@ func (x *ReleaseLockResult) String() string {
 func (*ReleaseLockResult) ProtoMessage() {}
 
 func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2583,7 +2928,7 @@ func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLockResult.ProtoReflect.Descriptor instead.
 func (*ReleaseLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReleaseLockResult) GetReleased() bool {
@@ -2620,7 +2965,7 @@ type CancelWaitResult struct {
 
 func (x *CancelWaitResult) Reset() {
 	*x = CancelWaitResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2632,7 +2977,7 @@ func (x *CancelWaitResult) String() string {
 func (*CancelWaitResult) ProtoMessage() {}
 
 func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2645,7 +2990,7 @@ func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWaitResult.ProtoReflect.Descriptor instead.
 func (*CancelWaitResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CancelWaitResult) GetCancelled() bool {
@@ -2679,7 +3024,7 @@ type BreakLockResult struct {
 
 func (x *BreakLockResult) Reset() {
 	*x = BreakLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +3036,7 @@ func (x *BreakLockResult) String() string {
 func (*BreakLockResult) ProtoMessage() {}
 
 func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +3049,7 @@ func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLockResult.ProtoReflect.Descriptor instead.
 func (*BreakLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BreakLockResult) GetHolds() uint32 {
@@ -2748,7 +3093,7 @@ type CompactResult struct {
 
 func (x *CompactResult) Reset() {
 	*x = CompactResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +3105,7 @@ func (x *CompactResult) String() string {
 func (*CompactResult) ProtoMessage() {}
 
 func (x *CompactResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +3118,7 @@ func (x *CompactResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResult.ProtoReflect.Descriptor instead.
 func (*CompactResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CompactResult) GetCompactedRevision() uint64 {
@@ -2788,6 +3133,279 @@ func (x *CompactResult) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+// NodeRecord is a node of the catalog.
+type NodeRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The node.
+	Node *Node `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Revision that last changed it.
+	ModRevision uint64 `protobuf:"varint,4,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
+	// Who made it.
+	Origin        CatalogOrigin `protobuf:"varint,5,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeRecord) Reset() {
+	*x = NodeRecord{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRecord) ProtoMessage() {}
+
+func (x *NodeRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRecord.ProtoReflect.Descriptor instead.
+func (*NodeRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *NodeRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *NodeRecord) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeRecord) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *NodeRecord) GetModRevision() uint64 {
+	if x != nil {
+		return x.ModRevision
+	}
+	return 0
+}
+
+func (x *NodeRecord) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+// ServiceRecord is an instance of a service.
+type ServiceRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The instance.
+	Service *Service `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Revision that last changed it.
+	ModRevision uint64 `protobuf:"varint,4,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
+	// Who made it.
+	Origin CatalogOrigin `protobuf:"varint,5,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Name of the node, as it is shown.
+	Node          string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceRecord) Reset() {
+	*x = ServiceRecord{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceRecord) ProtoMessage() {}
+
+func (x *ServiceRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceRecord.ProtoReflect.Descriptor instead.
+func (*ServiceRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ServiceRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *ServiceRecord) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *ServiceRecord) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *ServiceRecord) GetModRevision() uint64 {
+	if x != nil {
+		return x.ModRevision
+	}
+	return 0
+}
+
+func (x *ServiceRecord) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *ServiceRecord) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+// CheckRecord is a check.
+type CheckRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The check.
+	Check *Check `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	// Revision that registered it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Revision that last changed it, other than its output.
+	ModRevision uint64 `protobuf:"varint,4,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
+	// Who made it.
+	Origin CatalogOrigin `protobuf:"varint,5,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Name of the node, as it is shown.
+	Node string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
+	// Name of the service that it is about; empty: it is about the node.
+	ServiceName   string `protobuf:"bytes,7,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRecord) Reset() {
+	*x = CheckRecord{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRecord) ProtoMessage() {}
+
+func (x *CheckRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRecord.ProtoReflect.Descriptor instead.
+func (*CheckRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CheckRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *CheckRecord) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *CheckRecord) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *CheckRecord) GetModRevision() uint64 {
+	if x != nil {
+		return x.ModRevision
+	}
+	return 0
+}
+
+func (x *CheckRecord) GetOrigin() CatalogOrigin {
+	if x != nil {
+		return x.Origin
+	}
+	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *CheckRecord) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *CheckRecord) GetServiceName() string {
+	if x != nil {
+		return x.ServiceName
+	}
+	return ""
 }
 
 var File_tenure_store_v1_result_proto protoreflect.FileDescriptor
@@ -2824,7 +3442,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
-	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xa8\a\n" +
+	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xe4\a\n" +
 	"\x06Result\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x122\n" +
@@ -2842,16 +3460,30 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"cancelWait\x12A\n" +
 	"\n" +
 	"break_lock\x18\x11 \x01(\v2 .tenure.store.v1.BreakLockResultH\x00R\tbreakLock\x12:\n" +
-	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompact\x12N\n" +
+	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompact\x12:\n" +
+	"\acatalog\x18P \x01(\v2\x1e.tenure.store.v1.CatalogResultH\x00R\acatalog\x12N\n" +
 	"\x0fmake_join_token\x18x \x01(\v2$.tenure.store.v1.MakeJoinTokenResultH\x00R\rmakeJoinTokenB\x06\n" +
-	"\x04kind\"\xae\x01\n" +
+	"\x04kind\"\x8f\x02\n" +
 	"\x13CreateSessionResult\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x15\n" +
 	"\x06ttl_ms\x18\x02 \x01(\x03R\x05ttlMs\x12\"\n" +
 	"\rlock_delay_ms\x18\x03 \x01(\x03R\vlockDelayMs\x12'\n" +
 	"\x0fcreate_revision\x18\x04 \x01(\x04R\x0ecreateRevision\x12\x14\n" +
-	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\"1\n" +
+	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\x12\x17\n" +
+	"\anode_id\x18\x06 \x01(\fR\x06nodeId\x12\x1f\n" +
+	"\vnode_checks\x18\a \x03(\tR\n" +
+	"nodeChecks\x12%\n" +
+	"\x0eservice_checks\x18\b \x03(\tR\rserviceChecks\"\xe3\x01\n" +
+	"\rCatalogResult\x12\x17\n" +
+	"\anode_id\x18\x01 \x01(\fR\x06nodeId\x128\n" +
+	"\bprevious\x18\x02 \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\bprevious\x12\x18\n" +
+	"\adeleted\x18\x03 \x01(\bR\adeleted\x12%\n" +
+	"\x0esessions_ended\x18\x04 \x01(\rR\rsessionsEnded\x12\x1d\n" +
+	"\n" +
+	"marks_left\x18\x05 \x01(\bR\tmarksLeft\x12\x1f\n" +
+	"\vgrants_left\x18\x06 \x01(\bR\n" +
+	"grantsLeft\"1\n" +
 	"\x13MakeJoinTokenResult\x12\x1a\n" +
 	"\breplaced\x18\x01 \x01(\bR\breplaced\"\xba\x01\n" +
 	"\x11EndSessionsResult\x12*\n" +
@@ -2873,15 +3505,22 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\adeleted\x18\x01 \x01(\rR\adeleted\"^\n" +
 	"\tTxnResult\x12\x1c\n" +
 	"\tsucceeded\x18\x01 \x01(\bR\tsucceeded\x123\n" +
-	"\aresults\x18\x02 \x03(\v2\x19.tenure.store.v1.OpResultR\aresults\"\xf4\x02\n" +
+	"\aresults\x18\x02 \x03(\v2\x19.tenure.store.v1.OpResultR\aresults\"\xb2\x03\n" +
 	"\bOpResult\x120\n" +
 	"\x03get\x18\x01 \x01(\v2\x1c.tenure.store.v1.GetOpResultH\x00R\x03get\x12.\n" +
 	"\x03put\x18\x02 \x01(\v2\x1a.tenure.store.v1.PutResultH\x00R\x03put\x127\n" +
 	"\x06delete\x18\x03 \x01(\v2\x1d.tenure.store.v1.DeleteResultH\x00R\x06delete\x12G\n" +
 	"\facquire_lock\x18\x04 \x01(\v2\".tenure.store.v1.AcquireLockResultH\x00R\vacquireLock\x12G\n" +
 	"\frelease_lock\x18\x05 \x01(\v2\".tenure.store.v1.ReleaseLockResultH\x00R\vreleaseLock\x123\n" +
-	"\x04list\x18\x06 \x01(\v2\x1d.tenure.store.v1.ListOpResultH\x00R\x04listB\x06\n" +
-	"\x04kind\">\n" +
+	"\x04list\x18\x06 \x01(\v2\x1d.tenure.store.v1.ListOpResultH\x00R\x04list\x12<\n" +
+	"\acatalog\x18\a \x01(\v2 .tenure.store.v1.CatalogOpResultH\x00R\acatalogB\x06\n" +
+	"\x04kind\"\xd9\x01\n" +
+	"\x0fCatalogOpResult\x121\n" +
+	"\x04node\x18\x01 \x01(\v2\x1b.tenure.store.v1.NodeRecordH\x00R\x04node\x12:\n" +
+	"\aservice\x18\x02 \x01(\v2\x1e.tenure.store.v1.ServiceRecordH\x00R\aservice\x124\n" +
+	"\x05check\x18\x03 \x01(\v2\x1c.tenure.store.v1.CheckRecordH\x00R\x05check\x12\x18\n" +
+	"\adeleted\x18\x04 \x01(\bR\adeletedB\a\n" +
+	"\x05entry\">\n" +
 	"\vGetOpResult\x12/\n" +
 	"\x05state\x18\x01 \x01(\v2\x19.tenure.store.v1.KeyStateR\x05state\"U\n" +
 	"\fListOpResult\x121\n" +
@@ -2957,7 +3596,29 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x04next\x18\x04 \x01(\v2\x1b.tenure.store.v1.BreakPointR\x04next\"R\n" +
 	"\rCompactResult\x12-\n" +
 	"\x12compacted_revision\x18\x01 \x01(\x04R\x11compactedRevision\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more*\xc7\t\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xe2\x01\n" +
+	"\n" +
+	"NodeRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12)\n" +
+	"\x04node\x18\x02 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x12!\n" +
+	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
+	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\"\x82\x02\n" +
+	"\rServiceRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x122\n" +
+	"\aservice\x18\x02 \x01(\v2\x18.tenure.store.v1.ServiceR\aservice\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x12!\n" +
+	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
+	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
+	"\x04node\x18\x06 \x01(\tR\x04node\"\x9d\x02\n" +
+	"\vCheckRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12,\n" +
+	"\x05check\x18\x02 \x01(\v2\x16.tenure.store.v1.CheckR\x05check\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x12!\n" +
+	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
+	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
+	"\x04node\x18\x06 \x01(\tR\x04node\x12!\n" +
+	"\fservice_name\x18\a \x01(\tR\vserviceName*\x9e\v\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -2993,7 +3654,13 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
 	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106\x12\x1e\n" +
 	"\x1aFAILURE_REASON_OVER_BUDGET\x10:\x12\x1f\n" +
-	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@*\xae\x1d\n" +
+	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@\x12!\n" +
+	"\x1dFAILURE_REASON_NODE_NOT_FOUND\x10d\x12$\n" +
+	" FAILURE_REASON_SERVICE_NOT_FOUND\x10e\x12\"\n" +
+	"\x1eFAILURE_REASON_CHECK_NOT_FOUND\x10f\x12!\n" +
+	"\x1dFAILURE_REASON_CHECK_CRITICAL\x10h\x12#\n" +
+	"\x1fFAILURE_REASON_NODE_ID_CONFLICT\x10i\x12 \n" +
+	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j*\xb4!\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3091,9 +3758,23 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"'FAILURE_DETAIL_MEMBER_ADDRESS_MALFORMED\x10\\\x12#\n" +
 	"\x1fFAILURE_DETAIL_ROWS_OVER_BUDGET\x10`\x12$\n" +
 	" FAILURE_DETAIL_BYTES_OVER_BUDGET\x10a\x12&\n" +
-	"\"FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS\x10h\x12\"\n" +
+	"\"FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS\x10h\x12\x1f\n" +
+	"\x1bFAILURE_DETAIL_NODE_MISSING\x10z\x12\"\n" +
+	"\x1eFAILURE_DETAIL_SERVICE_MISSING\x10{\x12 \n" +
+	"\x1cFAILURE_DETAIL_CHECK_MISSING\x10|\x12\"\n" +
 	"\x1eFAILURE_DETAIL_LIMIT_BELOW_USE\x10i\x12 \n" +
-	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
+	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\x12%\n" +
+	" FAILURE_DETAIL_CHECK_IS_CRITICAL\x10\x8d\x01\x12$\n" +
+	"\x1fFAILURE_DETAIL_NODE_NAME_IN_USE\x10\x8e\x01\x12\"\n" +
+	"\x1dFAILURE_DETAIL_NODE_ID_IN_USE\x10\x8f\x01\x12\x1d\n" +
+	"\x18FAILURE_DETAIL_SYNC_LATE\x10\x90\x01\x12*\n" +
+	"%FAILURE_DETAIL_REGISTRATION_MALFORMED\x10\x91\x01\x12$\n" +
+	"\x1fFAILURE_DETAIL_LIVENESS_NOT_YET\x10\x92\x01\x12'\n" +
+	"\"FAILURE_DETAIL_CHECKS_WITHOUT_NODE\x10\x93\x01\x12 \n" +
+	"\x1bFAILURE_DETAIL_NODE_IS_FULL\x10\x94\x01\x12+\n" +
+	"&FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION\x10\x95\x01\x12\x1f\n" +
+	"\x1aFAILURE_DETAIL_ENTRY_TWICE\x10\x96\x01\x12\"\n" +
+	"\x1dFAILURE_DETAIL_NODE_TOO_LARGE\x10\x97\x01\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -3109,7 +3790,7 @@ func file_tenure_store_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_tenure_store_v1_result_proto_goTypes = []any{
 	(FailureReason)(0),            // 0: tenure.store.v1.FailureReason
 	(FailureDetail)(0),            // 1: tenure.store.v1.FailureDetail
@@ -3118,76 +3799,98 @@ var file_tenure_store_v1_result_proto_goTypes = []any{
 	(*OpFailure)(nil),             // 4: tenure.store.v1.OpFailure
 	(*Result)(nil),                // 5: tenure.store.v1.Result
 	(*CreateSessionResult)(nil),   // 6: tenure.store.v1.CreateSessionResult
-	(*MakeJoinTokenResult)(nil),   // 7: tenure.store.v1.MakeJoinTokenResult
-	(*EndSessionsResult)(nil),     // 8: tenure.store.v1.EndSessionsResult
-	(*TakeOverSessionResult)(nil), // 9: tenure.store.v1.TakeOverSessionResult
-	(*PutResult)(nil),             // 10: tenure.store.v1.PutResult
-	(*DeleteResult)(nil),          // 11: tenure.store.v1.DeleteResult
-	(*TxnResult)(nil),             // 12: tenure.store.v1.TxnResult
-	(*OpResult)(nil),              // 13: tenure.store.v1.OpResult
-	(*GetOpResult)(nil),           // 14: tenure.store.v1.GetOpResult
-	(*ListOpResult)(nil),          // 15: tenure.store.v1.ListOpResult
-	(*KeyState)(nil),              // 16: tenure.store.v1.KeyState
-	(*HoldState)(nil),             // 17: tenure.store.v1.HoldState
-	(*LockState)(nil),             // 18: tenure.store.v1.LockState
-	(*AcquireLockResult)(nil),     // 19: tenure.store.v1.AcquireLockResult
-	(*PlaceState)(nil),            // 20: tenure.store.v1.PlaceState
-	(*ReleaseLockResult)(nil),     // 21: tenure.store.v1.ReleaseLockResult
-	(*CancelWaitResult)(nil),      // 22: tenure.store.v1.CancelWaitResult
-	(*BreakLockResult)(nil),       // 23: tenure.store.v1.BreakLockResult
-	(*CompactResult)(nil),         // 24: tenure.store.v1.CompactResult
-	(LockMode)(0),                 // 25: tenure.store.v1.LockMode
-	(*BreakPoint)(nil),            // 26: tenure.store.v1.BreakPoint
+	(*CatalogResult)(nil),         // 7: tenure.store.v1.CatalogResult
+	(*MakeJoinTokenResult)(nil),   // 8: tenure.store.v1.MakeJoinTokenResult
+	(*EndSessionsResult)(nil),     // 9: tenure.store.v1.EndSessionsResult
+	(*TakeOverSessionResult)(nil), // 10: tenure.store.v1.TakeOverSessionResult
+	(*PutResult)(nil),             // 11: tenure.store.v1.PutResult
+	(*DeleteResult)(nil),          // 12: tenure.store.v1.DeleteResult
+	(*TxnResult)(nil),             // 13: tenure.store.v1.TxnResult
+	(*OpResult)(nil),              // 14: tenure.store.v1.OpResult
+	(*CatalogOpResult)(nil),       // 15: tenure.store.v1.CatalogOpResult
+	(*GetOpResult)(nil),           // 16: tenure.store.v1.GetOpResult
+	(*ListOpResult)(nil),          // 17: tenure.store.v1.ListOpResult
+	(*KeyState)(nil),              // 18: tenure.store.v1.KeyState
+	(*HoldState)(nil),             // 19: tenure.store.v1.HoldState
+	(*LockState)(nil),             // 20: tenure.store.v1.LockState
+	(*AcquireLockResult)(nil),     // 21: tenure.store.v1.AcquireLockResult
+	(*PlaceState)(nil),            // 22: tenure.store.v1.PlaceState
+	(*ReleaseLockResult)(nil),     // 23: tenure.store.v1.ReleaseLockResult
+	(*CancelWaitResult)(nil),      // 24: tenure.store.v1.CancelWaitResult
+	(*BreakLockResult)(nil),       // 25: tenure.store.v1.BreakLockResult
+	(*CompactResult)(nil),         // 26: tenure.store.v1.CompactResult
+	(*NodeRecord)(nil),            // 27: tenure.store.v1.NodeRecord
+	(*ServiceRecord)(nil),         // 28: tenure.store.v1.ServiceRecord
+	(*CheckRecord)(nil),           // 29: tenure.store.v1.CheckRecord
+	(LockMode)(0),                 // 30: tenure.store.v1.LockMode
+	(CheckStatus)(0),              // 31: tenure.store.v1.CheckStatus
+	(*BreakPoint)(nil),            // 32: tenure.store.v1.BreakPoint
+	(*Node)(nil),                  // 33: tenure.store.v1.Node
+	(CatalogOrigin)(0),            // 34: tenure.store.v1.CatalogOrigin
+	(*Service)(nil),               // 35: tenure.store.v1.Service
+	(*Check)(nil),                 // 36: tenure.store.v1.Check
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
-	25, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
+	30, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
 	0,  // 1: tenure.store.v1.Failure.reason:type_name -> tenure.store.v1.FailureReason
 	4,  // 2: tenure.store.v1.Failure.operations:type_name -> tenure.store.v1.OpFailure
-	18, // 3: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
+	20, // 3: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
 	1,  // 4: tenure.store.v1.Failure.detail:type_name -> tenure.store.v1.FailureDetail
 	2,  // 5: tenure.store.v1.Failure.arguments:type_name -> tenure.store.v1.FailureArgument
 	3,  // 6: tenure.store.v1.OpFailure.failure:type_name -> tenure.store.v1.Failure
 	3,  // 7: tenure.store.v1.Result.failure:type_name -> tenure.store.v1.Failure
 	6,  // 8: tenure.store.v1.Result.create_session:type_name -> tenure.store.v1.CreateSessionResult
-	8,  // 9: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
-	9,  // 10: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
-	10, // 11: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
-	11, // 12: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
-	12, // 13: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
-	19, // 14: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	21, // 15: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	22, // 16: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
-	23, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
-	24, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
-	7,  // 19: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
-	16, // 20: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
-	17, // 21: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
-	18, // 22: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
-	13, // 23: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
-	14, // 24: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
-	10, // 25: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
-	11, // 26: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
-	19, // 27: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	21, // 28: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	15, // 29: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
-	16, // 30: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
-	16, // 31: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
-	25, // 32: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
-	25, // 33: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
-	17, // 34: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
-	17, // 35: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
-	17, // 36: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
-	20, // 37: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
-	18, // 38: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
-	18, // 39: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
-	18, // 40: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
-	17, // 41: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	26, // 42: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
-	43, // [43:43] is the sub-list for method output_type
-	43, // [43:43] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	9,  // 9: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
+	10, // 10: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
+	11, // 11: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
+	12, // 12: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
+	13, // 13: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
+	21, // 14: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	23, // 15: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	24, // 16: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
+	25, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
+	26, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
+	7,  // 19: tenure.store.v1.Result.catalog:type_name -> tenure.store.v1.CatalogResult
+	8,  // 20: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
+	31, // 21: tenure.store.v1.CatalogResult.previous:type_name -> tenure.store.v1.CheckStatus
+	18, // 22: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
+	19, // 23: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
+	20, // 24: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
+	14, // 25: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
+	16, // 26: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
+	11, // 27: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
+	12, // 28: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
+	21, // 29: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	23, // 30: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	17, // 31: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
+	15, // 32: tenure.store.v1.OpResult.catalog:type_name -> tenure.store.v1.CatalogOpResult
+	27, // 33: tenure.store.v1.CatalogOpResult.node:type_name -> tenure.store.v1.NodeRecord
+	28, // 34: tenure.store.v1.CatalogOpResult.service:type_name -> tenure.store.v1.ServiceRecord
+	29, // 35: tenure.store.v1.CatalogOpResult.check:type_name -> tenure.store.v1.CheckRecord
+	18, // 36: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
+	18, // 37: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
+	30, // 38: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
+	30, // 39: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
+	19, // 40: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
+	19, // 41: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
+	19, // 42: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
+	22, // 43: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
+	20, // 44: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
+	20, // 45: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
+	20, // 46: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
+	19, // 47: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
+	32, // 48: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
+	33, // 49: tenure.store.v1.NodeRecord.node:type_name -> tenure.store.v1.Node
+	34, // 50: tenure.store.v1.NodeRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	35, // 51: tenure.store.v1.ServiceRecord.service:type_name -> tenure.store.v1.Service
+	34, // 52: tenure.store.v1.ServiceRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	36, // 53: tenure.store.v1.CheckRecord.check:type_name -> tenure.store.v1.Check
+	34, // 54: tenure.store.v1.CheckRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }
@@ -3214,17 +3917,24 @@ func file_tenure_store_v1_result_proto_init() {
 		(*Result_CancelWait)(nil),
 		(*Result_BreakLock)(nil),
 		(*Result_Compact)(nil),
+		(*Result_Catalog)(nil),
 		(*Result_MakeJoinToken)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[11].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[12].OneofWrappers = []any{
 		(*OpResult_Get)(nil),
 		(*OpResult_Put)(nil),
 		(*OpResult_Delete)(nil),
 		(*OpResult_AcquireLock)(nil),
 		(*OpResult_ReleaseLock)(nil),
 		(*OpResult_List)(nil),
+		(*OpResult_Catalog)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[17].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[13].OneofWrappers = []any{
+		(*CatalogOpResult_Node)(nil),
+		(*CatalogOpResult_Service)(nil),
+		(*CatalogOpResult_Check)(nil),
+	}
+	file_tenure_store_v1_result_proto_msgTypes[19].OneofWrappers = []any{
 		(*AcquireLockResult_Hold)(nil),
 		(*AcquireLockResult_Place)(nil),
 		(*AcquireLockResult_Refused)(nil),
@@ -3235,7 +3945,7 @@ func file_tenure_store_v1_result_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_result_proto_rawDesc), len(file_tenure_store_v1_result_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   23,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

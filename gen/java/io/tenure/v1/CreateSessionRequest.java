@@ -113,7 +113,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object node_ = "";
   /**
    * <pre>
-   * Where the process runs; free text, at most 256 bytes.
+   * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+   * to it, and ends when the node is deregistered.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -134,7 +135,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the process runs; free text, at most 256 bytes.
+   * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+   * to it, and ends when the node is deregistered.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -393,8 +395,7 @@ java.lang.String defaultValue) {
   private io.tenure.v1.SessionChecks checks_;
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -406,8 +407,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -419,8 +419,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -1244,7 +1243,8 @@ java.lang.String defaultValue) {
     private java.lang.Object node_ = "";
     /**
      * <pre>
-     * Where the process runs; free text, at most 256 bytes.
+     * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+     * to it, and ends when the node is deregistered.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1264,7 +1264,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs; free text, at most 256 bytes.
+     * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+     * to it, and ends when the node is deregistered.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1285,7 +1286,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs; free text, at most 256 bytes.
+     * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+     * to it, and ends when the node is deregistered.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1302,7 +1304,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs; free text, at most 256 bytes.
+     * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+     * to it, and ends when the node is deregistered.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1316,7 +1319,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Where the process runs; free text, at most 256 bytes.
+     * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+     * to it, and ends when the node is deregistered.
      * </pre>
      *
      * <code>string node = 2 [json_name = "node"];</code>
@@ -1989,8 +1993,7 @@ java.lang.String defaultValue) {
         io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> checksBuilder_;
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2001,8 +2004,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2017,8 +2019,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2038,8 +2039,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2057,8 +2057,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2083,8 +2082,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2101,8 +2099,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2114,8 +2111,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -2130,8 +2126,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-     * FEATURE_NOT_ENABLED.
+     * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
      * </pre>
      *
      * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>

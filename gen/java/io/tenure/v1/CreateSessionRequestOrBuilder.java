@@ -30,7 +30,8 @@ public interface CreateSessionRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where the process runs; free text, at most 256 bytes.
+   * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+   * to it, and ends when the node is deregistered.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -39,7 +40,8 @@ public interface CreateSessionRequestOrBuilder extends
   java.lang.String getNode();
   /**
    * <pre>
-   * Where the process runs; free text, at most 256 bytes.
+   * Where the process runs; free text, at most 256 bytes. If a node of the catalog has this name, the session is bound
+   * to it, and ends when the node is deregistered.
    * </pre>
    *
    * <code>string node = 2 [json_name = "node"];</code>
@@ -204,8 +206,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -214,8 +215,7 @@ java.lang.String defaultValue);
   boolean hasChecks();
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>
@@ -224,8 +224,7 @@ java.lang.String defaultValue);
   io.tenure.v1.SessionChecks getChecks();
   /**
    * <pre>
-   * Health checks; see SessionChecks. Until the catalog exists, a request that names a check fails with
-   * FEATURE_NOT_ENABLED.
+   * Health checks; see SessionChecks. Named checks need node, and must exist and not be critical.
    * </pre>
    *
    * <code>.tenure.v1.SessionChecks checks = 9 [json_name = "checks"];</code>

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private CreateSessionResponse() {
     sessionId_ = "";
     secret_ = com.google.protobuf.ByteString.EMPTY;
+    nodeId_ = "";
   }
 
   @java.lang.Override
@@ -290,6 +291,91 @@ private static final long serialVersionUID = 0L;
     return keepaliveInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : keepaliveInterval_;
   }
 
+  public static final int NODE_ID_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nodeId_ = "";
+  /**
+   * <pre>
+   * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+   * </pre>
+   *
+   * <code>string node_id = 9 [json_name = "nodeId"];</code>
+   * @return The nodeId.
+   */
+  @java.lang.Override
+  public java.lang.String getNodeId() {
+    java.lang.Object ref = nodeId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nodeId_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+   * </pre>
+   *
+   * <code>string node_id = 9 [json_name = "nodeId"];</code>
+   * @return The bytes for nodeId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNodeIdBytes() {
+    java.lang.Object ref = nodeId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nodeId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int CHECKS_FIELD_NUMBER = 10;
+  private io.tenure.v1.SessionChecks checks_;
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   * @return Whether the checks field is set.
+   */
+  @java.lang.Override
+  public boolean hasChecks() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   * @return The checks.
+   */
+  @java.lang.Override
+  public io.tenure.v1.SessionChecks getChecks() {
+    return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+  }
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder() {
+    return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -327,6 +413,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeMessage(8, getKeepaliveInterval());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nodeId_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 9, nodeId_);
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      output.writeMessage(10, getChecks());
     }
     getUnknownFields().writeTo(output);
   }
@@ -367,6 +459,13 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, getKeepaliveInterval());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nodeId_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, nodeId_);
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getChecks());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -411,6 +510,13 @@ private static final long serialVersionUID = 0L;
       if (!getKeepaliveInterval()
           .equals(other.getKeepaliveInterval())) return false;
     }
+    if (!getNodeId()
+        .equals(other.getNodeId())) return false;
+    if (hasChecks() != other.hasChecks()) return false;
+    if (hasChecks()) {
+      if (!getChecks()
+          .equals(other.getChecks())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -447,6 +553,12 @@ private static final long serialVersionUID = 0L;
     if (hasKeepaliveInterval()) {
       hash = (37 * hash) + KEEPALIVE_INTERVAL_FIELD_NUMBER;
       hash = (53 * hash) + getKeepaliveInterval().hashCode();
+    }
+    hash = (37 * hash) + NODE_ID_FIELD_NUMBER;
+    hash = (53 * hash) + getNodeId().hashCode();
+    if (hasChecks()) {
+      hash = (37 * hash) + CHECKS_FIELD_NUMBER;
+      hash = (53 * hash) + getChecks().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -586,6 +698,7 @@ private static final long serialVersionUID = 0L;
         getTtlFieldBuilder();
         getLockDelayFieldBuilder();
         getKeepaliveIntervalFieldBuilder();
+        getChecksFieldBuilder();
       }
     }
     @java.lang.Override
@@ -615,6 +728,12 @@ private static final long serialVersionUID = 0L;
       if (keepaliveIntervalBuilder_ != null) {
         keepaliveIntervalBuilder_.dispose();
         keepaliveIntervalBuilder_ = null;
+      }
+      nodeId_ = "";
+      checks_ = null;
+      if (checksBuilder_ != null) {
+        checksBuilder_.dispose();
+        checksBuilder_ = null;
       }
       return this;
     }
@@ -685,6 +804,15 @@ private static final long serialVersionUID = 0L;
             ? keepaliveInterval_
             : keepaliveIntervalBuilder_.build();
         to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.nodeId_ = nodeId_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.checks_ = checksBuilder_ == null
+            ? checks_
+            : checksBuilder_.build();
+        to_bitField0_ |= 0x00000010;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -758,6 +886,14 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasKeepaliveInterval()) {
         mergeKeepaliveInterval(other.getKeepaliveInterval());
+      }
+      if (!other.getNodeId().isEmpty()) {
+        nodeId_ = other.nodeId_;
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      if (other.hasChecks()) {
+        mergeChecks(other.getChecks());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -833,6 +969,18 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              nodeId_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
+            case 82: {
+              input.readMessage(
+                  getChecksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1700,6 +1848,255 @@ private static final long serialVersionUID = 0L;
         keepaliveInterval_ = null;
       }
       return keepaliveIntervalBuilder_;
+    }
+
+    private java.lang.Object nodeId_ = "";
+    /**
+     * <pre>
+     * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+     * </pre>
+     *
+     * <code>string node_id = 9 [json_name = "nodeId"];</code>
+     * @return The nodeId.
+     */
+    public java.lang.String getNodeId() {
+      java.lang.Object ref = nodeId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nodeId_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+     * </pre>
+     *
+     * <code>string node_id = 9 [json_name = "nodeId"];</code>
+     * @return The bytes for nodeId.
+     */
+    public com.google.protobuf.ByteString
+        getNodeIdBytes() {
+      java.lang.Object ref = nodeId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nodeId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+     * </pre>
+     *
+     * <code>string node_id = 9 [json_name = "nodeId"];</code>
+     * @param value The nodeId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNodeId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nodeId_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+     * </pre>
+     *
+     * <code>string node_id = 9 [json_name = "nodeId"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNodeId() {
+      nodeId_ = getDefaultInstance().getNodeId();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+     * </pre>
+     *
+     * <code>string node_id = 9 [json_name = "nodeId"];</code>
+     * @param value The bytes for nodeId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNodeIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nodeId_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+
+    private io.tenure.v1.SessionChecks checks_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> checksBuilder_;
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     * @return Whether the checks field is set.
+     */
+    public boolean hasChecks() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     * @return The checks.
+     */
+    public io.tenure.v1.SessionChecks getChecks() {
+      if (checksBuilder_ == null) {
+        return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+      } else {
+        return checksBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(io.tenure.v1.SessionChecks value) {
+      if (checksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        checks_ = value;
+      } else {
+        checksBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(
+        io.tenure.v1.SessionChecks.Builder builderForValue) {
+      if (checksBuilder_ == null) {
+        checks_ = builderForValue.build();
+      } else {
+        checksBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public Builder mergeChecks(io.tenure.v1.SessionChecks value) {
+      if (checksBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          checks_ != null &&
+          checks_ != io.tenure.v1.SessionChecks.getDefaultInstance()) {
+          getChecksBuilder().mergeFrom(value);
+        } else {
+          checks_ = value;
+        }
+      } else {
+        checksBuilder_.mergeFrom(value);
+      }
+      if (checks_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public Builder clearChecks() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      checks_ = null;
+      if (checksBuilder_ != null) {
+        checksBuilder_.dispose();
+        checksBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.SessionChecks.Builder getChecksBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getChecksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder() {
+      if (checksBuilder_ != null) {
+        return checksBuilder_.getMessageOrBuilder();
+      } else {
+        return checks_ == null ?
+            io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+      }
+    }
+    /**
+     * <pre>
+     * Checks that the session is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> 
+        getChecksFieldBuilder() {
+      if (checksBuilder_ == null) {
+        checksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder>(
+                getChecks(),
+                getParentForChildren(),
+                isClean());
+        checks_ = null;
+      }
+      return checksBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -165,4 +165,51 @@ public interface CreateSessionResponseOrBuilder extends
    * <code>.google.protobuf.Duration keepalive_interval = 8 [json_name = "keepaliveInterval"];</code>
    */
   com.google.protobuf.DurationOrBuilder getKeepaliveIntervalOrBuilder();
+
+  /**
+   * <pre>
+   * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+   * </pre>
+   *
+   * <code>string node_id = 9 [json_name = "nodeId"];</code>
+   * @return The nodeId.
+   */
+  java.lang.String getNodeId();
+  /**
+   * <pre>
+   * Id of the node that the session is bound to: a UUID; empty: it is bound to none.
+   * </pre>
+   *
+   * <code>string node_id = 9 [json_name = "nodeId"];</code>
+   * @return The bytes for nodeId.
+   */
+  com.google.protobuf.ByteString
+      getNodeIdBytes();
+
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   * @return Whether the checks field is set.
+   */
+  boolean hasChecks();
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   * @return The checks.
+   */
+  io.tenure.v1.SessionChecks getChecks();
+  /**
+   * <pre>
+   * Checks that the session is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 10 [json_name = "checks"];</code>
+   */
+  io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder();
 }

@@ -452,6 +452,55 @@ public enum ErrorReason
    * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
    */
   ERROR_REASON_LIMIT_IN_USE(64),
+  /**
+   * <pre>
+   * NOT_FOUND: no node has this name or id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_NODE_NOT_FOUND = 100;</code>
+   */
+  ERROR_REASON_NODE_NOT_FOUND(100),
+  /**
+   * <pre>
+   * NOT_FOUND: the node has no instance of a service with this id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SERVICE_NOT_FOUND = 101;</code>
+   */
+  ERROR_REASON_SERVICE_NOT_FOUND(101),
+  /**
+   * <pre>
+   * NOT_FOUND: the node has no check with this id. For the default check of a session that is expected soon, metadata
+   * "retry_after_ms".
+   * </pre>
+   *
+   * <code>ERROR_REASON_CHECK_NOT_FOUND = 102;</code>
+   */
+  ERROR_REASON_CHECK_NOT_FOUND(102),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a check that the session would be bound to is critical.
+   * </pre>
+   *
+   * <code>ERROR_REASON_CHECK_CRITICAL = 104;</code>
+   */
+  ERROR_REASON_CHECK_CRITICAL(104),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another machine that still lives has this name or this id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_NODE_ID_CONFLICT = 105;</code>
+   */
+  ERROR_REASON_NODE_ID_CONFLICT(105),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a later call of SyncNode was applied; metadata "boot" and "number" are its number.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SYNC_OUTDATED = 106;</code>
+   */
+  ERROR_REASON_SYNC_OUTDATED(106),
   UNRECOGNIZED(-1),
   ;
 
@@ -893,6 +942,55 @@ public enum ErrorReason
    * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
    */
   public static final int ERROR_REASON_LIMIT_IN_USE_VALUE = 64;
+  /**
+   * <pre>
+   * NOT_FOUND: no node has this name or id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_NODE_NOT_FOUND = 100;</code>
+   */
+  public static final int ERROR_REASON_NODE_NOT_FOUND_VALUE = 100;
+  /**
+   * <pre>
+   * NOT_FOUND: the node has no instance of a service with this id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SERVICE_NOT_FOUND = 101;</code>
+   */
+  public static final int ERROR_REASON_SERVICE_NOT_FOUND_VALUE = 101;
+  /**
+   * <pre>
+   * NOT_FOUND: the node has no check with this id. For the default check of a session that is expected soon, metadata
+   * "retry_after_ms".
+   * </pre>
+   *
+   * <code>ERROR_REASON_CHECK_NOT_FOUND = 102;</code>
+   */
+  public static final int ERROR_REASON_CHECK_NOT_FOUND_VALUE = 102;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a check that the session would be bound to is critical.
+   * </pre>
+   *
+   * <code>ERROR_REASON_CHECK_CRITICAL = 104;</code>
+   */
+  public static final int ERROR_REASON_CHECK_CRITICAL_VALUE = 104;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another machine that still lives has this name or this id.
+   * </pre>
+   *
+   * <code>ERROR_REASON_NODE_ID_CONFLICT = 105;</code>
+   */
+  public static final int ERROR_REASON_NODE_ID_CONFLICT_VALUE = 105;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: a later call of SyncNode was applied; metadata "boot" and "number" are its number.
+   * </pre>
+   *
+   * <code>ERROR_REASON_SYNC_OUTDATED = 106;</code>
+   */
+  public static final int ERROR_REASON_SYNC_OUTDATED_VALUE = 106;
 
 
   public final int getNumber() {
@@ -973,6 +1071,12 @@ public enum ErrorReason
       case 51: return ERROR_REASON_WATCHER_TOO_SLOW;
       case 52: return ERROR_REASON_ATTEMPT_OUTDATED;
       case 64: return ERROR_REASON_LIMIT_IN_USE;
+      case 100: return ERROR_REASON_NODE_NOT_FOUND;
+      case 101: return ERROR_REASON_SERVICE_NOT_FOUND;
+      case 102: return ERROR_REASON_CHECK_NOT_FOUND;
+      case 104: return ERROR_REASON_CHECK_CRITICAL;
+      case 105: return ERROR_REASON_NODE_ID_CONFLICT;
+      case 106: return ERROR_REASON_SYNC_OUTDATED;
       default: return null;
     }
   }

@@ -26,6 +26,7 @@ private static final long serialVersionUID = 0L;
     holdEndCause_ = 0;
     waitEndCause_ = 0;
     reason_ = "";
+    previousStatus_ = 0;
   }
 
   @java.lang.Override
@@ -148,7 +149,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object key_ = "";
   /**
    * <pre>
-   * The key, also of a lock; empty for sessions.
+   * The key, also of a lock; empty for sessions and the catalog.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -169,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The key, also of a lock; empty for sessions.
+   * The key, also of a lock; empty for sessions and the catalog.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -495,6 +496,146 @@ private static final long serialVersionUID = 0L;
     return unused_;
   }
 
+  public static final int NODE_FIELD_NUMBER = 15;
+  private io.tenure.v1.Node node_;
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   * @return Whether the node field is set.
+   */
+  @java.lang.Override
+  public boolean hasNode() {
+    return ((bitField0_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   * @return The node.
+   */
+  @java.lang.Override
+  public io.tenure.v1.Node getNode() {
+    return node_ == null ? io.tenure.v1.Node.getDefaultInstance() : node_;
+  }
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.NodeOrBuilder getNodeOrBuilder() {
+    return node_ == null ? io.tenure.v1.Node.getDefaultInstance() : node_;
+  }
+
+  public static final int SERVICE_FIELD_NUMBER = 16;
+  private io.tenure.v1.Service service_;
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   * @return Whether the service field is set.
+   */
+  @java.lang.Override
+  public boolean hasService() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   * @return The service.
+   */
+  @java.lang.Override
+  public io.tenure.v1.Service getService() {
+    return service_ == null ? io.tenure.v1.Service.getDefaultInstance() : service_;
+  }
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.ServiceOrBuilder getServiceOrBuilder() {
+    return service_ == null ? io.tenure.v1.Service.getDefaultInstance() : service_;
+  }
+
+  public static final int CHECK_FIELD_NUMBER = 17;
+  private io.tenure.v1.Check check_;
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   * @return Whether the check field is set.
+   */
+  @java.lang.Override
+  public boolean hasCheck() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   * @return The check.
+   */
+  @java.lang.Override
+  public io.tenure.v1.Check getCheck() {
+    return check_ == null ? io.tenure.v1.Check.getDefaultInstance() : check_;
+  }
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.CheckOrBuilder getCheckOrBuilder() {
+    return check_ == null ? io.tenure.v1.Check.getDefaultInstance() : check_;
+  }
+
+  public static final int PREVIOUS_STATUS_FIELD_NUMBER = 18;
+  private int previousStatus_ = 0;
+  /**
+   * <pre>
+   * Status before; for CHECK_STATUS events.
+   * </pre>
+   *
+   * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+   * @return The enum numeric value on the wire for previousStatus.
+   */
+  @java.lang.Override public int getPreviousStatusValue() {
+    return previousStatus_;
+  }
+  /**
+   * <pre>
+   * Status before; for CHECK_STATUS events.
+   * </pre>
+   *
+   * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+   * @return The previousStatus.
+   */
+  @java.lang.Override public io.tenure.v1.CheckStatus getPreviousStatus() {
+    io.tenure.v1.CheckStatus result = io.tenure.v1.CheckStatus.forNumber(previousStatus_);
+    return result == null ? io.tenure.v1.CheckStatus.UNRECOGNIZED : result;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -550,6 +691,18 @@ private static final long serialVersionUID = 0L;
     }
     if (unused_ != false) {
       output.writeBool(14, unused_);
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      output.writeMessage(15, getNode());
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeMessage(16, getService());
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      output.writeMessage(17, getCheck());
+    }
+    if (previousStatus_ != io.tenure.v1.CheckStatus.CHECK_STATUS_UNSPECIFIED.getNumber()) {
+      output.writeEnum(18, previousStatus_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -614,6 +767,22 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(14, unused_);
     }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, getNode());
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, getService());
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, getCheck());
+    }
+    if (previousStatus_ != io.tenure.v1.CheckStatus.CHECK_STATUS_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(18, previousStatus_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -672,6 +841,22 @@ private static final long serialVersionUID = 0L;
         .equals(other.getReason())) return false;
     if (getUnused()
         != other.getUnused()) return false;
+    if (hasNode() != other.hasNode()) return false;
+    if (hasNode()) {
+      if (!getNode()
+          .equals(other.getNode())) return false;
+    }
+    if (hasService() != other.hasService()) return false;
+    if (hasService()) {
+      if (!getService()
+          .equals(other.getService())) return false;
+    }
+    if (hasCheck() != other.hasCheck()) return false;
+    if (hasCheck()) {
+      if (!getCheck()
+          .equals(other.getCheck())) return false;
+    }
+    if (previousStatus_ != other.previousStatus_) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -725,6 +910,20 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + UNUSED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getUnused());
+    if (hasNode()) {
+      hash = (37 * hash) + NODE_FIELD_NUMBER;
+      hash = (53 * hash) + getNode().hashCode();
+    }
+    if (hasService()) {
+      hash = (37 * hash) + SERVICE_FIELD_NUMBER;
+      hash = (53 * hash) + getService().hashCode();
+    }
+    if (hasCheck()) {
+      hash = (37 * hash) + CHECK_FIELD_NUMBER;
+      hash = (53 * hash) + getCheck().hashCode();
+    }
+    hash = (37 * hash) + PREVIOUS_STATUS_FIELD_NUMBER;
+    hash = (53 * hash) + previousStatus_;
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -865,6 +1064,9 @@ private static final long serialVersionUID = 0L;
         getHoldFieldBuilder();
         getPlaceFieldBuilder();
         getSessionFieldBuilder();
+        getNodeFieldBuilder();
+        getServiceFieldBuilder();
+        getCheckFieldBuilder();
       }
     }
     @java.lang.Override
@@ -909,6 +1111,22 @@ private static final long serialVersionUID = 0L;
       }
       reason_ = "";
       unused_ = false;
+      node_ = null;
+      if (nodeBuilder_ != null) {
+        nodeBuilder_.dispose();
+        nodeBuilder_ = null;
+      }
+      service_ = null;
+      if (serviceBuilder_ != null) {
+        serviceBuilder_.dispose();
+        serviceBuilder_ = null;
+      }
+      check_ = null;
+      if (checkBuilder_ != null) {
+        checkBuilder_.dispose();
+        checkBuilder_ = null;
+      }
+      previousStatus_ = 0;
       return this;
     }
 
@@ -1003,6 +1221,27 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00002000) != 0)) {
         result.unused_ = unused_;
       }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.node_ = nodeBuilder_ == null
+            ? node_
+            : nodeBuilder_.build();
+        to_bitField0_ |= 0x00000040;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.service_ = serviceBuilder_ == null
+            ? service_
+            : serviceBuilder_.build();
+        to_bitField0_ |= 0x00000080;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.check_ = checkBuilder_ == null
+            ? check_
+            : checkBuilder_.build();
+        to_bitField0_ |= 0x00000100;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.previousStatus_ = previousStatus_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1095,6 +1334,18 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getUnused() != false) {
         setUnused(other.getUnused());
+      }
+      if (other.hasNode()) {
+        mergeNode(other.getNode());
+      }
+      if (other.hasService()) {
+        mergeService(other.getService());
+      }
+      if (other.hasCheck()) {
+        mergeCheck(other.getCheck());
+      }
+      if (other.previousStatus_ != 0) {
+        setPreviousStatusValue(other.getPreviousStatusValue());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1204,6 +1455,32 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 112
+            case 122: {
+              input.readMessage(
+                  getNodeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
+            case 130: {
+              input.readMessage(
+                  getServiceFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
+            case 138: {
+              input.readMessage(
+                  getCheckFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
+            case 144: {
+              previousStatus_ = input.readEnum();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 144
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1542,7 +1819,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object key_ = "";
     /**
      * <pre>
-     * The key, also of a lock; empty for sessions.
+     * The key, also of a lock; empty for sessions and the catalog.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1562,7 +1839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key, also of a lock; empty for sessions.
+     * The key, also of a lock; empty for sessions and the catalog.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1583,7 +1860,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key, also of a lock; empty for sessions.
+     * The key, also of a lock; empty for sessions and the catalog.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1600,7 +1877,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key, also of a lock; empty for sessions.
+     * The key, also of a lock; empty for sessions and the catalog.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -1614,7 +1891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The key, also of a lock; empty for sessions.
+     * The key, also of a lock; empty for sessions and the catalog.
      * </pre>
      *
      * <code>string key = 5 [json_name = "key"];</code>
@@ -2697,6 +2974,550 @@ private static final long serialVersionUID = 0L;
     public Builder clearUnused() {
       bitField0_ = (bitField0_ & ~0x00002000);
       unused_ = false;
+      onChanged();
+      return this;
+    }
+
+    private io.tenure.v1.Node node_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder> nodeBuilder_;
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     * @return Whether the node field is set.
+     */
+    public boolean hasNode() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     * @return The node.
+     */
+    public io.tenure.v1.Node getNode() {
+      if (nodeBuilder_ == null) {
+        return node_ == null ? io.tenure.v1.Node.getDefaultInstance() : node_;
+      } else {
+        return nodeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public Builder setNode(io.tenure.v1.Node value) {
+      if (nodeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        node_ = value;
+      } else {
+        nodeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public Builder setNode(
+        io.tenure.v1.Node.Builder builderForValue) {
+      if (nodeBuilder_ == null) {
+        node_ = builderForValue.build();
+      } else {
+        nodeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public Builder mergeNode(io.tenure.v1.Node value) {
+      if (nodeBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          node_ != null &&
+          node_ != io.tenure.v1.Node.getDefaultInstance()) {
+          getNodeBuilder().mergeFrom(value);
+        } else {
+          node_ = value;
+        }
+      } else {
+        nodeBuilder_.mergeFrom(value);
+      }
+      if (node_ != null) {
+        bitField0_ |= 0x00004000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public Builder clearNode() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      node_ = null;
+      if (nodeBuilder_ != null) {
+        nodeBuilder_.dispose();
+        nodeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public io.tenure.v1.Node.Builder getNodeBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return getNodeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    public io.tenure.v1.NodeOrBuilder getNodeOrBuilder() {
+      if (nodeBuilder_ != null) {
+        return nodeBuilder_.getMessageOrBuilder();
+      } else {
+        return node_ == null ?
+            io.tenure.v1.Node.getDefaultInstance() : node_;
+      }
+    }
+    /**
+     * <pre>
+     * The node; for NODE events. Of a deleted one only name and id.
+     * </pre>
+     *
+     * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder> 
+        getNodeFieldBuilder() {
+      if (nodeBuilder_ == null) {
+        nodeBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder>(
+                getNode(),
+                getParentForChildren(),
+                isClean());
+        node_ = null;
+      }
+      return nodeBuilder_;
+    }
+
+    private io.tenure.v1.Service service_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder> serviceBuilder_;
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     * @return Whether the service field is set.
+     */
+    public boolean hasService() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     * @return The service.
+     */
+    public io.tenure.v1.Service getService() {
+      if (serviceBuilder_ == null) {
+        return service_ == null ? io.tenure.v1.Service.getDefaultInstance() : service_;
+      } else {
+        return serviceBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public Builder setService(io.tenure.v1.Service value) {
+      if (serviceBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        service_ = value;
+      } else {
+        serviceBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public Builder setService(
+        io.tenure.v1.Service.Builder builderForValue) {
+      if (serviceBuilder_ == null) {
+        service_ = builderForValue.build();
+      } else {
+        serviceBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public Builder mergeService(io.tenure.v1.Service value) {
+      if (serviceBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0) &&
+          service_ != null &&
+          service_ != io.tenure.v1.Service.getDefaultInstance()) {
+          getServiceBuilder().mergeFrom(value);
+        } else {
+          service_ = value;
+        }
+      } else {
+        serviceBuilder_.mergeFrom(value);
+      }
+      if (service_ != null) {
+        bitField0_ |= 0x00008000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public Builder clearService() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      service_ = null;
+      if (serviceBuilder_ != null) {
+        serviceBuilder_.dispose();
+        serviceBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public io.tenure.v1.Service.Builder getServiceBuilder() {
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return getServiceFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    public io.tenure.v1.ServiceOrBuilder getServiceOrBuilder() {
+      if (serviceBuilder_ != null) {
+        return serviceBuilder_.getMessageOrBuilder();
+      } else {
+        return service_ == null ?
+            io.tenure.v1.Service.getDefaultInstance() : service_;
+      }
+    }
+    /**
+     * <pre>
+     * The instance; for SERVICE events. Of a deleted one only node, id and name.
+     * </pre>
+     *
+     * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder> 
+        getServiceFieldBuilder() {
+      if (serviceBuilder_ == null) {
+        serviceBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder>(
+                getService(),
+                getParentForChildren(),
+                isClean());
+        service_ = null;
+      }
+      return serviceBuilder_;
+    }
+
+    private io.tenure.v1.Check check_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder> checkBuilder_;
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     * @return Whether the check field is set.
+     */
+    public boolean hasCheck() {
+      return ((bitField0_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     * @return The check.
+     */
+    public io.tenure.v1.Check getCheck() {
+      if (checkBuilder_ == null) {
+        return check_ == null ? io.tenure.v1.Check.getDefaultInstance() : check_;
+      } else {
+        return checkBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public Builder setCheck(io.tenure.v1.Check value) {
+      if (checkBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        check_ = value;
+      } else {
+        checkBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public Builder setCheck(
+        io.tenure.v1.Check.Builder builderForValue) {
+      if (checkBuilder_ == null) {
+        check_ = builderForValue.build();
+      } else {
+        checkBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public Builder mergeCheck(io.tenure.v1.Check value) {
+      if (checkBuilder_ == null) {
+        if (((bitField0_ & 0x00010000) != 0) &&
+          check_ != null &&
+          check_ != io.tenure.v1.Check.getDefaultInstance()) {
+          getCheckBuilder().mergeFrom(value);
+        } else {
+          check_ = value;
+        }
+      } else {
+        checkBuilder_.mergeFrom(value);
+      }
+      if (check_ != null) {
+        bitField0_ |= 0x00010000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public Builder clearCheck() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      check_ = null;
+      if (checkBuilder_ != null) {
+        checkBuilder_.dispose();
+        checkBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public io.tenure.v1.Check.Builder getCheckBuilder() {
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return getCheckFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    public io.tenure.v1.CheckOrBuilder getCheckOrBuilder() {
+      if (checkBuilder_ != null) {
+        return checkBuilder_.getMessageOrBuilder();
+      } else {
+        return check_ == null ?
+            io.tenure.v1.Check.getDefaultInstance() : check_;
+      }
+    }
+    /**
+     * <pre>
+     * The check; for CHECK events. Of a deleted one only node, id and service.
+     * </pre>
+     *
+     * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder> 
+        getCheckFieldBuilder() {
+      if (checkBuilder_ == null) {
+        checkBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder>(
+                getCheck(),
+                getParentForChildren(),
+                isClean());
+        check_ = null;
+      }
+      return checkBuilder_;
+    }
+
+    private int previousStatus_ = 0;
+    /**
+     * <pre>
+     * Status before; for CHECK_STATUS events.
+     * </pre>
+     *
+     * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+     * @return The enum numeric value on the wire for previousStatus.
+     */
+    @java.lang.Override public int getPreviousStatusValue() {
+      return previousStatus_;
+    }
+    /**
+     * <pre>
+     * Status before; for CHECK_STATUS events.
+     * </pre>
+     *
+     * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+     * @param value The enum numeric value on the wire for previousStatus to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousStatusValue(int value) {
+      previousStatus_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Status before; for CHECK_STATUS events.
+     * </pre>
+     *
+     * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+     * @return The previousStatus.
+     */
+    @java.lang.Override
+    public io.tenure.v1.CheckStatus getPreviousStatus() {
+      io.tenure.v1.CheckStatus result = io.tenure.v1.CheckStatus.forNumber(previousStatus_);
+      return result == null ? io.tenure.v1.CheckStatus.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * Status before; for CHECK_STATUS events.
+     * </pre>
+     *
+     * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+     * @param value The previousStatus to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPreviousStatus(io.tenure.v1.CheckStatus value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00020000;
+      previousStatus_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Status before; for CHECK_STATUS events.
+     * </pre>
+     *
+     * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPreviousStatus() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      previousStatus_ = 0;
       onChanged();
       return this;
     }

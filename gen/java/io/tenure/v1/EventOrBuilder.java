@@ -76,7 +76,7 @@ public interface EventOrBuilder extends
 
   /**
    * <pre>
-   * The key, also of a lock; empty for sessions.
+   * The key, also of a lock; empty for sessions and the catalog.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -85,7 +85,7 @@ public interface EventOrBuilder extends
   java.lang.String getKey();
   /**
    * <pre>
-   * The key, also of a lock; empty for sessions.
+   * The key, also of a lock; empty for sessions and the catalog.
    * </pre>
    *
    * <code>string key = 5 [json_name = "key"];</code>
@@ -297,4 +297,104 @@ public interface EventOrBuilder extends
    * @return The unused.
    */
   boolean getUnused();
+
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   * @return Whether the node field is set.
+   */
+  boolean hasNode();
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   * @return The node.
+   */
+  io.tenure.v1.Node getNode();
+  /**
+   * <pre>
+   * The node; for NODE events. Of a deleted one only name and id.
+   * </pre>
+   *
+   * <code>.tenure.v1.Node node = 15 [json_name = "node"];</code>
+   */
+  io.tenure.v1.NodeOrBuilder getNodeOrBuilder();
+
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   * @return Whether the service field is set.
+   */
+  boolean hasService();
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   * @return The service.
+   */
+  io.tenure.v1.Service getService();
+  /**
+   * <pre>
+   * The instance; for SERVICE events. Of a deleted one only node, id and name.
+   * </pre>
+   *
+   * <code>.tenure.v1.Service service = 16 [json_name = "service"];</code>
+   */
+  io.tenure.v1.ServiceOrBuilder getServiceOrBuilder();
+
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   * @return Whether the check field is set.
+   */
+  boolean hasCheck();
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   * @return The check.
+   */
+  io.tenure.v1.Check getCheck();
+  /**
+   * <pre>
+   * The check; for CHECK events. Of a deleted one only node, id and service.
+   * </pre>
+   *
+   * <code>.tenure.v1.Check check = 17 [json_name = "check"];</code>
+   */
+  io.tenure.v1.CheckOrBuilder getCheckOrBuilder();
+
+  /**
+   * <pre>
+   * Status before; for CHECK_STATUS events.
+   * </pre>
+   *
+   * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+   * @return The enum numeric value on the wire for previousStatus.
+   */
+  int getPreviousStatusValue();
+  /**
+   * <pre>
+   * Status before; for CHECK_STATUS events.
+   * </pre>
+   *
+   * <code>.tenure.v1.CheckStatus previous_status = 18 [json_name = "previousStatus"];</code>
+   * @return The previousStatus.
+   */
+  io.tenure.v1.CheckStatus getPreviousStatus();
 }

@@ -141,6 +141,62 @@ public enum EventType
    * <code>EVENT_TYPE_SESSION_ENDED = 15;</code>
    */
   EVENT_TYPE_SESSION_ENDED(15),
+  /**
+   * <pre>
+   * A node was registered or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_NODE_PUT = 16;</code>
+   */
+  EVENT_TYPE_NODE_PUT(16),
+  /**
+   * <pre>
+   * A node was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_NODE_DELETED = 17;</code>
+   */
+  EVENT_TYPE_NODE_DELETED(17),
+  /**
+   * <pre>
+   * An instance of a service was registered or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_SERVICE_PUT = 18;</code>
+   */
+  EVENT_TYPE_SERVICE_PUT(18),
+  /**
+   * <pre>
+   * An instance of a service was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_SERVICE_DELETED = 19;</code>
+   */
+  EVENT_TYPE_SERVICE_DELETED(19),
+  /**
+   * <pre>
+   * A check was registered or changed, other than its status alone.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_PUT = 20;</code>
+   */
+  EVENT_TYPE_CHECK_PUT(20),
+  /**
+   * <pre>
+   * The status of a check changed, and nothing else of it but its output.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_STATUS = 21;</code>
+   */
+  EVENT_TYPE_CHECK_STATUS(21),
+  /**
+   * <pre>
+   * A check was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_DELETED = 22;</code>
+   */
+  EVENT_TYPE_CHECK_DELETED(22),
   UNRECOGNIZED(-1),
   ;
 
@@ -272,6 +328,62 @@ public enum EventType
    * <code>EVENT_TYPE_SESSION_ENDED = 15;</code>
    */
   public static final int EVENT_TYPE_SESSION_ENDED_VALUE = 15;
+  /**
+   * <pre>
+   * A node was registered or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_NODE_PUT = 16;</code>
+   */
+  public static final int EVENT_TYPE_NODE_PUT_VALUE = 16;
+  /**
+   * <pre>
+   * A node was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_NODE_DELETED = 17;</code>
+   */
+  public static final int EVENT_TYPE_NODE_DELETED_VALUE = 17;
+  /**
+   * <pre>
+   * An instance of a service was registered or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_SERVICE_PUT = 18;</code>
+   */
+  public static final int EVENT_TYPE_SERVICE_PUT_VALUE = 18;
+  /**
+   * <pre>
+   * An instance of a service was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_SERVICE_DELETED = 19;</code>
+   */
+  public static final int EVENT_TYPE_SERVICE_DELETED_VALUE = 19;
+  /**
+   * <pre>
+   * A check was registered or changed, other than its status alone.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_PUT = 20;</code>
+   */
+  public static final int EVENT_TYPE_CHECK_PUT_VALUE = 20;
+  /**
+   * <pre>
+   * The status of a check changed, and nothing else of it but its output.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_STATUS = 21;</code>
+   */
+  public static final int EVENT_TYPE_CHECK_STATUS_VALUE = 21;
+  /**
+   * <pre>
+   * A check was deregistered.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_CHECK_DELETED = 22;</code>
+   */
+  public static final int EVENT_TYPE_CHECK_DELETED_VALUE = 22;
 
 
   public final int getNumber() {
@@ -314,6 +426,13 @@ public enum EventType
       case 13: return EVENT_TYPE_SESSION_BEGUN;
       case 14: return EVENT_TYPE_SESSION_TAKEN_OVER;
       case 15: return EVENT_TYPE_SESSION_ENDED;
+      case 16: return EVENT_TYPE_NODE_PUT;
+      case 17: return EVENT_TYPE_NODE_DELETED;
+      case 18: return EVENT_TYPE_SERVICE_PUT;
+      case 19: return EVENT_TYPE_SERVICE_DELETED;
+      case 20: return EVENT_TYPE_CHECK_PUT;
+      case 21: return EVENT_TYPE_CHECK_STATUS;
+      case 22: return EVENT_TYPE_CHECK_DELETED;
       default: return null;
     }
   }

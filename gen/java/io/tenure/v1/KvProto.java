@@ -99,110 +99,115 @@ public final class KvProto {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\022tenure/v1/kv.proto\022\ttenure.v1\032\024tenure/" +
-      "v1/lock.proto\032\025tenure/v1/types.proto\"i\n\n" +
-      "GetRequest\022\020\n\003key\030\001 \001(\tR\003key\022*\n\004read\030\002 \001" +
-      "(\0132\026.tenure.v1.ReadOptionsR\004read\022\035\n\nmust" +
-      "_exist\030\003 \001(\010R\tmustExist\"e\n\013GetResponse\0221" +
-      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
-      "rR\006header\022#\n\002kv\030\002 \001(\0132\023.tenure.v1.KeyVal" +
-      "ueR\002kv\"\252\001\n\013ListRequest\022\026\n\006prefix\030\001 \001(\tR\006" +
-      "prefix\022\033\n\tkeys_only\030\002 \001(\010R\010keysOnly\022\033\n\tp" +
-      "age_size\030\003 \001(\rR\010pageSize\022\035\n\npage_token\030\004" +
-      " \001(\tR\tpageToken\022*\n\004read\030\005 \001(\0132\026.tenure.v" +
-      "1.ReadOptionsR\004read\"\220\001\n\014ListResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022%\n\003kvs\030\002 \003(\0132\023.tenure.v1.KeyValu" +
-      "eR\003kvs\022&\n\017next_page_token\030\003 \001(\tR\rnextPag" +
-      "eToken\"\314\002\n\nPutRequest\022\020\n\003key\030\001 \001(\tR\003key\022" +
-      "\026\n\005value\030\002 \001(\014H\000R\005value\022\024\n\004text\030\003 \001(\tH\000R" +
-      "\004text\022\024\n\005flags\030\004 \001(\004R\005flags\022$\n\013if_revisi" +
-      "on\030\005 \001(\004H\001R\nifRevision\210\001\001\022\030\n\007acquire\030\006 \001" +
-      "(\tR\007acquire\022\030\n\007release\030\007 \001(\tR\007release\022!\n" +
-      "\014bind_session\030\010 \001(\tR\013bindSession\022\036\n\nsequ" +
-      "ential\030\t \001(\010R\nsequential\0220\n\007options\030\n \001(" +
-      "\0132\026.tenure.v1.CallOptionsR\007optionsB\t\n\007co" +
-      "ntentB\016\n\014_if_revision\"\366\001\n\013PutResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022\032\n\010acquired\030\002 \001(\010R\010acquired\022\032\n\010" +
-      "released\030\003 \001(\010R\010released\022#\n\002kv\030\004 \001(\0132\023.t" +
-      "enure.v1.KeyValueR\002kv\0222\n\tsequencer\030\005 \001(\013" +
-      "2\024.tenure.v1.SequencerR\tsequencer\022#\n\004loc" +
-      "k\030\006 \001(\0132\017.tenure.v1.LockR\004lock\"\250\001\n\rDelet" +
-      "eRequest\022\020\n\003key\030\001 \001(\tR\003key\022$\n\013if_revisio" +
-      "n\030\002 \001(\004H\000R\nifRevision\210\001\001\0220\n\007options\030\003 \001(" +
-      "\0132\026.tenure.v1.CallOptionsR\007options\022\035\n\ndr" +
-      "op_holds\030\004 \001(\010R\tdropHoldsB\016\n\014_if_revisio" +
-      "n\"]\n\016DeleteResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\022\030\n\007delete" +
-      "d\030\002 \001(\010R\007deleted\"\253\001\n\023DeletePrefixRequest" +
-      "\022\026\n\006prefix\030\001 \001(\tR\006prefix\022\020\n\003all\030\002 \001(\010R\003a" +
-      "ll\0220\n\007options\030\003 \001(\0132\026.tenure.v1.CallOpti" +
-      "onsR\007options\022\035\n\ndrop_holds\030\004 \001(\010R\tdropHo" +
-      "lds\022\031\n\010keys_max\030\005 \001(\rR\007keysMax\"c\n\024Delete" +
-      "PrefixResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001" +
-      "(\rR\007deleted\"\325\002\n\007Compare\022\020\n\003key\030\001 \001(\tR\003ke" +
-      "y\0226\n\010operator\030\002 \001(\0162\032.tenure.v1.CompareO" +
-      "peratorR\010operator\022\026\n\005value\030\003 \001(\014H\000R\005valu" +
-      "e\022\024\n\004text\030\004 \001(\tH\000R\004text\022#\n\014mod_revision\030" +
-      "\005 \001(\004H\000R\013modRevision\022)\n\017create_revision\030" +
-      "\006 \001(\004H\000R\016createRevision\022\032\n\007version\030\007 \001(\004" +
-      "H\000R\007version\022\026\n\005flags\030\010 \001(\004H\000R\005flags\022\031\n\007h" +
-      "eld_by\030\t \001(\tH\000R\006heldBy\022(\n\005guard\030\n \001(\0132\020." +
-      "tenure.v1.GuardH\000R\005guardB\t\n\007operand\"\300\003\n\002" +
-      "Op\022)\n\003get\030\001 \001(\0132\025.tenure.v1.GetRequestH\000" +
-      "R\003get\022,\n\004list\030\002 \001(\0132\026.tenure.v1.ListRequ" +
-      "estH\000R\004list\022)\n\003put\030\003 \001(\0132\025.tenure.v1.Put" +
-      "RequestH\000R\003put\0222\n\006delete\030\004 \001(\0132\030.tenure." +
-      "v1.DeleteRequestH\000R\006delete\022E\n\rdelete_pre" +
-      "fix\030\005 \001(\0132\036.tenure.v1.DeletePrefixReques" +
-      "tH\000R\014deletePrefix\022E\n\014acquire_lock\030\006 \001(\0132" +
-      " .tenure.v1.TryAcquireLockRequestH\000R\013acq" +
-      "uireLock\022B\n\014release_lock\030\007 \001(\0132\035.tenure." +
-      "v1.ReleaseLockRequestH\000R\013releaseLock\022(\n\005" +
-      "check\030\010 \001(\0132\020.tenure.v1.GuardH\000R\005checkB\006" +
-      "\n\004kind\"\276\001\n\nTxnRequest\022.\n\010compares\030\001 \003(\0132" +
-      "\022.tenure.v1.CompareR\010compares\022!\n\004then\030\002 " +
-      "\003(\0132\r.tenure.v1.OpR\004then\022+\n\totherwise\030\003 " +
-      "\003(\0132\r.tenure.v1.OpR\totherwise\0220\n\007options" +
-      "\030\004 \001(\0132\026.tenure.v1.CallOptionsR\007options\"" +
-      "\223\001\n\013TxnResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022\034\n\tsucceeded\030" +
-      "\002 \001(\010R\tsucceeded\0223\n\tresponses\030\003 \003(\0132\025.te" +
-      "nure.v1.OpResponseR\tresponses\"\245\003\n\nOpResp" +
-      "onse\022*\n\003get\030\001 \001(\0132\026.tenure.v1.GetRespons" +
-      "eH\000R\003get\022-\n\004list\030\002 \001(\0132\027.tenure.v1.ListR" +
-      "esponseH\000R\004list\022*\n\003put\030\003 \001(\0132\026.tenure.v1" +
-      ".PutResponseH\000R\003put\0223\n\006delete\030\004 \001(\0132\031.te" +
-      "nure.v1.DeleteResponseH\000R\006delete\022F\n\rdele" +
-      "te_prefix\030\005 \001(\0132\037.tenure.v1.DeletePrefix" +
-      "ResponseH\000R\014deletePrefix\022F\n\014acquire_lock" +
-      "\030\006 \001(\0132!.tenure.v1.TryAcquireLockRespons" +
-      "eH\000R\013acquireLock\022C\n\014release_lock\030\007 \001(\0132\036" +
-      ".tenure.v1.ReleaseLockResponseH\000R\013releas" +
-      "eLockB\006\n\004kind*\250\001\n\017CompareOperator\022 \n\034COM" +
-      "PARE_OPERATOR_UNSPECIFIED\020\000\022\032\n\026COMPARE_O" +
-      "PERATOR_EQUAL\020\001\022\036\n\032COMPARE_OPERATOR_NOT_" +
-      "EQUAL\020\002\022\031\n\025COMPARE_OPERATOR_LESS\020\003\022\034\n\030CO" +
-      "MPARE_OPERATOR_GREATER\020\0042\366\002\n\tKVService\0224" +
-      "\n\003Get\022\025.tenure.v1.GetRequest\032\026.tenure.v1" +
-      ".GetResponse\0227\n\004List\022\026.tenure.v1.ListReq" +
-      "uest\032\027.tenure.v1.ListResponse\0224\n\003Put\022\025.t" +
-      "enure.v1.PutRequest\032\026.tenure.v1.PutRespo" +
-      "nse\022=\n\006Delete\022\030.tenure.v1.DeleteRequest\032" +
-      "\031.tenure.v1.DeleteResponse\022O\n\014DeletePref" +
-      "ix\022\036.tenure.v1.DeletePrefixRequest\032\037.ten" +
-      "ure.v1.DeletePrefixResponse\0224\n\003Txn\022\025.ten" +
-      "ure.v1.TxnRequest\032\026.tenure.v1.TxnRespons" +
-      "eB\223\001\n\014io.tenure.v1B\007KvProtoP\001Z5github.co" +
-      "m/tenure-io/tenure/gen/go/tenure/v1;tenu" +
-      "rev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Ten" +
-      "ure\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
+      "\n\022tenure/v1/kv.proto\022\ttenure.v1\032\027tenure/" +
+      "v1/catalog.proto\032\024tenure/v1/lock.proto\032\025" +
+      "tenure/v1/types.proto\"i\n\nGetRequest\022\020\n\003k" +
+      "ey\030\001 \001(\tR\003key\022*\n\004read\030\002 \001(\0132\026.tenure.v1." +
+      "ReadOptionsR\004read\022\035\n\nmust_exist\030\003 \001(\010R\tm" +
+      "ustExist\"e\n\013GetResponse\0221\n\006header\030\001 \001(\0132" +
+      "\031.tenure.v1.ResponseHeaderR\006header\022#\n\002kv" +
+      "\030\002 \001(\0132\023.tenure.v1.KeyValueR\002kv\"\252\001\n\013List" +
+      "Request\022\026\n\006prefix\030\001 \001(\tR\006prefix\022\033\n\tkeys_" +
+      "only\030\002 \001(\010R\010keysOnly\022\033\n\tpage_size\030\003 \001(\rR" +
+      "\010pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToken" +
+      "\022*\n\004read\030\005 \001(\0132\026.tenure.v1.ReadOptionsR\004" +
+      "read\"\220\001\n\014ListResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022%\n\003kvs\030" +
+      "\002 \003(\0132\023.tenure.v1.KeyValueR\003kvs\022&\n\017next_" +
+      "page_token\030\003 \001(\tR\rnextPageToken\"\314\002\n\nPutR" +
+      "equest\022\020\n\003key\030\001 \001(\tR\003key\022\026\n\005value\030\002 \001(\014H" +
+      "\000R\005value\022\024\n\004text\030\003 \001(\tH\000R\004text\022\024\n\005flags\030" +
+      "\004 \001(\004R\005flags\022$\n\013if_revision\030\005 \001(\004H\001R\nifR" +
+      "evision\210\001\001\022\030\n\007acquire\030\006 \001(\tR\007acquire\022\030\n\007" +
+      "release\030\007 \001(\tR\007release\022!\n\014bind_session\030\010" +
+      " \001(\tR\013bindSession\022\036\n\nsequential\030\t \001(\010R\ns" +
+      "equential\0220\n\007options\030\n \001(\0132\026.tenure.v1.C" +
+      "allOptionsR\007optionsB\t\n\007contentB\016\n\014_if_re" +
+      "vision\"\366\001\n\013PutResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022\032\n\010acq" +
+      "uired\030\002 \001(\010R\010acquired\022\032\n\010released\030\003 \001(\010R" +
+      "\010released\022#\n\002kv\030\004 \001(\0132\023.tenure.v1.KeyVal" +
+      "ueR\002kv\0222\n\tsequencer\030\005 \001(\0132\024.tenure.v1.Se" +
+      "quencerR\tsequencer\022#\n\004lock\030\006 \001(\0132\017.tenur" +
+      "e.v1.LockR\004lock\"\250\001\n\rDeleteRequest\022\020\n\003key" +
+      "\030\001 \001(\tR\003key\022$\n\013if_revision\030\002 \001(\004H\000R\nifRe" +
+      "vision\210\001\001\0220\n\007options\030\003 \001(\0132\026.tenure.v1.C" +
+      "allOptionsR\007options\022\035\n\ndrop_holds\030\004 \001(\010R" +
+      "\tdropHoldsB\016\n\014_if_revision\"]\n\016DeleteResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007delete" +
+      "d\"\253\001\n\023DeletePrefixRequest\022\026\n\006prefix\030\001 \001(" +
+      "\tR\006prefix\022\020\n\003all\030\002 \001(\010R\003all\0220\n\007options\030\003" +
+      " \001(\0132\026.tenure.v1.CallOptionsR\007options\022\035\n" +
+      "\ndrop_holds\030\004 \001(\010R\tdropHolds\022\031\n\010keys_max" +
+      "\030\005 \001(\rR\007keysMax\"c\n\024DeletePrefixResponse\022" +
+      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
+      "erR\006header\022\030\n\007deleted\030\002 \001(\rR\007deleted\"\325\002\n" +
+      "\007Compare\022\020\n\003key\030\001 \001(\tR\003key\0226\n\010operator\030\002" +
+      " \001(\0162\032.tenure.v1.CompareOperatorR\010operat" +
+      "or\022\026\n\005value\030\003 \001(\014H\000R\005value\022\024\n\004text\030\004 \001(\t" +
+      "H\000R\004text\022#\n\014mod_revision\030\005 \001(\004H\000R\013modRev" +
+      "ision\022)\n\017create_revision\030\006 \001(\004H\000R\016create" +
+      "Revision\022\032\n\007version\030\007 \001(\004H\000R\007version\022\026\n\005" +
+      "flags\030\010 \001(\004H\000R\005flags\022\031\n\007held_by\030\t \001(\tH\000R" +
+      "\006heldBy\022(\n\005guard\030\n \001(\0132\020.tenure.v1.Guard" +
+      "H\000R\005guardB\t\n\007operand\"\362\003\n\002Op\022)\n\003get\030\001 \001(\013" +
+      "2\025.tenure.v1.GetRequestH\000R\003get\022,\n\004list\030\002" +
+      " \001(\0132\026.tenure.v1.ListRequestH\000R\004list\022)\n\003" +
+      "put\030\003 \001(\0132\025.tenure.v1.PutRequestH\000R\003put\022" +
+      "2\n\006delete\030\004 \001(\0132\030.tenure.v1.DeleteReques" +
+      "tH\000R\006delete\022E\n\rdelete_prefix\030\005 \001(\0132\036.ten" +
+      "ure.v1.DeletePrefixRequestH\000R\014deletePref" +
+      "ix\022E\n\014acquire_lock\030\006 \001(\0132 .tenure.v1.Try" +
+      "AcquireLockRequestH\000R\013acquireLock\022B\n\014rel" +
+      "ease_lock\030\007 \001(\0132\035.tenure.v1.ReleaseLockR" +
+      "equestH\000R\013releaseLock\022(\n\005check\030\010 \001(\0132\020.t" +
+      "enure.v1.GuardH\000R\005check\0220\n\007catalog\030\t \001(\013" +
+      "2\024.tenure.v1.CatalogOpH\000R\007catalogB\006\n\004kin" +
+      "d\"\276\001\n\nTxnRequest\022.\n\010compares\030\001 \003(\0132\022.ten" +
+      "ure.v1.CompareR\010compares\022!\n\004then\030\002 \003(\0132\r" +
+      ".tenure.v1.OpR\004then\022+\n\totherwise\030\003 \003(\0132\r" +
+      ".tenure.v1.OpR\totherwise\0220\n\007options\030\004 \001(" +
+      "\0132\026.tenure.v1.CallOptionsR\007options\"\223\001\n\013T" +
+      "xnResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
+      "esponseHeaderR\006header\022\034\n\tsucceeded\030\002 \001(\010" +
+      "R\tsucceeded\0223\n\tresponses\030\003 \003(\0132\025.tenure." +
+      "v1.OpResponseR\tresponses\"\337\003\n\nOpResponse\022" +
+      "*\n\003get\030\001 \001(\0132\026.tenure.v1.GetResponseH\000R\003" +
+      "get\022-\n\004list\030\002 \001(\0132\027.tenure.v1.ListRespon" +
+      "seH\000R\004list\022*\n\003put\030\003 \001(\0132\026.tenure.v1.PutR" +
+      "esponseH\000R\003put\0223\n\006delete\030\004 \001(\0132\031.tenure." +
+      "v1.DeleteResponseH\000R\006delete\022F\n\rdelete_pr" +
+      "efix\030\005 \001(\0132\037.tenure.v1.DeletePrefixRespo" +
+      "nseH\000R\014deletePrefix\022F\n\014acquire_lock\030\006 \001(" +
+      "\0132!.tenure.v1.TryAcquireLockResponseH\000R\013" +
+      "acquireLock\022C\n\014release_lock\030\007 \001(\0132\036.tenu" +
+      "re.v1.ReleaseLockResponseH\000R\013releaseLock" +
+      "\0228\n\007catalog\030\010 \001(\0132\034.tenure.v1.CatalogOpR" +
+      "esponseH\000R\007catalogB\006\n\004kind*\250\001\n\017CompareOp" +
+      "erator\022 \n\034COMPARE_OPERATOR_UNSPECIFIED\020\000" +
+      "\022\032\n\026COMPARE_OPERATOR_EQUAL\020\001\022\036\n\032COMPARE_" +
+      "OPERATOR_NOT_EQUAL\020\002\022\031\n\025COMPARE_OPERATOR" +
+      "_LESS\020\003\022\034\n\030COMPARE_OPERATOR_GREATER\020\0042\366\002" +
+      "\n\tKVService\0224\n\003Get\022\025.tenure.v1.GetReques" +
+      "t\032\026.tenure.v1.GetResponse\0227\n\004List\022\026.tenu" +
+      "re.v1.ListRequest\032\027.tenure.v1.ListRespon" +
+      "se\0224\n\003Put\022\025.tenure.v1.PutRequest\032\026.tenur" +
+      "e.v1.PutResponse\022=\n\006Delete\022\030.tenure.v1.D" +
+      "eleteRequest\032\031.tenure.v1.DeleteResponse\022" +
+      "O\n\014DeletePrefix\022\036.tenure.v1.DeletePrefix" +
+      "Request\032\037.tenure.v1.DeletePrefixResponse" +
+      "\0224\n\003Txn\022\025.tenure.v1.TxnRequest\032\026.tenure." +
+      "v1.TxnResponseB\223\001\n\014io.tenure.v1B\007KvProto" +
+      "P\001Z5github.com/tenure-io/tenure/gen/go/t" +
+      "enure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTe" +
+      "nure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure" +
+      "::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
         new com.google.protobuf.Descriptors.FileDescriptor[] {
+          io.tenure.v1.CatalogProto.getDescriptor(),
           io.tenure.v1.LockProto.getDescriptor(),
           io.tenure.v1.TypesProto.getDescriptor(),
         });
@@ -277,7 +282,7 @@ public final class KvProto {
     internal_static_tenure_v1_Op_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Op_descriptor,
-        new java.lang.String[] { "Get", "List", "Put", "Delete", "DeletePrefix", "AcquireLock", "ReleaseLock", "Check", "Kind", });
+        new java.lang.String[] { "Get", "List", "Put", "Delete", "DeletePrefix", "AcquireLock", "ReleaseLock", "Check", "Catalog", "Kind", });
     internal_static_tenure_v1_TxnRequest_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_tenure_v1_TxnRequest_fieldAccessorTable = new
@@ -295,7 +300,8 @@ public final class KvProto {
     internal_static_tenure_v1_OpResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_OpResponse_descriptor,
-        new java.lang.String[] { "Get", "List", "Put", "Delete", "DeletePrefix", "AcquireLock", "ReleaseLock", "Kind", });
+        new java.lang.String[] { "Get", "List", "Put", "Delete", "DeletePrefix", "AcquireLock", "ReleaseLock", "Catalog", "Kind", });
+    io.tenure.v1.CatalogProto.getDescriptor();
     io.tenure.v1.LockProto.getDescriptor();
     io.tenure.v1.TypesProto.getDescriptor();
   }

@@ -58,6 +58,7 @@ private static final long serialVersionUID = 0L;
     ACQUIRE_LOCK(6),
     RELEASE_LOCK(7),
     CHECK(8),
+    CATALOG(9),
     KIND_NOT_SET(0);
     private final int value;
     private KindCase(int value) {
@@ -83,6 +84,7 @@ private static final long serialVersionUID = 0L;
         case 6: return ACQUIRE_LOCK;
         case 7: return RELEASE_LOCK;
         case 8: return CHECK;
+        case 9: return CATALOG;
         case 0: return KIND_NOT_SET;
         default: return null;
       }
@@ -442,6 +444,49 @@ private static final long serialVersionUID = 0L;
     return io.tenure.v1.Guard.getDefaultInstance();
   }
 
+  public static final int CATALOG_FIELD_NUMBER = 9;
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   * @return Whether the catalog field is set.
+   */
+  @java.lang.Override
+  public boolean hasCatalog() {
+    return kindCase_ == 9;
+  }
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   * @return The catalog.
+   */
+  @java.lang.Override
+  public io.tenure.v1.CatalogOp getCatalog() {
+    if (kindCase_ == 9) {
+       return (io.tenure.v1.CatalogOp) kind_;
+    }
+    return io.tenure.v1.CatalogOp.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.CatalogOpOrBuilder getCatalogOrBuilder() {
+    if (kindCase_ == 9) {
+       return (io.tenure.v1.CatalogOp) kind_;
+    }
+    return io.tenure.v1.CatalogOp.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -479,6 +524,9 @@ private static final long serialVersionUID = 0L;
     }
     if (kindCase_ == 8) {
       output.writeMessage(8, (io.tenure.v1.Guard) kind_);
+    }
+    if (kindCase_ == 9) {
+      output.writeMessage(9, (io.tenure.v1.CatalogOp) kind_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -520,6 +568,10 @@ private static final long serialVersionUID = 0L;
     if (kindCase_ == 8) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, (io.tenure.v1.Guard) kind_);
+    }
+    if (kindCase_ == 9) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, (io.tenure.v1.CatalogOp) kind_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -570,6 +622,10 @@ private static final long serialVersionUID = 0L;
         if (!getCheck()
             .equals(other.getCheck())) return false;
         break;
+      case 9:
+        if (!getCatalog()
+            .equals(other.getCatalog())) return false;
+        break;
       case 0:
       default:
     }
@@ -616,6 +672,10 @@ private static final long serialVersionUID = 0L;
       case 8:
         hash = (37 * hash) + CHECK_FIELD_NUMBER;
         hash = (53 * hash) + getCheck().hashCode();
+        break;
+      case 9:
+        hash = (37 * hash) + CATALOG_FIELD_NUMBER;
+        hash = (53 * hash) + getCatalog().hashCode();
         break;
       case 0:
       default:
@@ -780,6 +840,9 @@ private static final long serialVersionUID = 0L;
       if (checkBuilder_ != null) {
         checkBuilder_.clear();
       }
+      if (catalogBuilder_ != null) {
+        catalogBuilder_.clear();
+      }
       kindCase_ = 0;
       kind_ = null;
       return this;
@@ -852,6 +915,10 @@ private static final long serialVersionUID = 0L;
       if (kindCase_ == 8 &&
           checkBuilder_ != null) {
         result.kind_ = checkBuilder_.build();
+      }
+      if (kindCase_ == 9 &&
+          catalogBuilder_ != null) {
+        result.kind_ = catalogBuilder_.build();
       }
     }
 
@@ -930,6 +997,10 @@ private static final long serialVersionUID = 0L;
         }
         case CHECK: {
           mergeCheck(other.getCheck());
+          break;
+        }
+        case CATALOG: {
+          mergeCatalog(other.getCatalog());
           break;
         }
         case KIND_NOT_SET: {
@@ -1018,6 +1089,13 @@ private static final long serialVersionUID = 0L;
               kindCase_ = 8;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getCatalogFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 9;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2472,6 +2550,184 @@ private static final long serialVersionUID = 0L;
       kindCase_ = 8;
       onChanged();
       return checkBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CatalogOp, io.tenure.v1.CatalogOp.Builder, io.tenure.v1.CatalogOpOrBuilder> catalogBuilder_;
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     * @return Whether the catalog field is set.
+     */
+    @java.lang.Override
+    public boolean hasCatalog() {
+      return kindCase_ == 9;
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     * @return The catalog.
+     */
+    @java.lang.Override
+    public io.tenure.v1.CatalogOp getCatalog() {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 9) {
+          return (io.tenure.v1.CatalogOp) kind_;
+        }
+        return io.tenure.v1.CatalogOp.getDefaultInstance();
+      } else {
+        if (kindCase_ == 9) {
+          return catalogBuilder_.getMessage();
+        }
+        return io.tenure.v1.CatalogOp.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    public Builder setCatalog(io.tenure.v1.CatalogOp value) {
+      if (catalogBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        catalogBuilder_.setMessage(value);
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    public Builder setCatalog(
+        io.tenure.v1.CatalogOp.Builder builderForValue) {
+      if (catalogBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        catalogBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    public Builder mergeCatalog(io.tenure.v1.CatalogOp value) {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 9 &&
+            kind_ != io.tenure.v1.CatalogOp.getDefaultInstance()) {
+          kind_ = io.tenure.v1.CatalogOp.newBuilder((io.tenure.v1.CatalogOp) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 9) {
+          catalogBuilder_.mergeFrom(value);
+        } else {
+          catalogBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    public Builder clearCatalog() {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 9) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 9) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        catalogBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    public io.tenure.v1.CatalogOp.Builder getCatalogBuilder() {
+      return getCatalogFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.CatalogOpOrBuilder getCatalogOrBuilder() {
+      if ((kindCase_ == 9) && (catalogBuilder_ != null)) {
+        return catalogBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 9) {
+          return (io.tenure.v1.CatalogOp) kind_;
+        }
+        return io.tenure.v1.CatalogOp.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CatalogOp, io.tenure.v1.CatalogOp.Builder, io.tenure.v1.CatalogOpOrBuilder> 
+        getCatalogFieldBuilder() {
+      if (catalogBuilder_ == null) {
+        if (!(kindCase_ == 9)) {
+          kind_ = io.tenure.v1.CatalogOp.getDefaultInstance();
+        }
+        catalogBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.CatalogOp, io.tenure.v1.CatalogOp.Builder, io.tenure.v1.CatalogOpOrBuilder>(
+                (io.tenure.v1.CatalogOp) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 9;
+      onChanged();
+      return catalogBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

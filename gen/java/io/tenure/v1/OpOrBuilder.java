@@ -224,5 +224,32 @@ public interface OpOrBuilder extends
    */
   io.tenure.v1.GuardOrBuilder getCheckOrBuilder();
 
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   * @return Whether the catalog field is set.
+   */
+  boolean hasCatalog();
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   * @return The catalog.
+   */
+  io.tenure.v1.CatalogOp getCatalog();
+  /**
+   * <pre>
+   * Writes, reads or deletes an entry of the catalog. The sessions that it ends are ended right after the transaction.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOp catalog = 9 [json_name = "catalog"];</code>
+   */
+  io.tenure.v1.CatalogOpOrBuilder getCatalogOrBuilder();
+
   io.tenure.v1.Op.KindCase getKindCase();
 }

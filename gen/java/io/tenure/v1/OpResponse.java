@@ -56,6 +56,7 @@ private static final long serialVersionUID = 0L;
     DELETE_PREFIX(5),
     ACQUIRE_LOCK(6),
     RELEASE_LOCK(7),
+    CATALOG(8),
     KIND_NOT_SET(0);
     private final int value;
     private KindCase(int value) {
@@ -80,6 +81,7 @@ private static final long serialVersionUID = 0L;
         case 5: return DELETE_PREFIX;
         case 6: return ACQUIRE_LOCK;
         case 7: return RELEASE_LOCK;
+        case 8: return CATALOG;
         case 0: return KIND_NOT_SET;
         default: return null;
       }
@@ -396,6 +398,49 @@ private static final long serialVersionUID = 0L;
     return io.tenure.v1.ReleaseLockResponse.getDefaultInstance();
   }
 
+  public static final int CATALOG_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   * @return Whether the catalog field is set.
+   */
+  @java.lang.Override
+  public boolean hasCatalog() {
+    return kindCase_ == 8;
+  }
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   * @return The catalog.
+   */
+  @java.lang.Override
+  public io.tenure.v1.CatalogOpResponse getCatalog() {
+    if (kindCase_ == 8) {
+       return (io.tenure.v1.CatalogOpResponse) kind_;
+    }
+    return io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.CatalogOpResponseOrBuilder getCatalogOrBuilder() {
+    if (kindCase_ == 8) {
+       return (io.tenure.v1.CatalogOpResponse) kind_;
+    }
+    return io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -430,6 +475,9 @@ private static final long serialVersionUID = 0L;
     }
     if (kindCase_ == 7) {
       output.writeMessage(7, (io.tenure.v1.ReleaseLockResponse) kind_);
+    }
+    if (kindCase_ == 8) {
+      output.writeMessage(8, (io.tenure.v1.CatalogOpResponse) kind_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -467,6 +515,10 @@ private static final long serialVersionUID = 0L;
     if (kindCase_ == 7) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, (io.tenure.v1.ReleaseLockResponse) kind_);
+    }
+    if (kindCase_ == 8) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, (io.tenure.v1.CatalogOpResponse) kind_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -513,6 +565,10 @@ private static final long serialVersionUID = 0L;
         if (!getReleaseLock()
             .equals(other.getReleaseLock())) return false;
         break;
+      case 8:
+        if (!getCatalog()
+            .equals(other.getCatalog())) return false;
+        break;
       case 0:
       default:
     }
@@ -555,6 +611,10 @@ private static final long serialVersionUID = 0L;
       case 7:
         hash = (37 * hash) + RELEASE_LOCK_FIELD_NUMBER;
         hash = (53 * hash) + getReleaseLock().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + CATALOG_FIELD_NUMBER;
+        hash = (53 * hash) + getCatalog().hashCode();
         break;
       case 0:
       default:
@@ -715,6 +775,9 @@ private static final long serialVersionUID = 0L;
       if (releaseLockBuilder_ != null) {
         releaseLockBuilder_.clear();
       }
+      if (catalogBuilder_ != null) {
+        catalogBuilder_.clear();
+      }
       kindCase_ = 0;
       kind_ = null;
       return this;
@@ -783,6 +846,10 @@ private static final long serialVersionUID = 0L;
       if (kindCase_ == 7 &&
           releaseLockBuilder_ != null) {
         result.kind_ = releaseLockBuilder_.build();
+      }
+      if (kindCase_ == 8 &&
+          catalogBuilder_ != null) {
+        result.kind_ = catalogBuilder_.build();
       }
     }
 
@@ -857,6 +924,10 @@ private static final long serialVersionUID = 0L;
         }
         case RELEASE_LOCK: {
           mergeReleaseLock(other.getReleaseLock());
+          break;
+        }
+        case CATALOG: {
+          mergeCatalog(other.getCatalog());
           break;
         }
         case KIND_NOT_SET: {
@@ -938,6 +1009,13 @@ private static final long serialVersionUID = 0L;
               kindCase_ = 7;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  getCatalogFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 8;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2214,6 +2292,184 @@ private static final long serialVersionUID = 0L;
       kindCase_ = 7;
       onChanged();
       return releaseLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CatalogOpResponse, io.tenure.v1.CatalogOpResponse.Builder, io.tenure.v1.CatalogOpResponseOrBuilder> catalogBuilder_;
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     * @return Whether the catalog field is set.
+     */
+    @java.lang.Override
+    public boolean hasCatalog() {
+      return kindCase_ == 8;
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     * @return The catalog.
+     */
+    @java.lang.Override
+    public io.tenure.v1.CatalogOpResponse getCatalog() {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 8) {
+          return (io.tenure.v1.CatalogOpResponse) kind_;
+        }
+        return io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+      } else {
+        if (kindCase_ == 8) {
+          return catalogBuilder_.getMessage();
+        }
+        return io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    public Builder setCatalog(io.tenure.v1.CatalogOpResponse value) {
+      if (catalogBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        catalogBuilder_.setMessage(value);
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    public Builder setCatalog(
+        io.tenure.v1.CatalogOpResponse.Builder builderForValue) {
+      if (catalogBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        catalogBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    public Builder mergeCatalog(io.tenure.v1.CatalogOpResponse value) {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 8 &&
+            kind_ != io.tenure.v1.CatalogOpResponse.getDefaultInstance()) {
+          kind_ = io.tenure.v1.CatalogOpResponse.newBuilder((io.tenure.v1.CatalogOpResponse) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 8) {
+          catalogBuilder_.mergeFrom(value);
+        } else {
+          catalogBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    public Builder clearCatalog() {
+      if (catalogBuilder_ == null) {
+        if (kindCase_ == 8) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 8) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        catalogBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    public io.tenure.v1.CatalogOpResponse.Builder getCatalogBuilder() {
+      return getCatalogFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.CatalogOpResponseOrBuilder getCatalogOrBuilder() {
+      if ((kindCase_ == 8) && (catalogBuilder_ != null)) {
+        return catalogBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 8) {
+          return (io.tenure.v1.CatalogOpResponse) kind_;
+        }
+        return io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of an operation on the catalog.
+     * </pre>
+     *
+     * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CatalogOpResponse, io.tenure.v1.CatalogOpResponse.Builder, io.tenure.v1.CatalogOpResponseOrBuilder> 
+        getCatalogFieldBuilder() {
+      if (catalogBuilder_ == null) {
+        if (!(kindCase_ == 8)) {
+          kind_ = io.tenure.v1.CatalogOpResponse.getDefaultInstance();
+        }
+        catalogBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.CatalogOpResponse, io.tenure.v1.CatalogOpResponse.Builder, io.tenure.v1.CatalogOpResponseOrBuilder>(
+                (io.tenure.v1.CatalogOpResponse) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 8;
+      onChanged();
+      return catalogBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -197,5 +197,32 @@ public interface OpResponseOrBuilder extends
    */
   io.tenure.v1.ReleaseLockResponseOrBuilder getReleaseLockOrBuilder();
 
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   * @return Whether the catalog field is set.
+   */
+  boolean hasCatalog();
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   * @return The catalog.
+   */
+  io.tenure.v1.CatalogOpResponse getCatalog();
+  /**
+   * <pre>
+   * Of an operation on the catalog.
+   * </pre>
+   *
+   * <code>.tenure.v1.CatalogOpResponse catalog = 8 [json_name = "catalog"];</code>
+   */
+  io.tenure.v1.CatalogOpResponseOrBuilder getCatalogOrBuilder();
+
   io.tenure.v1.OpResponse.KindCase getKindCase();
 }

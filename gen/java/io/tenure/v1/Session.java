@@ -26,6 +26,7 @@ private static final long serialVersionUID = 0L;
     node_ = "";
     behavior_ = 0;
     peerAddress_ = "";
+    nodeId_ = "";
   }
 
   @java.lang.Override
@@ -662,6 +663,91 @@ java.lang.String defaultValue) {
     return end_ == null ? io.tenure.v1.SessionEnd.getDefaultInstance() : end_;
   }
 
+  public static final int NODE_ID_FIELD_NUMBER = 17;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nodeId_ = "";
+  /**
+   * <pre>
+   * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+   * </pre>
+   *
+   * <code>string node_id = 17 [json_name = "nodeId"];</code>
+   * @return The nodeId.
+   */
+  @java.lang.Override
+  public java.lang.String getNodeId() {
+    java.lang.Object ref = nodeId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nodeId_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+   * </pre>
+   *
+   * <code>string node_id = 17 [json_name = "nodeId"];</code>
+   * @return The bytes for nodeId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNodeIdBytes() {
+    java.lang.Object ref = nodeId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nodeId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int CHECKS_FIELD_NUMBER = 18;
+  private io.tenure.v1.SessionChecks checks_;
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   * @return Whether the checks field is set.
+   */
+  @java.lang.Override
+  public boolean hasChecks() {
+    return ((bitField0_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   * @return The checks.
+   */
+  @java.lang.Override
+  public io.tenure.v1.SessionChecks getChecks() {
+    return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+  }
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder() {
+    return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -726,6 +812,12 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000020) != 0)) {
       output.writeMessage(16, getEnd());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nodeId_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 17, nodeId_);
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      output.writeMessage(18, getChecks());
     }
     getUnknownFields().writeTo(output);
   }
@@ -802,6 +894,13 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(16, getEnd());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nodeId_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(17, nodeId_);
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, getChecks());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -866,6 +965,13 @@ java.lang.String defaultValue) {
       if (!getEnd()
           .equals(other.getEnd())) return false;
     }
+    if (!getNodeId()
+        .equals(other.getNodeId())) return false;
+    if (hasChecks() != other.hasChecks()) return false;
+    if (hasChecks()) {
+      if (!getChecks()
+          .equals(other.getChecks())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -925,6 +1031,12 @@ java.lang.String defaultValue) {
     if (hasEnd()) {
       hash = (37 * hash) + END_FIELD_NUMBER;
       hash = (53 * hash) + getEnd().hashCode();
+    }
+    hash = (37 * hash) + NODE_ID_FIELD_NUMBER;
+    hash = (53 * hash) + getNodeId().hashCode();
+    if (hasChecks()) {
+      hash = (37 * hash) + CHECKS_FIELD_NUMBER;
+      hash = (53 * hash) + getChecks().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1088,6 +1200,7 @@ java.lang.String defaultValue) {
         getTtlLeftFieldBuilder();
         getLastRenewalTimeFieldBuilder();
         getEndFieldBuilder();
+        getChecksFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1133,6 +1246,12 @@ java.lang.String defaultValue) {
       if (endBuilder_ != null) {
         endBuilder_.dispose();
         endBuilder_ = null;
+      }
+      nodeId_ = "";
+      checks_ = null;
+      if (checksBuilder_ != null) {
+        checksBuilder_.dispose();
+        checksBuilder_ = null;
       }
       return this;
     }
@@ -1234,6 +1353,15 @@ java.lang.String defaultValue) {
             ? end_
             : endBuilder_.build();
         to_bitField0_ |= 0x00000020;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.nodeId_ = nodeId_;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.checks_ = checksBuilder_ == null
+            ? checks_
+            : checksBuilder_.build();
+        to_bitField0_ |= 0x00000040;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1337,6 +1465,14 @@ java.lang.String defaultValue) {
       }
       if (other.hasEnd()) {
         mergeEnd(other.getEnd());
+      }
+      if (!other.getNodeId().isEmpty()) {
+        nodeId_ = other.nodeId_;
+        bitField0_ |= 0x00010000;
+        onChanged();
+      }
+      if (other.hasChecks()) {
+        mergeChecks(other.getChecks());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1460,6 +1596,18 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00008000;
               break;
             } // case 130
+            case 138: {
+              nodeId_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
+            case 146: {
+              input.readMessage(
+                  getChecksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3201,6 +3349,255 @@ java.lang.String defaultValue) {
         end_ = null;
       }
       return endBuilder_;
+    }
+
+    private java.lang.Object nodeId_ = "";
+    /**
+     * <pre>
+     * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+     * </pre>
+     *
+     * <code>string node_id = 17 [json_name = "nodeId"];</code>
+     * @return The nodeId.
+     */
+    public java.lang.String getNodeId() {
+      java.lang.Object ref = nodeId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nodeId_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+     * </pre>
+     *
+     * <code>string node_id = 17 [json_name = "nodeId"];</code>
+     * @return The bytes for nodeId.
+     */
+    public com.google.protobuf.ByteString
+        getNodeIdBytes() {
+      java.lang.Object ref = nodeId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nodeId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+     * </pre>
+     *
+     * <code>string node_id = 17 [json_name = "nodeId"];</code>
+     * @param value The nodeId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNodeId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nodeId_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+     * </pre>
+     *
+     * <code>string node_id = 17 [json_name = "nodeId"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNodeId() {
+      nodeId_ = getDefaultInstance().getNodeId();
+      bitField0_ = (bitField0_ & ~0x00010000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+     * </pre>
+     *
+     * <code>string node_id = 17 [json_name = "nodeId"];</code>
+     * @param value The bytes for nodeId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNodeIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nodeId_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+
+    private io.tenure.v1.SessionChecks checks_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> checksBuilder_;
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     * @return Whether the checks field is set.
+     */
+    public boolean hasChecks() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     * @return The checks.
+     */
+    public io.tenure.v1.SessionChecks getChecks() {
+      if (checksBuilder_ == null) {
+        return checks_ == null ? io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+      } else {
+        return checksBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(io.tenure.v1.SessionChecks value) {
+      if (checksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        checks_ = value;
+      } else {
+        checksBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(
+        io.tenure.v1.SessionChecks.Builder builderForValue) {
+      if (checksBuilder_ == null) {
+        checks_ = builderForValue.build();
+      } else {
+        checksBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public Builder mergeChecks(io.tenure.v1.SessionChecks value) {
+      if (checksBuilder_ == null) {
+        if (((bitField0_ & 0x00020000) != 0) &&
+          checks_ != null &&
+          checks_ != io.tenure.v1.SessionChecks.getDefaultInstance()) {
+          getChecksBuilder().mergeFrom(value);
+        } else {
+          checks_ = value;
+        }
+      } else {
+        checksBuilder_.mergeFrom(value);
+      }
+      if (checks_ != null) {
+        bitField0_ |= 0x00020000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public Builder clearChecks() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      checks_ = null;
+      if (checksBuilder_ != null) {
+        checksBuilder_.dispose();
+        checksBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.SessionChecks.Builder getChecksBuilder() {
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return getChecksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder() {
+      if (checksBuilder_ != null) {
+        return checksBuilder_.getMessageOrBuilder();
+      } else {
+        return checks_ == null ?
+            io.tenure.v1.SessionChecks.getDefaultInstance() : checks_;
+      }
+    }
+    /**
+     * <pre>
+     * Checks that it is bound to; unset: none.
+     * </pre>
+     *
+     * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder> 
+        getChecksFieldBuilder() {
+      if (checksBuilder_ == null) {
+        checksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.SessionChecks, io.tenure.v1.SessionChecks.Builder, io.tenure.v1.SessionChecksOrBuilder>(
+                getChecks(),
+                getParentForChildren(),
+                isClean());
+        checks_ = null;
+      }
+      return checksBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -6,8 +6,9 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
- * agent); empty means none.
+ * SessionChecks lists the health checks that a session depends on: if one of them turns critical or is deregistered, the
+ * session ends. Unset means the default: the check liveness of the session's node, if that node is registered and has
+ * it. Empty means none. A session may have at most 16.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SessionChecks}
@@ -336,8 +337,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SessionChecks lists the health checks that a session depends on. Unset means the default check (once there is an
-   * agent); empty means none.
+   * SessionChecks lists the health checks that a session depends on: if one of them turns critical or is deregistered, the
+   * session ends. Unset means the default: the check liveness of the session's node, if that node is registered and has
+   * it. Empty means none. A session may have at most 16.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SessionChecks}

@@ -366,4 +366,51 @@ java.lang.String defaultValue);
    * <code>.tenure.v1.SessionEnd end = 16 [json_name = "end"];</code>
    */
   io.tenure.v1.SessionEndOrBuilder getEndOrBuilder();
+
+  /**
+   * <pre>
+   * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+   * </pre>
+   *
+   * <code>string node_id = 17 [json_name = "nodeId"];</code>
+   * @return The nodeId.
+   */
+  java.lang.String getNodeId();
+  /**
+   * <pre>
+   * Id that the node had when the session was bound to it: a UUID; empty: it is bound to no node.
+   * </pre>
+   *
+   * <code>string node_id = 17 [json_name = "nodeId"];</code>
+   * @return The bytes for nodeId.
+   */
+  com.google.protobuf.ByteString
+      getNodeIdBytes();
+
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   * @return Whether the checks field is set.
+   */
+  boolean hasChecks();
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   * @return The checks.
+   */
+  io.tenure.v1.SessionChecks getChecks();
+  /**
+   * <pre>
+   * Checks that it is bound to; unset: none.
+   * </pre>
+   *
+   * <code>.tenure.v1.SessionChecks checks = 18 [json_name = "checks"];</code>
+   */
+  io.tenure.v1.SessionChecksOrBuilder getChecksOrBuilder();
 }

@@ -163,7 +163,7 @@ public final class SessionProto {
       "R\ninstanceId\0220\n\007options\030\013 \001(\0132\026.tenure.v" +
       "1.CallOptionsR\007options\032;\n\rMetadataEntry\022" +
       "\020\n\003key\030\001 \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:" +
-      "\0028\001\"\361\002\n\025CreateSessionResponse\0221\n\006header\030" +
+      "\0028\001\"\274\003\n\025CreateSessionResponse\0221\n\006header\030" +
       "\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006header" +
       "\022\035\n\nsession_id\030\002 \001(\tR\tsessionId\022+\n\003ttl\030\003" +
       " \001(\0132\031.google.protobuf.DurationR\003ttl\0228\n\n" +
@@ -172,143 +172,146 @@ public final class SessionProto {
       "\n\005epoch\030\006 \001(\004R\005epoch\022\'\n\017create_revision\030" +
       "\007 \001(\004R\016createRevision\022H\n\022keepalive_inter" +
       "val\030\010 \001(\0132\031.google.protobuf.DurationR\021ke" +
-      "epaliveInterval\"f\n\023RenewSessionRequest\022\035" +
-      "\n\nsession_id\030\001 \001(\tR\tsessionId\0220\n\007options" +
-      "\030\002 \001(\0132\026.tenure.v1.CallOptionsR\007options\"" +
-      "w\n\024RenewSessionResponse\0221\n\006header\030\001 \001(\0132" +
-      "\031.tenure.v1.ResponseHeaderR\006header\022,\n\007se" +
-      "ssion\030\002 \001(\0132\022.tenure.v1.SessionR\007session" +
-      "\"u\n\016SessionRenewal\022\035\n\nsession_id\030\001 \001(\tR\t" +
-      "sessionId\022\024\n\005epoch\030\002 \001(\004R\005epoch\022\026\n\006numbe" +
-      "r\030\003 \001(\004R\006number\022\026\n\006secret\030\004 \001(\014R\006secret\"" +
-      "I\n\020KeepAliveRequest\0225\n\010renewals\030\001 \003(\0132\031." +
-      "tenure.v1.SessionRenewalR\010renewals\"\246\001\n\016R" +
-      "enewalVerdict\022\035\n\nsession_id\030\001 \001(\tR\tsessi" +
-      "onId\022\026\n\006number\030\002 \001(\004R\006number\022+\n\003ttl\030\003 \001(" +
-      "\0132\031.google.protobuf.DurationR\003ttl\0220\n\007ref" +
-      "used\030\004 \001(\0162\026.tenure.v1.ErrorReasonR\007refu" +
-      "sed\"\253\001\n\021KeepAliveResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\0225\n\010" +
-      "verdicts\030\002 \003(\0132\031.tenure.v1.RenewalVerdic" +
-      "tR\010verdicts\022,\n\005hints\030\003 \003(\0132\026.tenure.v1.S" +
-      "essionHintR\005hints\"\271\001\n\013SessionHint\022\035\n\nses" +
-      "sion_id\030\001 \001(\tR\tsessionId\022+\n\007granted\030\002 \001(" +
-      "\0132\017.tenure.v1.HoldH\000R\007granted\022%\n\004lost\030\003 " +
-      "\001(\0132\017.tenure.v1.HoldH\000R\004lost\022/\n\tcontende" +
-      "d\030\004 \001(\0132\017.tenure.v1.HoldH\000R\tcontendedB\006\n" +
-      "\004kind\"\336\001\n\024AttachSessionRequest\022\035\n\nsessio" +
-      "n_id\030\001 \001(\tR\tsessionId\022\037\n\013instance_id\030\002 \001" +
-      "(\014R\ninstanceId\022\030\n\007attempt\030\003 \001(\004R\007attempt" +
-      "\022\033\n\ttake_over\030\004 \001(\010R\010takeOver\0220\n\007options" +
-      "\030\005 \001(\0132\026.tenure.v1.CallOptionsR\007options\022" +
-      "\035\n\npage_token\030\006 \001(\tR\tpageToken\"\224\002\n\025Attac" +
-      "hSessionResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
-      "e.v1.ResponseHeaderR\006header\022,\n\007session\030\002" +
-      " \001(\0132\022.tenure.v1.SessionR\007session\022%\n\005hol" +
-      "ds\030\003 \003(\0132\017.tenure.v1.HoldR\005holds\022(\n\006plac" +
-      "es\030\004 \003(\0132\020.tenure.v1.PlaceR\006places\022!\n\014ma" +
-      "x_sequence\030\005 \001(\004R\013maxSequence\022&\n\017next_pa" +
-      "ge_token\030\006 \001(\tR\rnextPageToken\"\254\001\n\025Destro" +
-      "ySessionRequest\022\035\n\nsession_id\030\001 \001(\tR\tses" +
-      "sionId\022\024\n\005clean\030\002 \001(\010R\005clean\0220\n\007options\030" +
-      "\003 \001(\0132\026.tenure.v1.CallOptionsR\007options\022\024" +
-      "\n\005force\030\004 \001(\010R\005force\022\026\n\006reason\030\005 \001(\tR\006re" +
-      "ason\"\177\n\026DestroySessionResponse\0221\n\006header" +
-      "\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006heade" +
-      "r\022\034\n\tdestroyed\030\002 \001(\010R\tdestroyed\022\024\n\005holds" +
-      "\030\003 \001(\rR\005holds\"}\n\021GetSessionRequest\022\035\n\nse" +
-      "ssion_id\030\001 \001(\tR\tsessionId\022*\n\004read\030\002 \001(\0132" +
-      "\026.tenure.v1.ReadOptionsR\004read\022\035\n\npage_to" +
-      "ken\030\003 \001(\tR\tpageToken\"\356\001\n\022GetSessionRespo" +
-      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
-      "HeaderR\006header\022,\n\007session\030\002 \001(\0132\022.tenure" +
-      ".v1.SessionR\007session\022%\n\005holds\030\003 \003(\0132\017.te" +
-      "nure.v1.HoldR\005holds\022(\n\006places\030\004 \003(\0132\020.te" +
-      "nure.v1.PlaceR\006places\022&\n\017next_page_token" +
-      "\030\005 \001(\tR\rnextPageToken\"\203\002\n\023ListSessionsRe" +
-      "quest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npa" +
-      "ge_token\030\002 \001(\tR\tpageToken\022\037\n\013name_prefix" +
-      "\030\003 \001(\tR\nnamePrefix\022\022\n\004node\030\004 \001(\tR\004node\022\025" +
-      "\n\006no_ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_than\030\006 \001(" +
-      "\0132\031.google.protobuf.DurationR\tolderThan\022" +
-      "*\n\004read\030\007 \001(\0132\026.tenure.v1.ReadOptionsR\004r" +
-      "ead\"\241\001\n\024ListSessionsResponse\0221\n\006header\030\001" +
-      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
-      ".\n\010sessions\030\002 \003(\0132\022.tenure.v1.SessionR\010s" +
-      "essions\022&\n\017next_page_token\030\003 \001(\tR\rnextPa" +
-      "geToken\"\351\005\n\007Session\022\035\n\nsession_id\030\001 \001(\tR" +
-      "\tsessionId\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004node\030\003" +
-      " \001(\tR\004node\022<\n\010metadata\030\004 \003(\0132 .tenure.v1" +
-      ".Session.MetadataEntryR\010metadata\022+\n\003ttl\030" +
-      "\005 \001(\0132\031.google.protobuf.DurationR\003ttl\0228\n" +
-      "\nlock_delay\030\006 \001(\0132\031.google.protobuf.Dura" +
-      "tionR\tlockDelay\0226\n\010behavior\030\007 \001(\0162\032.tenu" +
-      "re.v1.SessionBehaviorR\010behavior\022\035\n\nhas_s" +
-      "ecret\030\010 \001(\010R\thasSecret\022!\n\014peer_address\030\t" +
-      " \001(\tR\013peerAddress\022\024\n\005epoch\030\n \001(\004R\005epoch\022" +
-      "\'\n\017create_revision\030\013 \001(\004R\016createRevision" +
-      "\022;\n\013create_time\030\014 \001(\0132\032.google.protobuf." +
-      "TimestampR\ncreateTime\022\030\n\007objects\030\r \001(\rR\007" +
-      "objects\0224\n\010ttl_left\030\016 \001(\0132\031.google.proto" +
-      "buf.DurationR\007ttlLeft\022F\n\021last_renewal_ti" +
-      "me\030\017 \001(\0132\032.google.protobuf.TimestampR\017la" +
-      "stRenewalTime\022\'\n\003end\030\020 \001(\0132\025.tenure.v1.S" +
-      "essionEndR\003end\032;\n\rMetadataEntry\022\020\n\003key\030\001" +
-      " \001(\tR\003key\022\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\272\002\n\n" +
-      "SessionEnd\0220\n\005cause\030\001 \001(\0162\032.tenure.v1.Se" +
-      "ssionEndCauseR\005cause\022\026\n\006reason\030\002 \001(\tR\006re" +
-      "ason\022\016\n\002by\030\003 \001(\tR\002by\022\032\n\010revision\030\004 \001(\004R\010" +
-      "revision\022.\n\004time\030\005 \001(\0132\032.google.protobuf" +
-      ".TimestampR\004time\022\024\n\005holds\030\006 \001(\rR\005holds\022\026" +
-      "\n\006places\030\007 \001(\rR\006places\022%\n\016ephemeral_keys" +
-      "\030\010 \001(\rR\rephemeralKeys\022\033\n\theld_keys\030\t \003(\t" +
-      "R\010heldKeys\022\024\n\005clean\030\n \001(\010R\005clean\"\344\002\n\004Hol" +
-      "d\0222\n\tsequencer\030\001 \001(\0132\024.tenure.v1.Sequenc" +
-      "erR\tsequencer\022\024\n\005owner\030\002 \001(\tR\005owner\022\'\n\004m" +
-      "ode\030\003 \001(\0162\023.tenure.v1.LockModeR\004mode\022\030\n\007" +
-      "permits\030\004 \001(\rR\007permits\0229\n\ngrant_time\030\005 \001" +
-      "(\0132\032.google.protobuf.TimestampR\tgrantTim" +
-      "e\022!\n\014session_name\030\006 \001(\tR\013sessionName\0228\n\n" +
-      "delay_left\030\007 \001(\0132\031.google.protobuf.Durat" +
-      "ionR\tdelayLeft\0227\n\tlost_time\030\010 \001(\0132\032.goog" +
-      "le.protobuf.TimestampR\010lostTime\"\241\002\n\005Plac" +
-      "e\022\020\n\003key\030\001 \001(\tR\003key\022\024\n\005place\030\002 \001(\004R\005plac" +
-      "e\022\032\n\010position\030\003 \001(\rR\010position\022\035\n\nsession" +
-      "_id\030\004 \001(\tR\tsessionId\022!\n\014session_name\030\005 \001" +
-      "(\tR\013sessionName\022\024\n\005owner\030\006 \001(\tR\005owner\022\'\n" +
-      "\004mode\030\007 \001(\0162\023.tenure.v1.LockModeR\004mode\022\030" +
-      "\n\007permits\030\010 \001(\rR\007permits\0229\n\nqueue_time\030\t" +
-      " \001(\0132\032.google.protobuf.TimestampR\tqueueT" +
-      "ime*n\n\017SessionBehavior\022 \n\034SESSION_BEHAVI" +
-      "OR_UNSPECIFIED\020\000\022\034\n\030SESSION_BEHAVIOR_REL" +
-      "EASE\020\001\022\033\n\027SESSION_BEHAVIOR_DELETE\020\002*\253\002\n\017" +
-      "SessionEndCause\022!\n\035SESSION_END_CAUSE_UNS" +
-      "PECIFIED\020\000\022\035\n\031SESSION_END_CAUSE_EXPIRED\020" +
-      "\001\022\037\n\033SESSION_END_CAUSE_DESTROYED\020\002\022\034\n\030SE" +
-      "SSION_END_CAUSE_FORCED\020\003\022\'\n#SESSION_END_" +
-      "CAUSE_NODE_DEREGISTERED\020\004\022(\n$SESSION_END" +
-      "_CAUSE_CHECK_DEREGISTERED\020\005\022$\n SESSION_E" +
-      "ND_CAUSE_CHECK_CRITICAL\020\006\022\036\n\032SESSION_END" +
-      "_CAUSE_RESTORED\020\0072\310\004\n\016SessionService\022R\n\r" +
-      "CreateSession\022\037.tenure.v1.CreateSessionR" +
-      "equest\032 .tenure.v1.CreateSessionResponse" +
-      "\022O\n\014RenewSession\022\036.tenure.v1.RenewSessio" +
-      "nRequest\032\037.tenure.v1.RenewSessionRespons" +
-      "e\022J\n\tKeepAlive\022\033.tenure.v1.KeepAliveRequ" +
-      "est\032\034.tenure.v1.KeepAliveResponse(\0010\001\022R\n" +
-      "\rAttachSession\022\037.tenure.v1.AttachSession" +
-      "Request\032 .tenure.v1.AttachSessionRespons" +
-      "e\022U\n\016DestroySession\022 .tenure.v1.DestroyS" +
-      "essionRequest\032!.tenure.v1.DestroySession" +
-      "Response\022I\n\nGetSession\022\034.tenure.v1.GetSe" +
-      "ssionRequest\032\035.tenure.v1.GetSessionRespo" +
-      "nse\022O\n\014ListSessions\022\036.tenure.v1.ListSess" +
-      "ionsRequest\032\037.tenure.v1.ListSessionsResp" +
-      "onseB\230\001\n\014io.tenure.v1B\014SessionProtoP\001Z5g" +
-      "ithub.com/tenure-io/tenure/gen/go/tenure" +
-      "/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\" +
-      "V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b" +
-      "\006proto3"
+      "epaliveInterval\022\027\n\007node_id\030\t \001(\tR\006nodeId" +
+      "\0220\n\006checks\030\n \001(\0132\030.tenure.v1.SessionChec" +
+      "ksR\006checks\"f\n\023RenewSessionRequest\022\035\n\nses" +
+      "sion_id\030\001 \001(\tR\tsessionId\0220\n\007options\030\002 \001(" +
+      "\0132\026.tenure.v1.CallOptionsR\007options\"w\n\024Re" +
+      "newSessionResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "ure.v1.ResponseHeaderR\006header\022,\n\007session" +
+      "\030\002 \001(\0132\022.tenure.v1.SessionR\007session\"u\n\016S" +
+      "essionRenewal\022\035\n\nsession_id\030\001 \001(\tR\tsessi" +
+      "onId\022\024\n\005epoch\030\002 \001(\004R\005epoch\022\026\n\006number\030\003 \001" +
+      "(\004R\006number\022\026\n\006secret\030\004 \001(\014R\006secret\"I\n\020Ke" +
+      "epAliveRequest\0225\n\010renewals\030\001 \003(\0132\031.tenur" +
+      "e.v1.SessionRenewalR\010renewals\"\246\001\n\016Renewa" +
+      "lVerdict\022\035\n\nsession_id\030\001 \001(\tR\tsessionId\022" +
+      "\026\n\006number\030\002 \001(\004R\006number\022+\n\003ttl\030\003 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\003ttl\0220\n\007refused\030" +
+      "\004 \001(\0162\026.tenure.v1.ErrorReasonR\007refused\"\253" +
+      "\001\n\021KeepAliveResponse\0221\n\006header\030\001 \001(\0132\031.t" +
+      "enure.v1.ResponseHeaderR\006header\0225\n\010verdi" +
+      "cts\030\002 \003(\0132\031.tenure.v1.RenewalVerdictR\010ve" +
+      "rdicts\022,\n\005hints\030\003 \003(\0132\026.tenure.v1.Sessio" +
+      "nHintR\005hints\"\271\001\n\013SessionHint\022\035\n\nsession_" +
+      "id\030\001 \001(\tR\tsessionId\022+\n\007granted\030\002 \001(\0132\017.t" +
+      "enure.v1.HoldH\000R\007granted\022%\n\004lost\030\003 \001(\0132\017" +
+      ".tenure.v1.HoldH\000R\004lost\022/\n\tcontended\030\004 \001" +
+      "(\0132\017.tenure.v1.HoldH\000R\tcontendedB\006\n\004kind" +
+      "\"\336\001\n\024AttachSessionRequest\022\035\n\nsession_id\030" +
+      "\001 \001(\tR\tsessionId\022\037\n\013instance_id\030\002 \001(\014R\ni" +
+      "nstanceId\022\030\n\007attempt\030\003 \001(\004R\007attempt\022\033\n\tt" +
+      "ake_over\030\004 \001(\010R\010takeOver\0220\n\007options\030\005 \001(" +
+      "\0132\026.tenure.v1.CallOptionsR\007options\022\035\n\npa" +
+      "ge_token\030\006 \001(\tR\tpageToken\"\224\002\n\025AttachSess" +
+      "ionResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\022,\n\007session\030\002 \001(\0132" +
+      "\022.tenure.v1.SessionR\007session\022%\n\005holds\030\003 " +
+      "\003(\0132\017.tenure.v1.HoldR\005holds\022(\n\006places\030\004 " +
+      "\003(\0132\020.tenure.v1.PlaceR\006places\022!\n\014max_seq" +
+      "uence\030\005 \001(\004R\013maxSequence\022&\n\017next_page_to" +
+      "ken\030\006 \001(\tR\rnextPageToken\"\254\001\n\025DestroySess" +
+      "ionRequest\022\035\n\nsession_id\030\001 \001(\tR\tsessionI" +
+      "d\022\024\n\005clean\030\002 \001(\010R\005clean\0220\n\007options\030\003 \001(\013" +
+      "2\026.tenure.v1.CallOptionsR\007options\022\024\n\005for" +
+      "ce\030\004 \001(\010R\005force\022\026\n\006reason\030\005 \001(\tR\006reason\"" +
+      "\177\n\026DestroySessionResponse\0221\n\006header\030\001 \001(" +
+      "\0132\031.tenure.v1.ResponseHeaderR\006header\022\034\n\t" +
+      "destroyed\030\002 \001(\010R\tdestroyed\022\024\n\005holds\030\003 \001(" +
+      "\rR\005holds\"}\n\021GetSessionRequest\022\035\n\nsession" +
+      "_id\030\001 \001(\tR\tsessionId\022*\n\004read\030\002 \001(\0132\026.ten" +
+      "ure.v1.ReadOptionsR\004read\022\035\n\npage_token\030\003" +
+      " \001(\tR\tpageToken\"\356\001\n\022GetSessionResponse\0221" +
+      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
+      "rR\006header\022,\n\007session\030\002 \001(\0132\022.tenure.v1.S" +
+      "essionR\007session\022%\n\005holds\030\003 \003(\0132\017.tenure." +
+      "v1.HoldR\005holds\022(\n\006places\030\004 \003(\0132\020.tenure." +
+      "v1.PlaceR\006places\022&\n\017next_page_token\030\005 \001(" +
+      "\tR\rnextPageToken\"\203\002\n\023ListSessionsRequest" +
+      "\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_to" +
+      "ken\030\002 \001(\tR\tpageToken\022\037\n\013name_prefix\030\003 \001(" +
+      "\tR\nnamePrefix\022\022\n\004node\030\004 \001(\tR\004node\022\025\n\006no_" +
+      "ttl\030\005 \001(\010R\005noTtl\0228\n\nolder_than\030\006 \001(\0132\031.g" +
+      "oogle.protobuf.DurationR\tolderThan\022*\n\004re" +
+      "ad\030\007 \001(\0132\026.tenure.v1.ReadOptionsR\004read\"\241" +
+      "\001\n\024ListSessionsResponse\0221\n\006header\030\001 \001(\0132" +
+      "\031.tenure.v1.ResponseHeaderR\006header\022.\n\010se" +
+      "ssions\030\002 \003(\0132\022.tenure.v1.SessionR\010sessio" +
+      "ns\022&\n\017next_page_token\030\003 \001(\tR\rnextPageTok" +
+      "en\"\264\006\n\007Session\022\035\n\nsession_id\030\001 \001(\tR\tsess" +
+      "ionId\022\022\n\004name\030\002 \001(\tR\004name\022\022\n\004node\030\003 \001(\tR" +
+      "\004node\022<\n\010metadata\030\004 \003(\0132 .tenure.v1.Sess" +
+      "ion.MetadataEntryR\010metadata\022+\n\003ttl\030\005 \001(\013" +
+      "2\031.google.protobuf.DurationR\003ttl\0228\n\nlock" +
+      "_delay\030\006 \001(\0132\031.google.protobuf.DurationR" +
+      "\tlockDelay\0226\n\010behavior\030\007 \001(\0162\032.tenure.v1" +
+      ".SessionBehaviorR\010behavior\022\035\n\nhas_secret" +
+      "\030\010 \001(\010R\thasSecret\022!\n\014peer_address\030\t \001(\tR" +
+      "\013peerAddress\022\024\n\005epoch\030\n \001(\004R\005epoch\022\'\n\017cr" +
+      "eate_revision\030\013 \001(\004R\016createRevision\022;\n\013c" +
+      "reate_time\030\014 \001(\0132\032.google.protobuf.Times" +
+      "tampR\ncreateTime\022\030\n\007objects\030\r \001(\rR\007objec" +
+      "ts\0224\n\010ttl_left\030\016 \001(\0132\031.google.protobuf.D" +
+      "urationR\007ttlLeft\022F\n\021last_renewal_time\030\017 " +
+      "\001(\0132\032.google.protobuf.TimestampR\017lastRen" +
+      "ewalTime\022\'\n\003end\030\020 \001(\0132\025.tenure.v1.Sessio" +
+      "nEndR\003end\022\027\n\007node_id\030\021 \001(\tR\006nodeId\0220\n\006ch" +
+      "ecks\030\022 \001(\0132\030.tenure.v1.SessionChecksR\006ch" +
+      "ecks\032;\n\rMetadataEntry\022\020\n\003key\030\001 \001(\tR\003key\022" +
+      "\024\n\005value\030\002 \001(\tR\005value:\0028\001\"\272\002\n\nSessionEnd" +
+      "\0220\n\005cause\030\001 \001(\0162\032.tenure.v1.SessionEndCa" +
+      "useR\005cause\022\026\n\006reason\030\002 \001(\tR\006reason\022\016\n\002by" +
+      "\030\003 \001(\tR\002by\022\032\n\010revision\030\004 \001(\004R\010revision\022." +
+      "\n\004time\030\005 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\004time\022\024\n\005holds\030\006 \001(\rR\005holds\022\026\n\006places\030\007" +
+      " \001(\rR\006places\022%\n\016ephemeral_keys\030\010 \001(\rR\rep" +
+      "hemeralKeys\022\033\n\theld_keys\030\t \003(\tR\010heldKeys" +
+      "\022\024\n\005clean\030\n \001(\010R\005clean\"\344\002\n\004Hold\0222\n\tseque" +
+      "ncer\030\001 \001(\0132\024.tenure.v1.SequencerR\tsequen" +
+      "cer\022\024\n\005owner\030\002 \001(\tR\005owner\022\'\n\004mode\030\003 \001(\0162" +
+      "\023.tenure.v1.LockModeR\004mode\022\030\n\007permits\030\004 " +
+      "\001(\rR\007permits\0229\n\ngrant_time\030\005 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\tgrantTime\022!\n\014sessi" +
+      "on_name\030\006 \001(\tR\013sessionName\0228\n\ndelay_left" +
+      "\030\007 \001(\0132\031.google.protobuf.DurationR\tdelay" +
+      "Left\0227\n\tlost_time\030\010 \001(\0132\032.google.protobu" +
+      "f.TimestampR\010lostTime\"\241\002\n\005Place\022\020\n\003key\030\001" +
+      " \001(\tR\003key\022\024\n\005place\030\002 \001(\004R\005place\022\032\n\010posit" +
+      "ion\030\003 \001(\rR\010position\022\035\n\nsession_id\030\004 \001(\tR" +
+      "\tsessionId\022!\n\014session_name\030\005 \001(\tR\013sessio" +
+      "nName\022\024\n\005owner\030\006 \001(\tR\005owner\022\'\n\004mode\030\007 \001(" +
+      "\0162\023.tenure.v1.LockModeR\004mode\022\030\n\007permits\030" +
+      "\010 \001(\rR\007permits\0229\n\nqueue_time\030\t \001(\0132\032.goo" +
+      "gle.protobuf.TimestampR\tqueueTime*n\n\017Ses" +
+      "sionBehavior\022 \n\034SESSION_BEHAVIOR_UNSPECI" +
+      "FIED\020\000\022\034\n\030SESSION_BEHAVIOR_RELEASE\020\001\022\033\n\027" +
+      "SESSION_BEHAVIOR_DELETE\020\002*\253\002\n\017SessionEnd" +
+      "Cause\022!\n\035SESSION_END_CAUSE_UNSPECIFIED\020\000" +
+      "\022\035\n\031SESSION_END_CAUSE_EXPIRED\020\001\022\037\n\033SESSI" +
+      "ON_END_CAUSE_DESTROYED\020\002\022\034\n\030SESSION_END_" +
+      "CAUSE_FORCED\020\003\022\'\n#SESSION_END_CAUSE_NODE" +
+      "_DEREGISTERED\020\004\022(\n$SESSION_END_CAUSE_CHE" +
+      "CK_DEREGISTERED\020\005\022$\n SESSION_END_CAUSE_C" +
+      "HECK_CRITICAL\020\006\022\036\n\032SESSION_END_CAUSE_RES" +
+      "TORED\020\0072\310\004\n\016SessionService\022R\n\rCreateSess" +
+      "ion\022\037.tenure.v1.CreateSessionRequest\032 .t" +
+      "enure.v1.CreateSessionResponse\022O\n\014RenewS" +
+      "ession\022\036.tenure.v1.RenewSessionRequest\032\037" +
+      ".tenure.v1.RenewSessionResponse\022J\n\tKeepA" +
+      "live\022\033.tenure.v1.KeepAliveRequest\032\034.tenu" +
+      "re.v1.KeepAliveResponse(\0010\001\022R\n\rAttachSes" +
+      "sion\022\037.tenure.v1.AttachSessionRequest\032 ." +
+      "tenure.v1.AttachSessionResponse\022U\n\016Destr" +
+      "oySession\022 .tenure.v1.DestroySessionRequ" +
+      "est\032!.tenure.v1.DestroySessionResponse\022I" +
+      "\n\nGetSession\022\034.tenure.v1.GetSessionReque" +
+      "st\032\035.tenure.v1.GetSessionResponse\022O\n\014Lis" +
+      "tSessions\022\036.tenure.v1.ListSessionsReques" +
+      "t\032\037.tenure.v1.ListSessionsResponseB\230\001\n\014i" +
+      "o.tenure.v1B\014SessionProtoP\001Z5github.com/" +
+      "tenure-io/tenure/gen/go/tenure/v1;tenure" +
+      "v1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenur" +
+      "e\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -340,7 +343,7 @@ public final class SessionProto {
     internal_static_tenure_v1_CreateSessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateSessionResponse_descriptor,
-        new java.lang.String[] { "Header", "SessionId", "Ttl", "LockDelay", "Secret", "Epoch", "CreateRevision", "KeepaliveInterval", });
+        new java.lang.String[] { "Header", "SessionId", "Ttl", "LockDelay", "Secret", "Epoch", "CreateRevision", "KeepaliveInterval", "NodeId", "Checks", });
     internal_static_tenure_v1_RenewSessionRequest_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_tenure_v1_RenewSessionRequest_fieldAccessorTable = new
@@ -436,7 +439,7 @@ public final class SessionProto {
     internal_static_tenure_v1_Session_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Session_descriptor,
-        new java.lang.String[] { "SessionId", "Name", "Node", "Metadata", "Ttl", "LockDelay", "Behavior", "HasSecret", "PeerAddress", "Epoch", "CreateRevision", "CreateTime", "Objects", "TtlLeft", "LastRenewalTime", "End", });
+        new java.lang.String[] { "SessionId", "Name", "Node", "Metadata", "Ttl", "LockDelay", "Behavior", "HasSecret", "PeerAddress", "Epoch", "CreateRevision", "CreateTime", "Objects", "TtlLeft", "LastRenewalTime", "End", "NodeId", "Checks", });
     internal_static_tenure_v1_Session_MetadataEntry_descriptor =
       internal_static_tenure_v1_Session_descriptor.getNestedTypes().get(0);
     internal_static_tenure_v1_Session_MetadataEntry_fieldAccessorTable = new

@@ -303,7 +303,9 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * CreateSession opens a session.
-     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+     * CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+     * the catalog.
      * </pre>
      */
     default void createSession(io.tenure.v1.CreateSessionRequest request,
@@ -417,7 +419,9 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * CreateSession opens a session.
-     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+     * CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+     * the catalog.
      * </pre>
      */
     public void createSession(io.tenure.v1.CreateSessionRequest request,
@@ -523,7 +527,9 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * CreateSession opens a session.
-     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+     * CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+     * the catalog.
      * </pre>
      */
     public io.tenure.v1.CreateSessionResponse createSession(io.tenure.v1.CreateSessionRequest request) throws io.grpc.StatusException {
@@ -624,7 +630,9 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * CreateSession opens a session.
-     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+     * CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+     * the catalog.
      * </pre>
      */
     public io.tenure.v1.CreateSessionResponse createSession(io.tenure.v1.CreateSessionRequest request) {
@@ -712,7 +720,9 @@ public final class SessionServiceGrpc {
     /**
      * <pre>
      * CreateSession opens a session.
-     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; FEATURE_NOT_ENABLED for checks.
+     * Errors: TTL_OUT_OF_RANGE, LOCK_DELAY_OUT_OF_RANGE, INVALID_ARGUMENT, LIMIT_EXCEEDED; NODE_NOT_FOUND,
+     * CHECK_NOT_FOUND and CHECK_CRITICAL for checks; FEATURE_NOT_ENABLED for checks before the cluster version that knows
+     * the catalog.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CreateSessionResponse> createSession(

@@ -109,7 +109,7 @@ public final class TypesProto {
       "otobuf.TimestampR\007modTime*m\n\010LockMode\022\031\n" +
       "\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_EX" +
       "CLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002\022\027\n\023LOCK_" +
-      "MODE_SEMAPHORE\020\003*\255\016\n\013ErrorReason\022\034\n\030ERRO" +
+      "MODE_SEMAPHORE\020\003*\370\017\n\013ErrorReason\022\034\n\030ERRO" +
       "R_REASON_UNSPECIFIED\020\000\022!\n\035ERROR_REASON_I" +
       "NVALID_ARGUMENT\020\001\022\032\n\026ERROR_REASON_KEY_EM" +
       "PTY\020\002\022\035\n\031ERROR_REASON_KEY_TOO_LONG\020\003\022\"\n\036" +
@@ -155,11 +155,16 @@ public final class TypesProto {
       "\n\037ERROR_REASON_MEMBERSHIP_REFUSED\0202\022!\n\035E" +
       "RROR_REASON_WATCHER_TOO_SLOW\0203\022!\n\035ERROR_" +
       "REASON_ATTEMPT_OUTDATED\0204\022\035\n\031ERROR_REASO" +
-      "N_LIMIT_IN_USE\020@B\226\001\n\014io.tenure.v1B\nTypes" +
-      "ProtoP\001Z5github.com/tenure-io/tenure/gen" +
-      "/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1" +
-      "\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nT" +
-      "enure::V1b\006proto3"
+      "N_LIMIT_IN_USE\020@\022\037\n\033ERROR_REASON_NODE_NO" +
+      "T_FOUND\020d\022\"\n\036ERROR_REASON_SERVICE_NOT_FO" +
+      "UND\020e\022 \n\034ERROR_REASON_CHECK_NOT_FOUND\020f\022" +
+      "\037\n\033ERROR_REASON_CHECK_CRITICAL\020h\022!\n\035ERRO" +
+      "R_REASON_NODE_ID_CONFLICT\020i\022\036\n\032ERROR_REA" +
+      "SON_SYNC_OUTDATED\020jB\226\001\n\014io.tenure.v1B\nTy" +
+      "pesProtoP\001Z5github.com/tenure-io/tenure/" +
+      "gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure" +
+      ".V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352" +
+      "\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

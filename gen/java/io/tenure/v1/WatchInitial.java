@@ -24,6 +24,9 @@ private static final long serialVersionUID = 0L;
     kvs_ = java.util.Collections.emptyList();
     locks_ = java.util.Collections.emptyList();
     sessions_ = java.util.Collections.emptyList();
+    nodes_ = java.util.Collections.emptyList();
+    services_ = java.util.Collections.emptyList();
+    checks_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -244,6 +247,189 @@ private static final long serialVersionUID = 0L;
     return complete_;
   }
 
+  public static final int NODES_FIELD_NUMBER = 5;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.Node> nodes_;
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.Node> getNodesList() {
+    return nodes_;
+  }
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.NodeOrBuilder> 
+      getNodesOrBuilderList() {
+    return nodes_;
+  }
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  @java.lang.Override
+  public int getNodesCount() {
+    return nodes_.size();
+  }
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.Node getNodes(int index) {
+    return nodes_.get(index);
+  }
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.NodeOrBuilder getNodesOrBuilder(
+      int index) {
+    return nodes_.get(index);
+  }
+
+  public static final int SERVICES_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.Service> services_;
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.Service> getServicesList() {
+    return services_;
+  }
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.ServiceOrBuilder> 
+      getServicesOrBuilderList() {
+    return services_;
+  }
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  @java.lang.Override
+  public int getServicesCount() {
+    return services_.size();
+  }
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.Service getServices(int index) {
+    return services_.get(index);
+  }
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.ServiceOrBuilder getServicesOrBuilder(
+      int index) {
+    return services_.get(index);
+  }
+
+  public static final int CHECKS_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.Check> checks_;
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.Check> getChecksList() {
+    return checks_;
+  }
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.CheckOrBuilder> 
+      getChecksOrBuilderList() {
+    return checks_;
+  }
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public int getChecksCount() {
+    return checks_.size();
+  }
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.Check getChecks(int index) {
+    return checks_.get(index);
+  }
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.CheckOrBuilder getChecksOrBuilder(
+      int index) {
+    return checks_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -270,6 +456,15 @@ private static final long serialVersionUID = 0L;
     if (complete_ != false) {
       output.writeBool(4, complete_);
     }
+    for (int i = 0; i < nodes_.size(); i++) {
+      output.writeMessage(5, nodes_.get(i));
+    }
+    for (int i = 0; i < services_.size(); i++) {
+      output.writeMessage(6, services_.get(i));
+    }
+    for (int i = 0; i < checks_.size(); i++) {
+      output.writeMessage(7, checks_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -295,6 +490,18 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(4, complete_);
     }
+    for (int i = 0; i < nodes_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, nodes_.get(i));
+    }
+    for (int i = 0; i < services_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, services_.get(i));
+    }
+    for (int i = 0; i < checks_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, checks_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -318,6 +525,12 @@ private static final long serialVersionUID = 0L;
         .equals(other.getSessionsList())) return false;
     if (getComplete()
         != other.getComplete()) return false;
+    if (!getNodesList()
+        .equals(other.getNodesList())) return false;
+    if (!getServicesList()
+        .equals(other.getServicesList())) return false;
+    if (!getChecksList()
+        .equals(other.getChecksList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -344,6 +557,18 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + COMPLETE_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getComplete());
+    if (getNodesCount() > 0) {
+      hash = (37 * hash) + NODES_FIELD_NUMBER;
+      hash = (53 * hash) + getNodesList().hashCode();
+    }
+    if (getServicesCount() > 0) {
+      hash = (37 * hash) + SERVICES_FIELD_NUMBER;
+      hash = (53 * hash) + getServicesList().hashCode();
+    }
+    if (getChecksCount() > 0) {
+      hash = (37 * hash) + CHECKS_FIELD_NUMBER;
+      hash = (53 * hash) + getChecksList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -501,6 +726,27 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000004);
       complete_ = false;
+      if (nodesBuilder_ == null) {
+        nodes_ = java.util.Collections.emptyList();
+      } else {
+        nodes_ = null;
+        nodesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000010);
+      if (servicesBuilder_ == null) {
+        services_ = java.util.Collections.emptyList();
+      } else {
+        services_ = null;
+        servicesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000020);
+      if (checksBuilder_ == null) {
+        checks_ = java.util.Collections.emptyList();
+      } else {
+        checks_ = null;
+        checksBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000040);
       return this;
     }
 
@@ -560,6 +806,33 @@ private static final long serialVersionUID = 0L;
         result.sessions_ = sessions_;
       } else {
         result.sessions_ = sessionsBuilder_.build();
+      }
+      if (nodesBuilder_ == null) {
+        if (((bitField0_ & 0x00000010) != 0)) {
+          nodes_ = java.util.Collections.unmodifiableList(nodes_);
+          bitField0_ = (bitField0_ & ~0x00000010);
+        }
+        result.nodes_ = nodes_;
+      } else {
+        result.nodes_ = nodesBuilder_.build();
+      }
+      if (servicesBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0)) {
+          services_ = java.util.Collections.unmodifiableList(services_);
+          bitField0_ = (bitField0_ & ~0x00000020);
+        }
+        result.services_ = services_;
+      } else {
+        result.services_ = servicesBuilder_.build();
+      }
+      if (checksBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0)) {
+          checks_ = java.util.Collections.unmodifiableList(checks_);
+          bitField0_ = (bitField0_ & ~0x00000040);
+        }
+        result.checks_ = checks_;
+      } else {
+        result.checks_ = checksBuilder_.build();
       }
     }
 
@@ -695,6 +968,84 @@ private static final long serialVersionUID = 0L;
       if (other.getComplete() != false) {
         setComplete(other.getComplete());
       }
+      if (nodesBuilder_ == null) {
+        if (!other.nodes_.isEmpty()) {
+          if (nodes_.isEmpty()) {
+            nodes_ = other.nodes_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+          } else {
+            ensureNodesIsMutable();
+            nodes_.addAll(other.nodes_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.nodes_.isEmpty()) {
+          if (nodesBuilder_.isEmpty()) {
+            nodesBuilder_.dispose();
+            nodesBuilder_ = null;
+            nodes_ = other.nodes_;
+            bitField0_ = (bitField0_ & ~0x00000010);
+            nodesBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getNodesFieldBuilder() : null;
+          } else {
+            nodesBuilder_.addAllMessages(other.nodes_);
+          }
+        }
+      }
+      if (servicesBuilder_ == null) {
+        if (!other.services_.isEmpty()) {
+          if (services_.isEmpty()) {
+            services_ = other.services_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+          } else {
+            ensureServicesIsMutable();
+            services_.addAll(other.services_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.services_.isEmpty()) {
+          if (servicesBuilder_.isEmpty()) {
+            servicesBuilder_.dispose();
+            servicesBuilder_ = null;
+            services_ = other.services_;
+            bitField0_ = (bitField0_ & ~0x00000020);
+            servicesBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getServicesFieldBuilder() : null;
+          } else {
+            servicesBuilder_.addAllMessages(other.services_);
+          }
+        }
+      }
+      if (checksBuilder_ == null) {
+        if (!other.checks_.isEmpty()) {
+          if (checks_.isEmpty()) {
+            checks_ = other.checks_;
+            bitField0_ = (bitField0_ & ~0x00000040);
+          } else {
+            ensureChecksIsMutable();
+            checks_.addAll(other.checks_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.checks_.isEmpty()) {
+          if (checksBuilder_.isEmpty()) {
+            checksBuilder_.dispose();
+            checksBuilder_ = null;
+            checks_ = other.checks_;
+            bitField0_ = (bitField0_ & ~0x00000040);
+            checksBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getChecksFieldBuilder() : null;
+          } else {
+            checksBuilder_.addAllMessages(other.checks_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -765,6 +1116,45 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 42: {
+              io.tenure.v1.Node m =
+                  input.readMessage(
+                      io.tenure.v1.Node.parser(),
+                      extensionRegistry);
+              if (nodesBuilder_ == null) {
+                ensureNodesIsMutable();
+                nodes_.add(m);
+              } else {
+                nodesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 42
+            case 50: {
+              io.tenure.v1.Service m =
+                  input.readMessage(
+                      io.tenure.v1.Service.parser(),
+                      extensionRegistry);
+              if (servicesBuilder_ == null) {
+                ensureServicesIsMutable();
+                services_.add(m);
+              } else {
+                servicesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 50
+            case 58: {
+              io.tenure.v1.Check m =
+                  input.readMessage(
+                      io.tenure.v1.Check.parser(),
+                      extensionRegistry);
+              if (checksBuilder_ == null) {
+                ensureChecksIsMutable();
+                checks_.add(m);
+              } else {
+                checksBuilder_.addMessage(m);
+              }
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1760,6 +2150,942 @@ private static final long serialVersionUID = 0L;
       complete_ = false;
       onChanged();
       return this;
+    }
+
+    private java.util.List<io.tenure.v1.Node> nodes_ =
+      java.util.Collections.emptyList();
+    private void ensureNodesIsMutable() {
+      if (!((bitField0_ & 0x00000010) != 0)) {
+        nodes_ = new java.util.ArrayList<io.tenure.v1.Node>(nodes_);
+        bitField0_ |= 0x00000010;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder> nodesBuilder_;
+
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public java.util.List<io.tenure.v1.Node> getNodesList() {
+      if (nodesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(nodes_);
+      } else {
+        return nodesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public int getNodesCount() {
+      if (nodesBuilder_ == null) {
+        return nodes_.size();
+      } else {
+        return nodesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public io.tenure.v1.Node getNodes(int index) {
+      if (nodesBuilder_ == null) {
+        return nodes_.get(index);
+      } else {
+        return nodesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder setNodes(
+        int index, io.tenure.v1.Node value) {
+      if (nodesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNodesIsMutable();
+        nodes_.set(index, value);
+        onChanged();
+      } else {
+        nodesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder setNodes(
+        int index, io.tenure.v1.Node.Builder builderForValue) {
+      if (nodesBuilder_ == null) {
+        ensureNodesIsMutable();
+        nodes_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        nodesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder addNodes(io.tenure.v1.Node value) {
+      if (nodesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNodesIsMutable();
+        nodes_.add(value);
+        onChanged();
+      } else {
+        nodesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder addNodes(
+        int index, io.tenure.v1.Node value) {
+      if (nodesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureNodesIsMutable();
+        nodes_.add(index, value);
+        onChanged();
+      } else {
+        nodesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder addNodes(
+        io.tenure.v1.Node.Builder builderForValue) {
+      if (nodesBuilder_ == null) {
+        ensureNodesIsMutable();
+        nodes_.add(builderForValue.build());
+        onChanged();
+      } else {
+        nodesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder addNodes(
+        int index, io.tenure.v1.Node.Builder builderForValue) {
+      if (nodesBuilder_ == null) {
+        ensureNodesIsMutable();
+        nodes_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        nodesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder addAllNodes(
+        java.lang.Iterable<? extends io.tenure.v1.Node> values) {
+      if (nodesBuilder_ == null) {
+        ensureNodesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, nodes_);
+        onChanged();
+      } else {
+        nodesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder clearNodes() {
+      if (nodesBuilder_ == null) {
+        nodes_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000010);
+        onChanged();
+      } else {
+        nodesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public Builder removeNodes(int index) {
+      if (nodesBuilder_ == null) {
+        ensureNodesIsMutable();
+        nodes_.remove(index);
+        onChanged();
+      } else {
+        nodesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public io.tenure.v1.Node.Builder getNodesBuilder(
+        int index) {
+      return getNodesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public io.tenure.v1.NodeOrBuilder getNodesOrBuilder(
+        int index) {
+      if (nodesBuilder_ == null) {
+        return nodes_.get(index);  } else {
+        return nodesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.NodeOrBuilder> 
+         getNodesOrBuilderList() {
+      if (nodesBuilder_ != null) {
+        return nodesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(nodes_);
+      }
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public io.tenure.v1.Node.Builder addNodesBuilder() {
+      return getNodesFieldBuilder().addBuilder(
+          io.tenure.v1.Node.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public io.tenure.v1.Node.Builder addNodesBuilder(
+        int index) {
+      return getNodesFieldBuilder().addBuilder(
+          index, io.tenure.v1.Node.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Nodes, if nodes are selected, or services that run on them.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+     */
+    public java.util.List<io.tenure.v1.Node.Builder> 
+         getNodesBuilderList() {
+      return getNodesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder> 
+        getNodesFieldBuilder() {
+      if (nodesBuilder_ == null) {
+        nodesBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.Node, io.tenure.v1.Node.Builder, io.tenure.v1.NodeOrBuilder>(
+                nodes_,
+                ((bitField0_ & 0x00000010) != 0),
+                getParentForChildren(),
+                isClean());
+        nodes_ = null;
+      }
+      return nodesBuilder_;
+    }
+
+    private java.util.List<io.tenure.v1.Service> services_ =
+      java.util.Collections.emptyList();
+    private void ensureServicesIsMutable() {
+      if (!((bitField0_ & 0x00000020) != 0)) {
+        services_ = new java.util.ArrayList<io.tenure.v1.Service>(services_);
+        bitField0_ |= 0x00000020;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder> servicesBuilder_;
+
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public java.util.List<io.tenure.v1.Service> getServicesList() {
+      if (servicesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(services_);
+      } else {
+        return servicesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public int getServicesCount() {
+      if (servicesBuilder_ == null) {
+        return services_.size();
+      } else {
+        return servicesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public io.tenure.v1.Service getServices(int index) {
+      if (servicesBuilder_ == null) {
+        return services_.get(index);
+      } else {
+        return servicesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder setServices(
+        int index, io.tenure.v1.Service value) {
+      if (servicesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServicesIsMutable();
+        services_.set(index, value);
+        onChanged();
+      } else {
+        servicesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder setServices(
+        int index, io.tenure.v1.Service.Builder builderForValue) {
+      if (servicesBuilder_ == null) {
+        ensureServicesIsMutable();
+        services_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        servicesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder addServices(io.tenure.v1.Service value) {
+      if (servicesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServicesIsMutable();
+        services_.add(value);
+        onChanged();
+      } else {
+        servicesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder addServices(
+        int index, io.tenure.v1.Service value) {
+      if (servicesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureServicesIsMutable();
+        services_.add(index, value);
+        onChanged();
+      } else {
+        servicesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder addServices(
+        io.tenure.v1.Service.Builder builderForValue) {
+      if (servicesBuilder_ == null) {
+        ensureServicesIsMutable();
+        services_.add(builderForValue.build());
+        onChanged();
+      } else {
+        servicesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder addServices(
+        int index, io.tenure.v1.Service.Builder builderForValue) {
+      if (servicesBuilder_ == null) {
+        ensureServicesIsMutable();
+        services_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        servicesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder addAllServices(
+        java.lang.Iterable<? extends io.tenure.v1.Service> values) {
+      if (servicesBuilder_ == null) {
+        ensureServicesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, services_);
+        onChanged();
+      } else {
+        servicesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder clearServices() {
+      if (servicesBuilder_ == null) {
+        services_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000020);
+        onChanged();
+      } else {
+        servicesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public Builder removeServices(int index) {
+      if (servicesBuilder_ == null) {
+        ensureServicesIsMutable();
+        services_.remove(index);
+        onChanged();
+      } else {
+        servicesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public io.tenure.v1.Service.Builder getServicesBuilder(
+        int index) {
+      return getServicesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public io.tenure.v1.ServiceOrBuilder getServicesOrBuilder(
+        int index) {
+      if (servicesBuilder_ == null) {
+        return services_.get(index);  } else {
+        return servicesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.ServiceOrBuilder> 
+         getServicesOrBuilderList() {
+      if (servicesBuilder_ != null) {
+        return servicesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(services_);
+      }
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public io.tenure.v1.Service.Builder addServicesBuilder() {
+      return getServicesFieldBuilder().addBuilder(
+          io.tenure.v1.Service.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public io.tenure.v1.Service.Builder addServicesBuilder(
+        int index) {
+      return getServicesFieldBuilder().addBuilder(
+          index, io.tenure.v1.Service.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Instances of services, if they or their nodes are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+     */
+    public java.util.List<io.tenure.v1.Service.Builder> 
+         getServicesBuilderList() {
+      return getServicesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder> 
+        getServicesFieldBuilder() {
+      if (servicesBuilder_ == null) {
+        servicesBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.Service, io.tenure.v1.Service.Builder, io.tenure.v1.ServiceOrBuilder>(
+                services_,
+                ((bitField0_ & 0x00000020) != 0),
+                getParentForChildren(),
+                isClean());
+        services_ = null;
+      }
+      return servicesBuilder_;
+    }
+
+    private java.util.List<io.tenure.v1.Check> checks_ =
+      java.util.Collections.emptyList();
+    private void ensureChecksIsMutable() {
+      if (!((bitField0_ & 0x00000040) != 0)) {
+        checks_ = new java.util.ArrayList<io.tenure.v1.Check>(checks_);
+        bitField0_ |= 0x00000040;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder> checksBuilder_;
+
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public java.util.List<io.tenure.v1.Check> getChecksList() {
+      if (checksBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(checks_);
+      } else {
+        return checksBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public int getChecksCount() {
+      if (checksBuilder_ == null) {
+        return checks_.size();
+      } else {
+        return checksBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.Check getChecks(int index) {
+      if (checksBuilder_ == null) {
+        return checks_.get(index);
+      } else {
+        return checksBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(
+        int index, io.tenure.v1.Check value) {
+      if (checksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureChecksIsMutable();
+        checks_.set(index, value);
+        onChanged();
+      } else {
+        checksBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder setChecks(
+        int index, io.tenure.v1.Check.Builder builderForValue) {
+      if (checksBuilder_ == null) {
+        ensureChecksIsMutable();
+        checks_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        checksBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder addChecks(io.tenure.v1.Check value) {
+      if (checksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureChecksIsMutable();
+        checks_.add(value);
+        onChanged();
+      } else {
+        checksBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder addChecks(
+        int index, io.tenure.v1.Check value) {
+      if (checksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureChecksIsMutable();
+        checks_.add(index, value);
+        onChanged();
+      } else {
+        checksBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder addChecks(
+        io.tenure.v1.Check.Builder builderForValue) {
+      if (checksBuilder_ == null) {
+        ensureChecksIsMutable();
+        checks_.add(builderForValue.build());
+        onChanged();
+      } else {
+        checksBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder addChecks(
+        int index, io.tenure.v1.Check.Builder builderForValue) {
+      if (checksBuilder_ == null) {
+        ensureChecksIsMutable();
+        checks_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        checksBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder addAllChecks(
+        java.lang.Iterable<? extends io.tenure.v1.Check> values) {
+      if (checksBuilder_ == null) {
+        ensureChecksIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, checks_);
+        onChanged();
+      } else {
+        checksBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder clearChecks() {
+      if (checksBuilder_ == null) {
+        checks_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000040);
+        onChanged();
+      } else {
+        checksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public Builder removeChecks(int index) {
+      if (checksBuilder_ == null) {
+        ensureChecksIsMutable();
+        checks_.remove(index);
+        onChanged();
+      } else {
+        checksBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.Check.Builder getChecksBuilder(
+        int index) {
+      return getChecksFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.CheckOrBuilder getChecksOrBuilder(
+        int index) {
+      if (checksBuilder_ == null) {
+        return checks_.get(index);  } else {
+        return checksBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.CheckOrBuilder> 
+         getChecksOrBuilderList() {
+      if (checksBuilder_ != null) {
+        return checksBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(checks_);
+      }
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.Check.Builder addChecksBuilder() {
+      return getChecksFieldBuilder().addBuilder(
+          io.tenure.v1.Check.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public io.tenure.v1.Check.Builder addChecksBuilder(
+        int index) {
+      return getChecksFieldBuilder().addBuilder(
+          index, io.tenure.v1.Check.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Checks, if their nodes are selected, or services for which they count.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+     */
+    public java.util.List<io.tenure.v1.Check.Builder> 
+         getChecksBuilderList() {
+      return getChecksFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder> 
+        getChecksFieldBuilder() {
+      if (checksBuilder_ == null) {
+        checksBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder>(
+                checks_,
+                ((bitField0_ & 0x00000040) != 0),
+                getParentForChildren(),
+                isClean());
+        checks_ = null;
+      }
+      return checksBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -149,4 +149,136 @@ public interface WatchInitialOrBuilder extends
    * @return The complete.
    */
   boolean getComplete();
+
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  java.util.List<io.tenure.v1.Node> 
+      getNodesList();
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  io.tenure.v1.Node getNodes(int index);
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  int getNodesCount();
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.NodeOrBuilder> 
+      getNodesOrBuilderList();
+  /**
+   * <pre>
+   * Nodes, if nodes are selected, or services that run on them.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Node nodes = 5 [json_name = "nodes"];</code>
+   */
+  io.tenure.v1.NodeOrBuilder getNodesOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  java.util.List<io.tenure.v1.Service> 
+      getServicesList();
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  io.tenure.v1.Service getServices(int index);
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  int getServicesCount();
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.ServiceOrBuilder> 
+      getServicesOrBuilderList();
+  /**
+   * <pre>
+   * Instances of services, if they or their nodes are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Service services = 6 [json_name = "services"];</code>
+   */
+  io.tenure.v1.ServiceOrBuilder getServicesOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  java.util.List<io.tenure.v1.Check> 
+      getChecksList();
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  io.tenure.v1.Check getChecks(int index);
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  int getChecksCount();
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.CheckOrBuilder> 
+      getChecksOrBuilderList();
+  /**
+   * <pre>
+   * Checks, if their nodes are selected, or services for which they count.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Check checks = 7 [json_name = "checks"];</code>
+   */
+  io.tenure.v1.CheckOrBuilder getChecksOrBuilder(
+      int index);
 }

@@ -36,6 +36,10 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.LazyStringArrayList.emptyList();
     historyId_ = "";
     resumeToken_ = "";
+    nodes_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    services_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -726,6 +730,146 @@ private static final long serialVersionUID = 0L;
     return progressInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : progressInterval_;
   }
 
+  public static final int NODES_FIELD_NUMBER = 19;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList nodes_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @return A list containing the nodes.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getNodesList() {
+    return nodes_;
+  }
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @return The count of nodes.
+   */
+  public int getNodesCount() {
+    return nodes_.size();
+  }
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @param index The index of the element to return.
+   * @return The nodes at the given index.
+   */
+  public java.lang.String getNodes(int index) {
+    return nodes_.get(index);
+  }
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the nodes at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getNodesBytes(int index) {
+    return nodes_.getByteString(index);
+  }
+
+  public static final int SERVICES_FIELD_NUMBER = 20;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList services_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @return A list containing the services.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getServicesList() {
+    return services_;
+  }
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @return The count of services.
+   */
+  public int getServicesCount() {
+    return services_.size();
+  }
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @param index The index of the element to return.
+   * @return The services at the given index.
+   */
+  public java.lang.String getServices(int index) {
+    return services_.get(index);
+  }
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the services at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getServicesBytes(int index) {
+    return services_.getByteString(index);
+  }
+
+  public static final int ALL_NODES_FIELD_NUMBER = 21;
+  private boolean allNodes_ = false;
+  /**
+   * <pre>
+   * Whether to watch every node, with all services and checks.
+   * </pre>
+   *
+   * <code>bool all_nodes = 21 [json_name = "allNodes"];</code>
+   * @return The allNodes.
+   */
+  @java.lang.Override
+  public boolean getAllNodes() {
+    return allNodes_;
+  }
+
+  public static final int ALL_SERVICES_FIELD_NUMBER = 22;
+  private boolean allServices_ = false;
+  /**
+   * <pre>
+   * Whether to watch every service, with every check that counts for one.
+   * </pre>
+   *
+   * <code>bool all_services = 22 [json_name = "allServices"];</code>
+   * @return The allServices.
+   */
+  @java.lang.Override
+  public boolean getAllServices() {
+    return allServices_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -793,6 +937,18 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(18, getProgressInterval());
+    }
+    for (int i = 0; i < nodes_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 19, nodes_.getRaw(i));
+    }
+    for (int i = 0; i < services_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 20, services_.getRaw(i));
+    }
+    if (allNodes_ != false) {
+      output.writeBool(21, allNodes_);
+    }
+    if (allServices_ != false) {
+      output.writeBool(22, allServices_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -891,6 +1047,30 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(18, getProgressInterval());
     }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < nodes_.size(); i++) {
+        dataSize += computeStringSizeNoTag(nodes_.getRaw(i));
+      }
+      size += dataSize;
+      size += 2 * getNodesList().size();
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < services_.size(); i++) {
+        dataSize += computeStringSizeNoTag(services_.getRaw(i));
+      }
+      size += dataSize;
+      size += 2 * getServicesList().size();
+    }
+    if (allNodes_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(21, allNodes_);
+    }
+    if (allServices_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(22, allServices_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -951,6 +1131,14 @@ private static final long serialVersionUID = 0L;
       if (!getProgressInterval()
           .equals(other.getProgressInterval())) return false;
     }
+    if (!getNodesList()
+        .equals(other.getNodesList())) return false;
+    if (!getServicesList()
+        .equals(other.getServicesList())) return false;
+    if (getAllNodes()
+        != other.getAllNodes()) return false;
+    if (getAllServices()
+        != other.getAllServices()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1019,6 +1207,20 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + PROGRESS_INTERVAL_FIELD_NUMBER;
       hash = (53 * hash) + getProgressInterval().hashCode();
     }
+    if (getNodesCount() > 0) {
+      hash = (37 * hash) + NODES_FIELD_NUMBER;
+      hash = (53 * hash) + getNodesList().hashCode();
+    }
+    if (getServicesCount() > 0) {
+      hash = (37 * hash) + SERVICES_FIELD_NUMBER;
+      hash = (53 * hash) + getServicesList().hashCode();
+    }
+    hash = (37 * hash) + ALL_NODES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAllNodes());
+    hash = (37 * hash) + ALL_SERVICES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAllServices());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1198,6 +1400,12 @@ private static final long serialVersionUID = 0L;
         progressIntervalBuilder_.dispose();
         progressIntervalBuilder_ = null;
       }
+      nodes_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      services_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
+      allNodes_ = false;
+      allServices_ = false;
       return this;
     }
 
@@ -1299,6 +1507,20 @@ private static final long serialVersionUID = 0L;
             ? progressInterval_
             : progressIntervalBuilder_.build();
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        nodes_.makeImmutable();
+        result.nodes_ = nodes_;
+      }
+      if (((from_bitField0_ & 0x00080000) != 0)) {
+        services_.makeImmutable();
+        result.services_ = services_;
+      }
+      if (((from_bitField0_ & 0x00100000) != 0)) {
+        result.allNodes_ = allNodes_;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.allServices_ = allServices_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1444,6 +1666,32 @@ private static final long serialVersionUID = 0L;
       if (other.hasProgressInterval()) {
         mergeProgressInterval(other.getProgressInterval());
       }
+      if (!other.nodes_.isEmpty()) {
+        if (nodes_.isEmpty()) {
+          nodes_ = other.nodes_;
+          bitField0_ |= 0x00040000;
+        } else {
+          ensureNodesIsMutable();
+          nodes_.addAll(other.nodes_);
+        }
+        onChanged();
+      }
+      if (!other.services_.isEmpty()) {
+        if (services_.isEmpty()) {
+          services_ = other.services_;
+          bitField0_ |= 0x00080000;
+        } else {
+          ensureServicesIsMutable();
+          services_.addAll(other.services_);
+        }
+        onChanged();
+      }
+      if (other.getAllNodes() != false) {
+        setAllNodes(other.getAllNodes());
+      }
+      if (other.getAllServices() != false) {
+        setAllServices(other.getAllServices());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1571,6 +1819,28 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00020000;
               break;
             } // case 146
+            case 154: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureNodesIsMutable();
+              nodes_.add(s);
+              break;
+            } // case 154
+            case 162: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureServicesIsMutable();
+              services_.add(s);
+              break;
+            } // case 162
+            case 168: {
+              allNodes_ = input.readBool();
+              bitField0_ |= 0x00100000;
+              break;
+            } // case 168
+            case 176: {
+              allServices_ = input.readBool();
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 176
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3452,6 +3722,397 @@ private static final long serialVersionUID = 0L;
         progressInterval_ = null;
       }
       return progressIntervalBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringArrayList nodes_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureNodesIsMutable() {
+      if (!nodes_.isModifiable()) {
+        nodes_ = new com.google.protobuf.LazyStringArrayList(nodes_);
+      }
+      bitField0_ |= 0x00040000;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @return A list containing the nodes.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getNodesList() {
+      nodes_.makeImmutable();
+      return nodes_;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @return The count of nodes.
+     */
+    public int getNodesCount() {
+      return nodes_.size();
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param index The index of the element to return.
+     * @return The nodes at the given index.
+     */
+    public java.lang.String getNodes(int index) {
+      return nodes_.get(index);
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the nodes at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getNodesBytes(int index) {
+      return nodes_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param index The index to set the value at.
+     * @param value The nodes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNodes(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNodesIsMutable();
+      nodes_.set(index, value);
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param value The nodes to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNodes(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureNodesIsMutable();
+      nodes_.add(value);
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param values The nodes to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllNodes(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureNodesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, nodes_);
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNodes() {
+      nodes_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00040000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Nodes by name: events of the node, its services and its checks.
+     * </pre>
+     *
+     * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+     * @param value The bytes of the nodes to add.
+     * @return This builder for chaining.
+     */
+    public Builder addNodesBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureNodesIsMutable();
+      nodes_.add(value);
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList services_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureServicesIsMutable() {
+      if (!services_.isModifiable()) {
+        services_ = new com.google.protobuf.LazyStringArrayList(services_);
+      }
+      bitField0_ |= 0x00080000;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @return A list containing the services.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getServicesList() {
+      services_.makeImmutable();
+      return services_;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @return The count of services.
+     */
+    public int getServicesCount() {
+      return services_.size();
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param index The index of the element to return.
+     * @return The services at the given index.
+     */
+    public java.lang.String getServices(int index) {
+      return services_.get(index);
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the services at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getServicesBytes(int index) {
+      return services_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param index The index to set the value at.
+     * @param value The services to set.
+     * @return This builder for chaining.
+     */
+    public Builder setServices(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureServicesIsMutable();
+      services_.set(index, value);
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param value The services to add.
+     * @return This builder for chaining.
+     */
+    public Builder addServices(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureServicesIsMutable();
+      services_.add(value);
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param values The services to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllServices(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureServicesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, services_);
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearServices() {
+      services_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00080000);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+     * an instance runs.
+     * </pre>
+     *
+     * <code>repeated string services = 20 [json_name = "services"];</code>
+     * @param value The bytes of the services to add.
+     * @return This builder for chaining.
+     */
+    public Builder addServicesBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureServicesIsMutable();
+      services_.add(value);
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+
+    private boolean allNodes_ ;
+    /**
+     * <pre>
+     * Whether to watch every node, with all services and checks.
+     * </pre>
+     *
+     * <code>bool all_nodes = 21 [json_name = "allNodes"];</code>
+     * @return The allNodes.
+     */
+    @java.lang.Override
+    public boolean getAllNodes() {
+      return allNodes_;
+    }
+    /**
+     * <pre>
+     * Whether to watch every node, with all services and checks.
+     * </pre>
+     *
+     * <code>bool all_nodes = 21 [json_name = "allNodes"];</code>
+     * @param value The allNodes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAllNodes(boolean value) {
+
+      allNodes_ = value;
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to watch every node, with all services and checks.
+     * </pre>
+     *
+     * <code>bool all_nodes = 21 [json_name = "allNodes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAllNodes() {
+      bitField0_ = (bitField0_ & ~0x00100000);
+      allNodes_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean allServices_ ;
+    /**
+     * <pre>
+     * Whether to watch every service, with every check that counts for one.
+     * </pre>
+     *
+     * <code>bool all_services = 22 [json_name = "allServices"];</code>
+     * @return The allServices.
+     */
+    @java.lang.Override
+    public boolean getAllServices() {
+      return allServices_;
+    }
+    /**
+     * <pre>
+     * Whether to watch every service, with every check that counts for one.
+     * </pre>
+     *
+     * <code>bool all_services = 22 [json_name = "allServices"];</code>
+     * @param value The allServices to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAllServices(boolean value) {
+
+      allServices_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to watch every service, with every check that counts for one.
+     * </pre>
+     *
+     * <code>bool all_services = 22 [json_name = "allServices"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAllServices() {
+      bitField0_ = (bitField0_ & ~0x00200000);
+      allServices_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -443,4 +443,110 @@ public interface WatchRequestOrBuilder extends
    * <code>.google.protobuf.Duration progress_interval = 18 [json_name = "progressInterval"];</code>
    */
   com.google.protobuf.DurationOrBuilder getProgressIntervalOrBuilder();
+
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @return A list containing the nodes.
+   */
+  java.util.List<java.lang.String>
+      getNodesList();
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @return The count of nodes.
+   */
+  int getNodesCount();
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @param index The index of the element to return.
+   * @return The nodes at the given index.
+   */
+  java.lang.String getNodes(int index);
+  /**
+   * <pre>
+   * Nodes by name: events of the node, its services and its checks.
+   * </pre>
+   *
+   * <code>repeated string nodes = 19 [json_name = "nodes"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the nodes at the given index.
+   */
+  com.google.protobuf.ByteString
+      getNodesBytes(int index);
+
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @return A list containing the services.
+   */
+  java.util.List<java.lang.String>
+      getServicesList();
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @return The count of services.
+   */
+  int getServicesCount();
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @param index The index of the element to return.
+   * @return The services at the given index.
+   */
+  java.lang.String getServices(int index);
+  /**
+   * <pre>
+   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
+   * an instance runs.
+   * </pre>
+   *
+   * <code>repeated string services = 20 [json_name = "services"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the services at the given index.
+   */
+  com.google.protobuf.ByteString
+      getServicesBytes(int index);
+
+  /**
+   * <pre>
+   * Whether to watch every node, with all services and checks.
+   * </pre>
+   *
+   * <code>bool all_nodes = 21 [json_name = "allNodes"];</code>
+   * @return The allNodes.
+   */
+  boolean getAllNodes();
+
+  /**
+   * <pre>
+   * Whether to watch every service, with every check that counts for one.
+   * </pre>
+   *
+   * <code>bool all_services = 22 [json_name = "allServices"];</code>
+   * @return The allServices.
+   */
+  boolean getAllServices();
 }
