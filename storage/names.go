@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/catalog"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/members"
@@ -32,6 +33,23 @@ type (
 	// Wait is a place whose wait has a time-out.
 	Wait = records.Wait
 )
+
+// What a Reader returns of the catalog.
+type (
+	// NodeEntry is a node.
+	NodeEntry = records.NodeEntry
+	// EntryAt is where a service or a check stands among all.
+	EntryAt = records.EntryAt
+	// EndMark says when and why a session ended whose end is not carried out yet.
+	EndMark = records.EndMark
+)
+
+// KnowsCatalog reports whether a cluster version has the catalog. Older programs do not know its commands, nor what a session is
+// bound to.
+func KnowsCatalog(version uint32) bool { return version >= layout.Version2 }
+
+// NodeKey returns the name of a node in lower case, by which nodes are ordered and compared.
+func NodeKey(name string) string { return catalog.NodeKey(name) }
 
 // Outcome is what a batch of entries did.
 type Outcome = machine.Outcome

@@ -16,6 +16,7 @@ type Reader struct {
 	records.LockReader
 	records.SessionReader
 	members.MemberReader
+	records.CatalogReader
 	store *Store
 	rows  table.Snapshot
 	dead  error
@@ -29,7 +30,7 @@ type Reader struct {
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

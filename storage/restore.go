@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/members"
+	"github.com/tenure-io/tenure/storage/nodes"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -167,6 +168,9 @@ func (s *Store) begin(state Applied, h newHistory) error {
 		if err := h.members.write(rows, state); err != nil {
 			return err
 		}
+	}
+	if err := nodes.DoubtLiveness(rows, w.Applied().Revision); err != nil {
+		return err
 	}
 	w.Seal()
 	if h.endSessions {

@@ -60,7 +60,7 @@ func parseCommand(t *testing.T, line string) *storev1.Command {
 			Revision: parseNumber(t, w.next()), EventsMax: uint32(w.num("events")),
 		}}
 	default:
-		if !parseMemberCommand(w, verb, cmd) {
+		if !parseCatalogCommand(w, verb, cmd) {
 			t.Fatalf("%s: unknown command %q", line, verb)
 		}
 	}
@@ -103,6 +103,7 @@ func parseSession(w *words) *storev1.CreateSession {
 	default:
 		w.t.Fatalf("%s: unknown behavior", w.line)
 	}
+	s.Checks = parseChecks(w)
 	s.SessionId = id(w.t, w.next())
 	return s
 }

@@ -302,6 +302,10 @@ func parseOp(t *testing.T, text string) *storev1.Op {
 		guards := &storev1.Command{}
 		parseGuards(w, guards)
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: guards.GetGuards()[0]}}
+	case "put-node", "put-service", "put-check", "get-entry", "delete-entry":
+		w := parseWords(t, rest)
+		defer w.done()
+		return &storev1.Op{Kind: &storev1.Op_Catalog{Catalog: parseCatalogOp(w, verb)}}
 	}
 	switch kind := parseCommand(t, text).GetKind().(type) {
 	case *storev1.Command_Put:

@@ -60,14 +60,15 @@ func Read(r io.Reader, visit func(row, value []byte) error) (Info, layout.Applie
 
 // reader reads and checks frames.
 type reader struct {
-	r      *bufio.Reader
-	sum    hash.Hash
-	table  *crc32.Table
-	visit  func(row, value []byte) error
-	number uint64 // of the next frame
-	begin  int64  // of the present frame in the file
-	offset int64  // of what comes next
-	frame  []byte
+	catalog layout.Applied // what was counted of it
+	r       *bufio.Reader
+	sum     hash.Hash
+	table   *crc32.Table
+	visit   func(row, value []byte) error
+	number  uint64 // of the next frame
+	begin   int64  // of the present frame in the file
+	offset  int64  // of what comes next
+	frame   []byte
 
 	applied  layout.Applied
 	info     Info
@@ -251,6 +252,14 @@ func (b *reader) count(row, value []byte) error {
 		}
 		b.info.Sessions++
 		b.info.LongestTTLMs = max(b.info.LongestTTLMs, s.GetTtlMs())
+	case layout.RowNode:
+		b.catalog.Nodes++
+	case layout.RowService:
+		b.catalog.Services++
+	case layout.RowCheck:
+		b.catalog.Checks++
+	case layout.RowEndMark:
+		b.catalog.EndMarks++
 	}
 	return nil
 }
@@ -269,6 +278,10 @@ func (b *reader) trailer(payload, sum []byte) error {
 	if a.Keys != b.info.Keys || a.Sessions != b.info.Sessions || a.LiveBytes != b.info.LiveBytes {
 		return b.damaged("the header speaks of %d keys of %d bytes and %d sessions, the file has %d of %d and %d",
 			a.Keys, a.LiveBytes, a.Sessions, b.info.Keys, b.info.LiveBytes, b.info.Sessions)
+	}
+	if c := b.catalog; a.Nodes != c.Nodes || a.Services != c.Services || a.Checks != c.Checks || a.EndMarks != c.EndMarks {
+		return b.damaged("the header speaks of %d nodes, %d services, %d checks and %d marks, the file has %d, %d, %d and %d",
+			a.Nodes, a.Services, a.Checks, a.EndMarks, c.Nodes, c.Services, c.Checks, c.EndMarks)
 	}
 	if _, err := b.r.ReadByte(); !errors.Is(err, io.EOF) {
 		if err != nil {

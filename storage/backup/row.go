@@ -44,7 +44,7 @@ func CheckRow(row, value []byte) error {
 func rowNamed(row []byte) bool {
 	const number, id = 8, len(layout.SessionID{})
 	behind := len(row) - 1
-	ok := false
+	var ok bool
 	switch row[0] {
 	case layout.RowKey, layout.RowLock, layout.RowUngranted, layout.RowBlocked, layout.RowUnmoved, layout.RowKeyBrief:
 		var n layout.Name
@@ -68,6 +68,34 @@ func rowNamed(row []byte) bool {
 		_, _, ok = layout.CutEscaped(row[1:])
 	case layout.RowLimits, layout.RowSweep:
 		ok = behind == 0
+	default:
+		ok = catalogNamed(row)
+	}
+	return ok
+}
+
+// catalogNamed is rowNamed for the rows of the catalog.
+func catalogNamed(row []byte) bool {
+	const number, id = 8, len(layout.SessionID{})
+	ok := false
+	switch row[0] {
+	case layout.RowNode, layout.RowNodeTally:
+		ok = len(row) > 1
+	case layout.RowNodeID:
+		ok = len(row) == 1+id
+	case layout.RowService, layout.RowCheck:
+		var node, entry string
+		node, entry, ok = layout.CutEntryRow(row)
+		ok = ok && node != "" && entry != ""
+	case layout.RowInstance:
+		var service, node, entry string
+		service, node, entry, ok = layout.CutInstanceRow(row)
+		ok = ok && service != "" && node != "" && entry != ""
+	case layout.RowBinding, layout.RowEndMark:
+		var s layout.Subject
+		var rest []byte
+		s, rest, ok = layout.CutSubjectRow(row)
+		ok = ok && s.Node != "" && (row[0] == layout.RowBinding && len(rest) == id || row[0] == layout.RowEndMark && len(rest) == number)
 	}
 	return ok
 }
@@ -87,6 +115,12 @@ func recordNamed(r layout.Record) bool {
 		return perhaps(r.GetBoundSessionId())
 	case *storev1.LockHead:
 		return perhaps(r.GetExclusiveSessionId())
+	case *storev1.NodeRecord:
+		return is(r.GetNode().GetNodeId())
+	case *storev1.SessionRecord:
+		return perhaps(r.GetNodeId())
+	case *storev1.EndMarkRecord:
+		return perhaps(r.GetAfterSessionId())
 	default:
 		return true
 	}
@@ -109,8 +143,10 @@ func valueSized(row, value []byte) bool {
 	case layout.RowObject:
 		o, _ := layout.CutObjectRow(row)
 		return o.Kind == layout.ObjectEphemeral && len(value) == 0 || o.Kind != layout.ObjectEphemeral && len(value) == 8
-	case layout.RowUngranted, layout.RowBlocked, layout.RowTombstone:
+	case layout.RowUngranted, layout.RowBlocked, layout.RowTombstone, layout.RowInstance, layout.RowBinding:
 		return len(value) == 0
+	case layout.RowNodeID:
+		return len(value) > 0
 	case layout.RowUnmoved:
 		return len(value) == 1
 	case layout.RowKeyBrief, layout.RowPlaceBrief:

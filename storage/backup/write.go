@@ -38,6 +38,8 @@ const (
 // kinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
 var kinds = [...]byte{
+	layout.RowNode, layout.RowNodeID, layout.RowService, layout.RowCheck, layout.RowInstance, layout.RowBinding,
+	layout.RowNodeTally, layout.RowEndMark,
 	layout.RowUnmoved, layout.RowKeyBrief, layout.RowPlaceBrief,
 	layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold,
 	layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits, layout.RowObject, layout.RowQueuePart,

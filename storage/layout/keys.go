@@ -34,6 +34,14 @@ const (
 	RowWait        byte = 'w' // namespace, key, place → longest wait in milliseconds; waits with a time-out
 	RowSweep       byte = 'y' // last blocked lock that was looked at since the limit of holders was raised
 	RowWindow      byte = 'z' // session, epoch → head of a request window
+	RowNode        byte = 'K' // name of a node in lower case → node
+	RowNodeID      byte = 'L' // id of a node → its name in lower case
+	RowService     byte = 'M' // node, id → instance of a service
+	RowCheck       byte = 'N' // node, id → check
+	RowInstance    byte = 'O' // name of a service, node, id; its instances
+	RowBinding     byte = 'P' // node (, check), session; what sessions are bound to
+	RowNodeTally   byte = 'Q' // name of a node in lower case → what it counts
+	RowEndMark     byte = 'S' // node (, check), revision → mark of the end list
 	RowJoinToken   byte = 'W' // name of a member → join token
 	RowUnmoved     byte = 'X' // namespace, key → change of a key that is to be moved by GrantWaiters
 	RowKeyBrief    byte = 'Y' // namespace, key → sizes of a key with a large value, and its record without the value

@@ -139,6 +139,8 @@ type Applied struct {
 	// StoreBytes counts the bytes of all rows: keys, locks, waiters, sessions, history, what is remembered of requests.
 	// The limit of the store is about them.
 	StoreBytes uint64
+	// Nodes, Services and Checks count the catalog, EndMarks the marks of its end list.
+	Nodes, Services, Checks, EndMarks uint64
 }
 
 // Encode returns the account as its row has it.
@@ -171,6 +173,10 @@ func (a Applied) Record() *storev1.AppliedRecord {
 		TombstoneBytes:    a.TombstoneBytes,
 		KeyedBytes:        a.KeyedBytes,
 		StoreBytes:        a.StoreBytes,
+		Nodes:             a.Nodes,
+		Services:          a.Services,
+		Checks:            a.Checks,
+		EndMarks:          a.EndMarks,
 	}
 }
 
@@ -212,6 +218,10 @@ func AppliedOf(r *storev1.AppliedRecord) (Applied, error) {
 		TombstoneBytes:    r.GetTombstoneBytes(),
 		KeyedBytes:        r.GetKeyedBytes(),
 		StoreBytes:        r.GetStoreBytes(),
+		Nodes:             r.GetNodes(),
+		Services:          r.GetServices(),
+		Checks:            r.GetChecks(),
+		EndMarks:          r.GetEndMarks(),
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func RowText(row, value []byte) (string, error) {
 		text, err := dumpBrief(value, &storev1.WaiterRecord{})
 		return RowName(row) + " " + text, err
 	case RowBlocked, RowSweep, RowQueuePart, RowEndedIndex, RowUngranted, RowObject, RowWait, RowKeyed, RowTombstone,
-		RowUnmoved:
+		RowUnmoved, RowNodeID, RowInstance, RowBinding:
 		return fmt.Sprintf("%s %x", RowName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -99,6 +99,16 @@ func RecordOf(kind byte) Record {
 		return &storev1.FreezeRecord{}
 	case RowJoinToken:
 		return &storev1.JoinTokenRecord{}
+	case RowNode:
+		return &storev1.NodeRecord{}
+	case RowService:
+		return &storev1.ServiceRecord{}
+	case RowCheck:
+		return &storev1.CheckRecord{}
+	case RowNodeTally:
+		return &storev1.NodeTally{}
+	case RowEndMark:
+		return &storev1.EndMarkRecord{}
 	default:
 		return nil
 	}
@@ -126,6 +136,24 @@ func RowName(row []byte) string {
 		}
 	case RowJoinToken:
 		return fmt.Sprintf("%s %q", kind, row[1:])
+	case RowNode, RowNodeTally:
+		return fmt.Sprintf("%s %q", kind, row[1:])
+	case RowService, RowCheck:
+		if node, id, ok := CutEntryRow(row); ok {
+			return fmt.Sprintf("%s %q %q", kind, node, id)
+		}
+	case RowInstance:
+		if service, node, id, ok := CutInstanceRow(row); ok {
+			return fmt.Sprintf("%s %q %q %q", kind, service, node, id)
+		}
+	case RowBinding:
+		if s, rest, ok := CutSubjectRow(row); ok && len(rest) == len(SessionID{}) {
+			return fmt.Sprintf("%s %q %q %s", kind, s.Node, s.Check, SessionID(rest))
+		}
+	case RowEndMark:
+		if s, rest, ok := CutSubjectRow(row); ok && len(rest) == 8 {
+			return fmt.Sprintf("%s %q %q %d", kind, s.Node, s.Check, binary.BigEndian.Uint64(rest))
+		}
 	case RowHistory:
 		if revision, index, ok := CutHistoryRow(row); ok {
 			return fmt.Sprintf("%s %d.%d", kind, revision, index)

@@ -190,7 +190,7 @@ func (c queueVerbs) enqueue(l *lock, ask request, a *storev1.AcquireLock) (*stor
 		return nil, err
 	}
 	if l.head.GetWaiters() >= limits.GetWaitersMax() {
-		return nil, exceeded("waiters_max", uint64(limits.GetWaitersMax()))
+		return nil, rule.Exceeded("waiters_max", uint64(limits.GetWaitersMax()))
 	}
 	if err = c.needSpace(); err != nil {
 		return nil, err

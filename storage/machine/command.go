@@ -1,11 +1,10 @@
 package machine
 
 import (
-	"fmt"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
+	"github.com/tenure-io/tenure/storage/nodes"
 	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -50,6 +49,8 @@ type command struct {
 	grantsLater bool
 	// room is how many bytes the result of a transaction may grow by.
 	room int
+	// catalog is the command's part of the catalog.
+	catalog nodes.Change
 	// meter counts what the command reads and writes where it has a budget; nil until it does.
 	meter *table.Meter
 }
@@ -64,6 +65,7 @@ func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 	}
 	c.verbs = verbsOf(c)
 	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Revision: c.revision, Command: asked{c}}
+	c.catalog = nodes.Change{Rows: w.rows, State: &w.state, Command: asked{c}, Revision: c.revision, Term: term, WallMs: c.wallMs}
 	return c
 }
 
@@ -166,8 +168,30 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	case *storev1.Command_EndJoinTokens:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.EndTokens(kind.EndJoinTokens) })
 	default:
-		return nil, fmt.Errorf("%w: command kind %T", layout.ErrUnknownFormat, kind)
+		return c.runCatalog(cmd)
 	}
+}
+
+// runCatalog is run for the commands about nodes, services and checks.
+func (c *command) runCatalog(cmd *storev1.Command) (*storev1.Result, error) {
+	verb, err := c.catalog.Verb(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err = rule.NeedVersion2(c.state.ClusterVersion); err != nil {
+		return nil, err
+	}
+	out := &storev1.CatalogResult{}
+	// What a command writes for its caller has a budget; which sessions it ends is not the caller's doing, and has a bound of its own.
+	if err = c.withinBudget(func() error { return verb(out) }); err != nil {
+		return nil, err
+	}
+	if out.SessionsEnded, err = c.sessions.endBound(cmd.GetEndMarked() != nil); err != nil {
+		return nil, err
+	}
+	out.MarksLeft = c.state.EndMarks > 0
+	out.GrantsLeft = c.state.GrantsLeft > 0
+	return &storev1.Result{Kind: &storev1.Result_Catalog{Catalog: out}}, nil
 }
 
 // finish grants nothing more; it deletes the keys that are left unused, writes the history of the command and moves the

@@ -51,7 +51,10 @@ func (c txnVerbs) checkHeld(g *storev1.HeldGuard) error {
 	}
 	if h != nil && !h.GetDelayed() && h.GetFencingToken() == g.GetFencingToken() &&
 		string(h.GetSessionId()) == string(g.GetSessionId()) {
-		return nil
+		dead, failed := c.catalog.MarkedSession(layout.SessionID(h.GetSessionId()))
+		if failed != nil || !dead {
+			return failed
+		}
 	}
 	l, err := c.lock(n)
 	if err != nil {

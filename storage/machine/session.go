@@ -40,6 +40,12 @@ func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
 	if r == nil {
 		return session{}, c.noSession(id)
 	}
+	if marked, err := c.catalog.Marked(r); err != nil || marked != nil {
+		if err == nil {
+			err = ended(id)
+		}
+		return session{}, err
+	}
 	if epoch := ref.GetEpoch(); epoch != 0 && epoch != r.GetEpoch() {
 		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED, storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER, id, r.GetEpoch(), epoch)
 		if epoch > r.GetEpoch() {
@@ -54,16 +60,23 @@ func (c sessionVerbs) session(ref *storev1.SessionRef) (session, error) {
 
 // noSession tells a session that ended from one that never was, or was forgotten.
 func (c sessionVerbs) noSession(id layout.SessionID) error {
-	_, ended, err := c.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
+	_, known, err := c.rows.Get(layout.SessionRow(layout.RowEndedIndex, id))
 	if err != nil {
 		return err
 	}
+	if known {
+		return ended(id)
+	}
 	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND,
 		storev1.FailureDetail_FAILURE_DETAIL_SESSION_MISSING, id)
-	if ended {
-		f = rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED,
-			storev1.FailureDetail_FAILURE_DETAIL_SESSION_ENDED, id)
-	}
+	f.Failure.SessionId = id[:]
+	return f
+}
+
+// ended returns the failure of a session that has ended.
+func ended(id layout.SessionID) error {
+	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED,
+		storev1.FailureDetail_FAILURE_DETAIL_SESSION_ENDED, id)
 	f.Failure.SessionId = id[:]
 	return f
 }
@@ -99,6 +112,9 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 		CreateTimeMs:   c.wallMs,
 		EpochRevision:  c.revision,
 	}
+	if err = c.catalog.Bind(id, s, r); err != nil {
+		return nil, err
+	}
 	value, err := layout.Encode(r)
 	if err != nil {
 		return nil, err
@@ -118,6 +134,9 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 		LockDelayMs:    r.GetLockDelayMs(),
 		CreateRevision: r.GetCreateRevision(),
 		Epoch:          r.GetEpoch(),
+		NodeId:         r.GetNodeId(),
+		NodeChecks:     r.GetNodeChecks(),
+		ServiceChecks:  r.GetServiceChecks(),
 	}}}, nil
 }
 
@@ -144,7 +163,7 @@ func (c sessionVerbs) checkSessionRoom(id layout.SessionID) error {
 		return err
 	}
 	if c.state.Sessions >= limits.GetSessionsMax() {
-		return exceeded("sessions_max", limits.GetSessionsMax())
+		return rule.Exceeded("sessions_max", limits.GetSessionsMax())
 	}
 	return nil
 }
@@ -166,15 +185,6 @@ func checkNewSession(s *storev1.CreateSession) error {
 	default:
 		return nil
 	}
-}
-
-// exceeded returns the failure of a limit that is reached.
-func exceeded(limit string, value uint64) error {
-	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
-		storev1.FailureDetail_FAILURE_DETAIL_LIMIT_REACHED, limit, value)
-	f.Failure.LimitName = limit
-	f.Failure.Limit = value
-	return f
 }
 
 // objects returns the number of a session's objects, itself included; zero if it does not live.
@@ -205,7 +215,7 @@ func (c sessionVerbs) addObject(id layout.SessionID) error {
 		return err
 	}
 	if n >= uint64(limits.GetSessionObjectsMax()) {
-		return exceeded("session_objects_max", uint64(limits.GetSessionObjectsMax()))
+		return rule.Exceeded("session_objects_max", uint64(limits.GetSessionObjectsMax()))
 	}
 	c.setObjects(id, n+1)
 	return nil

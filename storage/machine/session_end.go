@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/nodes"
+	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -21,11 +24,15 @@ type sessionEnd struct {
 	reason    string
 	by        string
 	clean     bool
+	// revision and timeMs are those of the mark that ended a session before; zero: the command's own.
+	revision uint64
+	timeMs   int64
 }
 
 // endingSession is a session at its end, with all it has.
 type endingSession struct {
 	session
+	how    sessionEnd
 	holds  []layout.Listed
 	places []layout.Listed
 	keys   []layout.Name
@@ -35,13 +42,21 @@ type endingSession struct {
 // what they hold freed or deleted, their ephemeral keys deleted, and then the next waiters granted.
 func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*storev1.Result, error) {
 	out := &storev1.EndSessionsResult{}
-	ending, err := c.gatherEnding(ids, out)
+	ending, err := c.gatherEnding(ids, how, out)
 	if err != nil {
 		return nil, err
 	}
+	if err = c.endGathered(ending, out); err != nil {
+		return nil, err
+	}
+	return &storev1.Result{Kind: &storev1.Result_EndSessions{EndSessions: out}}, nil
+}
+
+// endGathered ends sessions whose objects are known.
+func (c sessionVerbs) endGathered(ending []*endingSession, out *storev1.EndSessionsResult) error {
 	for _, s := range ending {
-		if err := c.markEnded(s, how); err != nil {
-			return nil, err
+		if err := c.markEnded(s, s.how); err != nil {
+			return err
 		}
 		out.EndedSessionIds = append(out.EndedSessionIds, s.id[:])
 		out.Holds += uint32(len(s.holds))
@@ -51,71 +66,133 @@ func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*stor
 		left = &table.Stint{Rows: len(ending) + forgettingMax1, Bytes: math.MaxUint64}
 	}
 	if _, err := c.forgetEnded(left); err != nil {
-		return nil, err
+		return err
 	}
 	for _, s := range ending {
 		if err := c.dropPlaces(s); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, s := range ending {
-		if err := c.dropHolds(s, how); err != nil {
-			return nil, err
+		if err := c.dropHolds(s, s.how); err != nil {
+			return err
 		}
 	}
 	for _, s := range ending {
 		for _, n := range s.keys {
 			if err := c.keys.deleteKey(n, s.id[:]); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	if err := c.queue.grantTouched(); err != nil {
-		return nil, err
+		return err
 	}
 	out.GrantsLeft = c.state.GrantsLeft > 0
-	return &storev1.Result{Kind: &storev1.Result_EndSessions{EndSessions: out}}, nil
+	return nil
 }
 
 // gatherEnding finds what the sessions have. Those that do not live are counted; those that would make the command too
 // large are left, but never the first.
-func (c sessionVerbs) gatherEnding(ids []layout.SessionID, out *storev1.EndSessionsResult) ([]*endingSession, error) {
-	var ending []*endingSession
-	seen := make(map[layout.SessionID]bool, len(ids))
-	objects, most := uint64(0), uint64(endObjectsMax)
-	if c.state.ClusterVersion < layout.Version2 {
-		most = endObjectsMax1
-	}
+func (c sessionVerbs) gatherEnding(ids []layout.SessionID, how sessionEnd, out *storev1.EndSessionsResult) ([]*endingSession, error) {
+	g := newGathering(c)
 	for _, id := range ids {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		r, err := c.sessionRecord(id)
-		if err != nil {
+		switch took, err := g.take(id, how); {
+		case err != nil:
 			return nil, err
-		}
-		if r == nil {
+		case took == takenMissing:
 			out.Missing++
-			continue
-		}
-		n, err := c.objects(id)
-		if err != nil {
-			return nil, err
-		}
-		if len(ending) > 0 && objects+n > most {
+		case took == takenNot:
 			out.LeftSessionIds = append(out.LeftSessionIds, bytes.Clone(id[:]))
-			continue
 		}
-		objects += n
-		r.Objects = uint32(n)
-		s := &endingSession{session: session{id: id, record: r}}
-		if err := c.gatherObjects(s); err != nil {
-			return nil, err
-		}
-		ending = append(ending, s)
 	}
-	return ending, nil
+	return g.ending, nil
+}
+
+// unbound says how a session ends that loses what it is bound to.
+func unbound(e nodes.End) sessionEnd {
+	return sessionEnd{
+		cause: e.Cause, holdCause: storev1.HoldEndCause_HOLD_END_CAUSE_CHECK_FAILED, revision: e.Revision, timeMs: e.TimeMs,
+	}
+}
+
+// endBound ends the sessions that lose what they are bound to by the command, as many as it may; with marks, also those that
+// earlier commands have left over. It returns how many.
+func (c sessionVerbs) endBound(marks bool) (uint32, error) {
+	g := newGathering(c)
+	err := c.catalog.EndBound(marks, func(id layout.SessionID, how nodes.End) (bool, error) {
+		took, err := g.take(id, unbound(how))
+		return took != takenNot, err
+	})
+	if err != nil || len(g.ending) == 0 {
+		return 0, err
+	}
+	return uint32(len(g.ending)), c.endGathered(g.ending, &storev1.EndSessionsResult{})
+}
+
+// taken says what became of a session that a command is to end.
+type taken int
+
+const (
+	takenNow     taken = iota // it ends with the command
+	takenBefore               // it was named before
+	takenMissing              // it does not live
+	takenNot                  // it would make the command too large
+)
+
+// gathering is the sessions that a command ends, as many as it may.
+type gathering struct {
+	sessionVerbs
+	ending        []*endingSession
+	seen          map[layout.SessionID]bool
+	objects, most uint64
+}
+
+func newGathering(c sessionVerbs) *gathering {
+	g := &gathering{sessionVerbs: c, seen: map[layout.SessionID]bool{}, most: endObjectsMax}
+	if c.state.ClusterVersion < layout.Version2 {
+		g.most = endObjectsMax1
+	}
+	return g
+}
+
+// take finds what a session has, unless that would make the command too large. A session that the end list has marked ends as
+// its mark says.
+func (g *gathering) take(id layout.SessionID, how sessionEnd) (taken, error) {
+	if g.seen[id] {
+		return takenBefore, nil
+	}
+	g.seen[id] = true
+	r, err := g.sessionRecord(id)
+	if err != nil {
+		return 0, err
+	}
+	if r == nil {
+		return takenMissing, nil
+	}
+	n, err := g.sessionVerbs.objects(id)
+	if err != nil {
+		return 0, err
+	}
+	size := n + uint64(len(records.SubjectsOf(r)))
+	if len(g.ending) > 0 && g.objects+size > g.most {
+		return takenNot, nil
+	}
+	g.objects += size
+	r.Objects = uint32(n)
+	s := &endingSession{session: session{id: id, record: r}, how: how}
+	mark, err := g.catalog.Marked(r)
+	if err != nil {
+		return 0, err
+	}
+	if mark != nil {
+		s.how = unbound(nodes.EndOf(mark))
+	}
+	if err := g.gatherObjects(s); err != nil {
+		return 0, err
+	}
+	g.ending = append(g.ending, s)
+	return takenNow, nil
 }
 
 // gatherObjects finds what one session has, by its own rows alone.
@@ -142,6 +219,7 @@ func (c sessionVerbs) gatherObjects(s *endingSession) error {
 func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 	c.rows.Remove(layout.SessionRow(layout.RowSession, s.id))
 	c.rows.Remove(layout.SessionRow(layout.RowObjects, s.id))
+	c.catalog.Unbind(s.id, s.record)
 	c.state.Sessions--
 	shown := proto.CloneOf(s.record)
 	shown.SecretSha256 = nil
@@ -152,8 +230,8 @@ func (c sessionVerbs) markEnded(s *endingSession, how sessionEnd) error {
 		Cause:         how.cause,
 		Reason:        how.reason,
 		By:            how.by,
-		EndRevision:   c.revision,
-		EndTimeMs:     c.wallMs,
+		EndRevision:   cmp.Or(how.revision, c.revision),
+		EndTimeMs:     cmp.Or(how.timeMs, c.wallMs),
 		Holds:         uint32(len(s.holds)),
 		Places:        uint32(len(s.places)),
 		EphemeralKeys: uint32(len(s.keys)),

@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/nodes"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -78,7 +79,10 @@ func (c txnVerbs) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 
 // writes says whether an operation may change something.
 func writes(op *storev1.Op) bool {
-	switch op.GetKind().(type) {
+	switch kind := op.GetKind().(type) {
+	case *storev1.Op_Catalog:
+		_, reads := kind.Catalog.GetKind().(*storev1.CatalogOp_Get)
+		return !reads
 	case *storev1.Op_Get, *storev1.Op_List, *storev1.Op_Check:
 		return false
 	default:
@@ -107,6 +111,7 @@ func (c txnVerbs) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		if failure := rule.At(c.state.ClusterVersion, err); failure != nil {
 			c.rows.RollbackTo(mark)
 			c.state, c.events = state, c.events[:events]
+			c.catalog.Forget()
 			failed = append(failed, &storev1.OpFailure{Position: uint32(i), Failure: failure})
 			continue
 		}
@@ -180,6 +185,9 @@ func (c txnVerbs) runOp(op *storev1.Op, i int) (*storev1.OpResult, error) {
 	case *storev1.Op_List:
 		list, err := c.listOp(kind.List)
 		return &storev1.OpResult{Kind: &storev1.OpResult_List{List: list}}, err
+	case *storev1.Op_Catalog:
+		out, err := c.catalog.Op(kind.Catalog)
+		return &storev1.OpResult{Kind: &storev1.OpResult_Catalog{Catalog: out}}, err
 	default:
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_WITHOUT_KIND)
 	}
@@ -340,7 +348,7 @@ func checkTxn(t *storev1.Txn) error {
 		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
 	}
 	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
-		claims := claims{values: map[string]bool{}, locks: map[string]bool{}}
+		claims := claims{values: map[string]bool{}, locks: map[string]bool{}, entries: map[string]bool{}}
 		for _, op := range ops {
 			if err := claims.add(op); err != nil {
 				return err
@@ -353,10 +361,11 @@ func checkTxn(t *storev1.Txn) error {
 	return nil
 }
 
-// claims are the keys whose value or lock the operations of a transaction change.
+// claims are the keys whose value or lock the operations of a transaction change, and the entries of the catalog.
 type claims struct {
 	values   map[string]bool
 	locks    map[string]bool
+	entries  map[string]bool // of the catalog
 	prefixes []string
 	// lockPrefixes are those of the prefixes that also change the locks of their keys.
 	lockPrefixes []string
@@ -395,6 +404,10 @@ func (c *claims) add(op *storev1.Op) error {
 			}
 		}
 		return claim(c.locks, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
+	case *storev1.Op_Catalog:
+		if name := nodes.EntryChanged(kind.Catalog); name != "" {
+			return claim(c.entries, name, storev1.FailureDetail_FAILURE_DETAIL_ENTRY_TWICE)
+		}
 	}
 	return nil
 }

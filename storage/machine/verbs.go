@@ -55,8 +55,14 @@ func verbsOf(c *command) verbs {
 	}
 }
 
-// asked is a command as those see it who remember requests for it.
+// asked is a command as the rooms see it that do a part of it.
 type asked struct{ *command }
+
+// Emit adds an event.
+func (a asked) Emit(e *storev1.Event) { a.emit(e) }
+
+// NeedSpace refuses what makes the state grow, once the store is full.
+func (a asked) NeedSpace() error { return a.needSpace() }
 
 // Limits returns the limits in force; nobody may change them.
 func (a asked) Limits() (*storev1.Limits, error) { return a.effectiveLimits() }

@@ -31,6 +31,14 @@ func Invalid(detail storev1.FailureDetail, arguments ...any) error {
 	return Broken(storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, detail, arguments...)
 }
 
+// Exceeded returns the failure of a limit that is reached.
+func Exceeded(limit string, value uint64) error {
+	f := Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED, storev1.FailureDetail_FAILURE_DETAIL_LIMIT_REACHED, limit, value)
+	f.Failure.LimitName = limit
+	f.Failure.Limit = value
+	return f
+}
+
 // Of returns the broken rule that err carries, or nil if err is something worse.
 func Of(err error) *storev1.Failure {
 	if rule, ok := errors.AsType[*Error](err); ok {

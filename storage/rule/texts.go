@@ -107,6 +107,20 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS: "%s must be at least %d and at most %d, not %d",
 	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE: "%s of %d is too low: %d is in use, which needs a limit of at least %d; " +
 		"with force it is set anyway",
+	storev1.FailureDetail_FAILURE_DETAIL_NODE_MISSING:            "there is no node %q",
+	storev1.FailureDetail_FAILURE_DETAIL_SERVICE_MISSING:         "node %q has no service with the id %q",
+	storev1.FailureDetail_FAILURE_DETAIL_CHECK_MISSING:           "node %q has no check %q",
+	storev1.FailureDetail_FAILURE_DETAIL_CHECK_IS_CRITICAL:       "check %q of node %q is critical",
+	storev1.FailureDetail_FAILURE_DETAIL_NODE_NAME_IN_USE:        "another machine that is not known to have failed is registered as node %q",
+	storev1.FailureDetail_FAILURE_DETAIL_NODE_ID_IN_USE:          "the machine is registered as node %q, which still lives",
+	storev1.FailureDetail_FAILURE_DETAIL_SYNC_LATE:               "call %d of start %d was already applied, or a later one",
+	storev1.FailureDetail_FAILURE_DETAIL_REGISTRATION_MALFORMED:  "registration: field %s is out of its bounds",
+	storev1.FailureDetail_FAILURE_DETAIL_LIVENESS_NOT_YET:        "node %q takes part in gossip, but has no check liveness yet",
+	storev1.FailureDetail_FAILURE_DETAIL_CHECKS_WITHOUT_NODE:     "checks need the name of a registered node",
+	storev1.FailureDetail_FAILURE_DETAIL_NODE_IS_FULL:            "node %q already has %d entries, which is the limit %s",
+	storev1.FailureDetail_FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION: "entry %q of the catalog is at revision %d, wanted it at revision %d",
+	storev1.FailureDetail_FAILURE_DETAIL_NODE_TOO_LARGE:          "services and checks of node %q would have %d bytes, at most %d are allowed",
+	storev1.FailureDetail_FAILURE_DETAIL_ENTRY_TWICE:             "the transaction changes the entry %q of the catalog twice",
 }
 
 // Reworded are texts that replace those of version 1 when a failure is shown. They have the same arguments in the same order.

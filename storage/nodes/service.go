@@ -1,0 +1,169 @@
+package nodes
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/catalog"
+	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/records"
+	"github.com/tenure-io/tenure/storage/rule"
+)
+
+// service returns an instance of a service, or nil.
+func (n *node) service(id string) (*storev1.ServiceRecord, error) {
+	r := &storev1.ServiceRecord{}
+	found, err := records.ReadCatalog(n.Rows, layout.EntryRow(layout.RowService, n.key, id), r)
+	if err != nil || !found {
+		return nil, err
+	}
+	return r, nil
+}
+
+// putService writes an instance of a service that is within its bounds.
+func (n *node) putService(s *storev1.Service, origin storev1.CatalogOrigin) error {
+	r, err := n.service(s.GetServiceId())
+	if err != nil {
+		return err
+	}
+	row := layout.EntryRow(layout.RowService, n.key, s.GetServiceId())
+	previous := ""
+	if err = n.countService(r.GetService(), s); err != nil {
+		return err
+	}
+	switch {
+	case r == nil:
+		r = &storev1.ServiceRecord{CreateRevision: n.Revision, Node: n.record.GetNode().GetName()}
+	case proto.Equal(r.GetService(), s):
+		if after := originAfter(r.GetOrigin(), origin); after != r.GetOrigin() {
+			r.Origin = after
+			return n.write(row, r)
+		}
+		return nil
+	case r.GetService().GetName() != s.GetName():
+		previous = r.GetService().GetName()
+		n.Rows.Remove(layout.InstanceRow(previous, n.key, s.GetServiceId()))
+	}
+	if err = n.Command.NeedSpace(); err != nil {
+		return err
+	}
+	delete(n.serviceNames, n.key)
+	n.Rows.Set(layout.InstanceRow(s.GetName(), n.key, s.GetServiceId()), nil)
+	r.FormatVersion, r.ModRevision = layout.RecordFormat, n.Revision
+	r.Service, r.Origin = s, originAfter(r.GetOrigin(), origin)
+	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_ServicePut{ServicePut: &storev1.ServicePut{
+		Node: r.GetNode(), Service: proto.CloneOf(s), CreateRevision: r.GetCreateRevision(), Origin: r.GetOrigin(), PreviousName: previous,
+	}}})
+	if err = n.write(row, r); err != nil || previous == "" {
+		return err
+	}
+	return n.renameChecks(s)
+}
+
+// countService counts an instance after a write, and as it was before, if it was.
+func (n *node) countService(before, after *storev1.Service) error {
+	was, is := uint64(0), catalog.ServiceBytes(after)
+	if before != nil {
+		was = catalog.ServiceBytes(before)
+	}
+	if err := n.grow(was, is); err != nil {
+		return err
+	}
+	switch {
+	case was == is:
+		return nil
+	case before != nil:
+		return n.saveTally()
+	}
+	if n.tally.GetServices() >= catalog.NodeServicesMax {
+		return fullNode(n, "node_services_max", catalog.NodeServicesMax)
+	}
+	if n.State.Services >= catalog.ServicesMax {
+		return rule.Exceeded("services_max", catalog.ServicesMax)
+	}
+	n.State.Services++
+	n.tally.Services++
+	return n.saveTally()
+}
+
+// renameChecks gives the checks of an instance the new name of its service.
+func (n *node) renameChecks(s *storev1.Service) error {
+	checks, err := n.checksOf(s.GetServiceId())
+	if err != nil {
+		return err
+	}
+	for _, k := range checks {
+		k.ServiceName = s.GetName()
+		if err := n.saveCheck(k, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesOf returns the names of the services on a node, sorted.
+func (n *node) namesOf() ([]string, error) {
+	if names, known := n.serviceNames[n.key]; known {
+		return names, nil
+	}
+	names := []string{}
+	from := layout.EntryRows(layout.RowService, n.key)
+	err := n.Rows.Scan(from, layout.RowsEnd(from), func(_, value []byte) (bool, error) {
+		s := &storev1.ServiceRecord{}
+		if err := layout.Decode(value, s); err != nil {
+			return false, err
+		}
+		names = append(names, s.GetService().GetName())
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if n.serviceNames == nil {
+		n.Change.serviceNames = map[string][]string{}
+	}
+	n.serviceNames[n.key] = names
+	return names, nil
+}
+
+// deleteServiceOf deletes an instance that is of an origin; others stay.
+func (n *node) deleteServiceOf(id string, origin storev1.CatalogOrigin) error {
+	s, err := n.service(id)
+	if err != nil || s == nil || s.GetOrigin() != origin {
+		return err
+	}
+	return n.deleteService(s)
+}
+
+// deleteService deletes an instance of a service with its checks.
+func (n *node) deleteService(s *storev1.ServiceRecord) error {
+	checks, err := n.checksOf(s.GetService().GetServiceId())
+	if err != nil {
+		return err
+	}
+	for _, k := range checks {
+		if err = n.deleteCheck(k); err != nil {
+			return err
+		}
+	}
+	return n.dropService(s)
+}
+
+// dropService deletes an instance alone.
+func (n *node) dropService(s *storev1.ServiceRecord) error {
+	id, name := s.GetService().GetServiceId(), s.GetService().GetName()
+	n.Rows.Remove(layout.EntryRow(layout.RowService, n.key, id))
+	n.Rows.Remove(layout.InstanceRow(name, n.key, id))
+	delete(n.serviceNames, n.key)
+	n.State.Services--
+	n.tally.Services--
+	n.tally.Bytes -= catalog.ServiceBytes(s.GetService())
+	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_ServiceDeleted{ServiceDeleted: &storev1.ServiceDeleted{
+		Node: s.GetNode(), ServiceId: id, Name: name,
+	}}})
+	return n.saveTally()
+}

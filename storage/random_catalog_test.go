@@ -1,0 +1,483 @@
+package storage_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	isCritical = storev1.CheckStatus_CHECK_STATUS_CRITICAL
+	byAgent    = storev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
+	byPool     = storev1.CatalogOrigin_CATALOG_ORIGIN_POOL
+	direct     = storev1.CatalogOrigin_CATALOG_ORIGIN_DIRECT
+)
+
+// catalogModel says what the catalog holds, and which sessions live, by simpler rules than the store's.
+type catalogModel struct {
+	nodes map[string]*modelNode
+	bound map[uint64][]string // what a session is bound to: node, or node/check
+	dead  map[uint64]bool
+}
+
+// modelNode is a node of the model.
+type modelNode struct {
+	id       string
+	boot     uint64 // of the last sync; its number is always 1
+	services map[string]modelEntry
+	checks   map[string]modelEntry
+}
+
+// modelEntry is a service, or a check of one.
+type modelEntry struct {
+	of     string // service of a check
+	status storev1.CheckStatus
+	origin storev1.CatalogOrigin
+}
+
+// end ends the sessions that are bound to something.
+func (m *catalogModel) end(what string) {
+	for s, bound := range m.bound {
+		m.dead[s] = m.dead[s] || slices.Contains(bound, what)
+	}
+}
+
+func (m *catalogModel) dropCheck(node, id string) {
+	delete(m.nodes[node].checks, id)
+	m.end(node + "/" + id)
+}
+
+func (m *catalogModel) dropService(node, id string) {
+	for check, e := range m.nodes[node].checks {
+		if e.of == id {
+			m.dropCheck(node, check)
+		}
+	}
+	delete(m.nodes[node].services, id)
+}
+
+func (m *catalogModel) empty(node string) {
+	for id := range m.nodes[node].checks {
+		m.dropCheck(node, id)
+	}
+	clear(m.nodes[node].services)
+}
+
+func (m *catalogModel) dropNode(node string) {
+	m.empty(node)
+	delete(m.nodes, node)
+	m.end(node)
+}
+
+// ownedBy returns who an entry belongs to after a write.
+func ownedBy(before modelEntry, by storev1.CatalogOrigin) storev1.CatalogOrigin {
+	if before.origin == byPool || before.origin == byAgent && by != byAgent {
+		if by != byAgent {
+			return before.origin
+		}
+	}
+	return by
+}
+
+func (m *catalogModel) putCheck(node string, k *storev1.Check, by storev1.CatalogOrigin) {
+	n := m.nodes[node]
+	before, there := n.checks[k.GetCheckId()]
+	if there && by == byPool && before.origin != byPool {
+		return
+	}
+	status := k.GetStatus()
+	if status == 0 {
+		status = isCritical
+		if there {
+			status = before.status
+		}
+	}
+	n.checks[k.GetCheckId()] = modelEntry{of: k.GetServiceId(), status: status, origin: ownedBy(before, by)}
+	if status == isCritical {
+		m.end(node + "/" + k.GetCheckId())
+	}
+}
+
+func (m *catalogModel) put(node string, services []*storev1.Service, checks []*storev1.Check, by storev1.CatalogOrigin) {
+	for _, s := range services {
+		n := m.nodes[node]
+		n.services[s.GetServiceId()] = modelEntry{of: s.GetName(), origin: ownedBy(n.services[s.GetServiceId()], by)}
+	}
+	for _, k := range checks {
+		m.putCheck(node, k, by)
+	}
+}
+
+// putNode writes a node whose id is known.
+func (m *catalogModel) putNode(name, id string) {
+	for other, n := range m.nodes {
+		if n.id == id && other != name {
+			m.dropNode(other)
+		}
+	}
+	n := m.nodes[name]
+	switch {
+	case n == nil:
+		m.nodes[name] = &modelNode{id: id, services: map[string]modelEntry{}, checks: map[string]modelEntry{}}
+	case n.id != id:
+		m.empty(name)
+		n.id, n.boot = id, 0
+	}
+}
+
+func (m *catalogModel) byID(id []byte) string {
+	for name, n := range m.nodes {
+		if n.id == string(id) {
+			return name
+		}
+	}
+	return ""
+}
+
+// drop deletes what a name says.
+func (m *catalogModel) drop(name *storev1.CatalogName) {
+	n := m.nodes[storage.NodeKey(name.GetNode())]
+	if n == nil {
+		return
+	}
+	key := storage.NodeKey(name.GetNode())
+	switch {
+	case name.GetServiceId() != "":
+		if _, there := n.services[name.GetServiceId()]; there {
+			m.dropService(key, name.GetServiceId())
+		}
+	case name.GetCheckId() != "":
+		if _, there := n.checks[name.GetCheckId()]; there {
+			m.dropCheck(key, name.GetCheckId())
+		}
+	default:
+		m.dropNode(key)
+	}
+}
+
+// apply does what a command did that was not refused.
+func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_RegisterNode:
+		k := kind.RegisterNode
+		key, by := storage.NodeKey(k.GetNode().GetName()), direct
+		if k.GetOrigin() == byPool {
+			by = byPool
+		}
+		if m.nodes[key] == nil || !k.GetSkipNodeUpdate() {
+			m.putNode(key, string(r.GetCatalog().GetNodeId()))
+		}
+		m.put(key, k.GetServices(), k.GetChecks(), by)
+	case *storev1.Command_SyncNode:
+		k := kind.SyncNode
+		if k.GetNode() != nil {
+			m.putNode(storage.NodeKey(k.GetNode().GetName()), string(k.GetNodeId()))
+		}
+		key := m.byID(k.GetNodeId())
+		n := m.nodes[key]
+		n.boot = k.GetSync().GetBoot()
+		for _, id := range k.GetDeleteChecks() {
+			if e, there := n.checks[id]; there && e.origin == byAgent {
+				m.dropCheck(key, id)
+			}
+		}
+		for _, id := range k.GetDeleteServices() {
+			if e, there := n.services[id]; there && e.origin == byAgent {
+				m.dropService(key, id)
+			}
+		}
+		m.put(key, k.GetServices(), k.GetChecks(), byAgent)
+	case *storev1.Command_UpdateCheck:
+		m.setStatus(storage.NodeKey(kind.UpdateCheck.GetNode()), kind.UpdateCheck.GetCheckId(), kind.UpdateCheck.GetStatus())
+	case *storev1.Command_SetLiveness:
+		key := m.byID(kind.SetLiveness.GetNodeId())
+		if key == "" || kind.SetLiveness.GetTerm() != 1 {
+			return
+		}
+		if e, there := m.nodes[key].checks["liveness"]; there && e.origin != byPool {
+			return
+		}
+		m.putCheck(key, &storev1.Check{CheckId: "liveness", Status: kind.SetLiveness.GetStatus()}, byPool)
+	case *storev1.Command_Deregister:
+		m.drop(kind.Deregister.GetName())
+	case *storev1.Command_Txn:
+		for _, op := range kind.Txn.GetThenOps() {
+			m.applyOp(op.GetCatalog())
+		}
+	case *storev1.Command_CreateSession:
+		created := r.GetCreateSession()
+		if len(created.GetNodeId()) == 0 {
+			return
+		}
+		key := storage.NodeKey(kind.CreateSession.GetNode())
+		bound := []string{key}
+		for _, id := range slices.Concat(created.GetNodeChecks(), created.GetServiceChecks()) {
+			bound = append(bound, key+"/"+id)
+		}
+		m.bound[numberOf(kind.CreateSession.GetSessionId())] = bound
+	case *storev1.Command_DestroySession:
+		m.dead[numberOf(kind.DestroySession.GetSession().GetSessionId())] = true
+	}
+}
+
+func (m *catalogModel) setStatus(node, id string, status storev1.CheckStatus) {
+	e := m.nodes[node].checks[id]
+	e.status = status
+	m.nodes[node].checks[id] = e
+	if status == isCritical {
+		m.end(node + "/" + id)
+	}
+}
+
+func (m *catalogModel) applyOp(op *storev1.CatalogOp) {
+	switch kind := op.GetKind().(type) {
+	case *storev1.CatalogOp_Delete:
+		m.drop(kind.Delete)
+	case *storev1.CatalogOp_PutCheck:
+		m.putCheck(storage.NodeKey(kind.PutCheck.GetNode()), kind.PutCheck.GetCheck(), direct)
+	}
+}
+
+func numberOf(id []byte) uint64 { return uint64(id[14])<<8 | uint64(id[15]) }
+
+// catalogCommand returns a command on few nodes, services and checks, so that they meet.
+func (g *generator) catalogCommand() *storev1.Command {
+	cmd := &storev1.Command{}
+	switch n := g.rng.IntN(100); {
+	case n < 25:
+		r := &storev1.RegisterNode{Node: g.node(), SkipNodeUpdate: g.oneIn(2), DrawnNodeId: numberedID(uint64(100 + g.rng.IntN(1000)))}
+		r.Services, r.Checks = g.entries()
+		if g.oneIn(6) {
+			r.Origin, r.Term, r.Services = byPool, g.term, nil
+			r.Checks = []*storev1.Check{{CheckId: "liveness", Name: "liveness", Status: g.status()}}
+		}
+		cmd.Kind = &storev1.Command_RegisterNode{RegisterNode: r}
+	case n < 40:
+		s := &storev1.SyncNode{NodeId: g.nodeID(), Sync: &storev1.SyncNumber{Boot: uint64(1 + g.rng.IntN(40)), Number: 1}}
+		if g.oneIn(2) {
+			s.Node = g.node()
+			s.Node.NodeId = nil
+		}
+		s.Services, s.Checks = g.entries()
+		if g.oneIn(2) {
+			s.DeleteServices, s.DeleteChecks, s.Services, s.Checks = []string{g.serviceID()}, []string{g.checkID()}, nil, nil
+		}
+		cmd.Kind = &storev1.Command_SyncNode{SyncNode: s}
+	case n < 52:
+		cmd.Kind = &storev1.Command_UpdateCheck{UpdateCheck: &storev1.UpdateCheck{
+			Node: g.nodeName(), CheckId: g.checkID(), Status: g.status(), Output: g.key(),
+		}}
+	case n < 58:
+		cmd.Kind = &storev1.Command_SetLiveness{SetLiveness: &storev1.SetLiveness{NodeId: g.nodeID(), Term: 1, Status: g.status()}}
+	case n < 64:
+		cmd.Kind = &storev1.Command_Deregister{Deregister: &storev1.Deregister{Name: g.entryName()}}
+	case n < 70:
+		cmd.Kind = &storev1.Command_Txn{Txn: &storev1.Txn{ThenOps: []*storev1.Op{
+			{Kind: &storev1.Op_Catalog{Catalog: &storev1.CatalogOp{Kind: &storev1.CatalogOp_Delete{Delete: g.entryName()}}}},
+			{Kind: &storev1.Op_Catalog{Catalog: &storev1.CatalogOp{Kind: &storev1.CatalogOp_PutCheck{PutCheck: &storev1.PutCheckOp{
+				Node: g.nodeName(), Check: &storev1.Check{CheckId: "extra", Name: "extra", Status: g.status()},
+			}}}}},
+		}}}
+	case n < 73:
+		cmd.Kind = &storev1.Command_EndMarked{EndMarked: &storev1.EndMarked{Term: g.term}}
+	case n < 76:
+		cmd.Kind = &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{Session: g.ref()}}
+	case n < 82:
+		cmd.Kind = &storev1.Command_AcquireLock{AcquireLock: g.acquire()}
+	default:
+		s := &storev1.CreateSession{
+			SessionId: numberedID(g.next), Node: g.nodeName(), Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}
+		switch g.rng.IntN(4) {
+		case 0:
+			s.Checks = &storev1.SessionChecks{}
+		case 1, 2:
+			s.Checks = &storev1.SessionChecks{CheckIds: []string{g.checkID()}}
+		}
+		g.alive = append(g.alive, g.next)
+		g.next++
+		cmd.Kind = &storev1.Command_CreateSession{CreateSession: s}
+	}
+	return cmd
+}
+
+func (g *generator) nodeName() string  { return []string{"A", "a", "b", "C", "d.e"}[g.rng.IntN(5)] }
+func (g *generator) serviceID() string { return []string{"s", "s/2", "t"}[g.rng.IntN(3)] }
+func (g *generator) checkID() string {
+	return []string{"c", "c\u00e9", "k", "liveness", "extra"}[g.rng.IntN(5)]
+}
+func (g *generator) nodeID() []byte { return numberedID(uint64(50 + g.rng.IntN(4))) }
+func (g *generator) status() storev1.CheckStatus {
+	return []storev1.CheckStatus{1, 1, 1, 1, 2, 3}[g.rng.IntN(6)]
+}
+
+func (g *generator) node() *storev1.Node {
+	n := &storev1.Node{Name: g.nodeName(), Zone: []string{"", "eu"}[g.rng.IntN(2)]}
+	if g.oneIn(4) {
+		n.NodeId = g.nodeID()
+	}
+	return n
+}
+
+func (g *generator) entries() (services []*storev1.Service, checks []*storev1.Check) {
+	if !g.oneIn(3) {
+		services = append(services, &storev1.Service{ServiceId: g.serviceID(), Name: []string{"web", "db"}[g.rng.IntN(2)]})
+	}
+	k := &storev1.Check{CheckId: g.checkID(), Name: "check", Notes: g.key()}
+	if k.GetCheckId() == "liveness" {
+		k.CheckId = "c"
+	}
+	if g.oneIn(2) {
+		k.ServiceId = g.serviceID()
+	}
+	if !g.oneIn(3) {
+		k.Status = g.status()
+	}
+	return services, append(checks, k)
+}
+
+func (g *generator) entryName() *storev1.CatalogName {
+	n := &storev1.CatalogName{Node: g.nodeName()}
+	switch g.rng.IntN(5) {
+	case 0, 1:
+		n.ServiceId = g.serviceID()
+	case 2, 3:
+		n.CheckId = g.checkID()
+	}
+	return n
+}
+
+// check compares the store with the model.
+func (m *catalogModel) check(s *storage.Store, sessions uint64) error {
+	r := s.NewReader()
+	defer func() { _ = r.Close() }()
+	got, services, checks := map[string]string{}, 0, 0
+	err := r.Nodes("", "", func(n storage.NodeEntry) (bool, error) {
+		got[n.Key] = string(n.Record.GetNode().GetNodeId())
+		if n.Tally.GetServices() != uint32(len(m.nodes[n.Key].services)) || n.Tally.GetChecks() != uint32(len(m.nodes[n.Key].checks)) {
+			return false, fmt.Errorf("node %s counts %v, want %v", n.Key, n.Tally, m.nodes[n.Key])
+		}
+		return true, nil
+	})
+	want := map[string]string{}
+	for name, n := range m.nodes {
+		want[name] = n.id
+		services, checks = services+len(n.services), checks+len(n.checks)
+	}
+	if err != nil || !maps.Equal(got, want) {
+		return fmt.Errorf("got nodes %q, %w, want %q", got, err, want)
+	}
+	err = r.Services("", storage.EntryAt{}, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
+		services--
+		if e, there := m.nodes[at.Node].services[at.ID]; !there || e.of != s.GetService().GetName() || e.origin != s.GetOrigin() {
+			return false, fmt.Errorf("got service %v, want %v", s, e)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.Checks("", storage.EntryAt{}, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		checks--
+		e, there := m.nodes[at.Node].checks[at.ID]
+		if !there || e.of != k.GetCheck().GetServiceId() || e.status != k.GetCheck().GetStatus() || e.origin != k.GetOrigin() {
+			return false, fmt.Errorf("got check %v, want %v", k, e)
+		}
+		return true, nil
+	})
+	if err != nil || services != 0 || checks != 0 {
+		return fmt.Errorf("%d services and %d checks are missing: %w", services, checks, err)
+	}
+	for n := range sessions {
+		id := storage.SessionID(numberedID(n))
+		record, lives, err := r.Session(id)
+		if err != nil {
+			return err
+		}
+		if lives {
+			_, marked, err := r.EndMark(record)
+			if err != nil {
+				return err
+			}
+			lives = !marked
+		}
+		if _, known := m.bound[n]; known && lives == m.dead[n] {
+			return fmt.Errorf("session %d, bound to %q: it lives: %t, want %t", n, m.bound[n], lives, !m.dead[n])
+		}
+	}
+	return nil
+}
+
+// TestRandomCatalog applies random commands on the catalog, and compares what it holds and which sessions live with a model after
+// each. Replicas that crash agree, and so do restores of a backup.
+func TestRandomCatalog(t *testing.T) {
+	ends, refusals, marks := 0, 0, uint64(0)
+	for seed := range uint64(4) {
+		store := oldStore(t, vfs.NewMem(), "live")
+		g := newGenerator(t, seed, store)
+		_, newest := storage.ClusterVersions()
+		log := []storage.Entry{g.entry(2, []*storev1.Command{{
+			Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: &storev1.SetClusterVersion{Version: newest}},
+		}})}
+		if _, err := store.Apply(log); err != nil || store.Applied().ClusterVersion != newest {
+			t.Fatalf("raise the version: %v, %+v", err, store.Applied())
+		}
+		m := &catalogModel{nodes: map[string]*modelNode{}, bound: map[uint64][]string{}, dead: map[uint64]bool{}}
+		for i := range uint64(600) {
+			cmd := g.catalogCommand()
+			log = append(log, g.entry(i+3, []*storev1.Command{cmd}))
+			out, err := store.Apply(log[len(log)-1:])
+			if err != nil {
+				t.Fatalf("seed %d: %v: %v", seed, cmd, err)
+			}
+			result := out.Entries[0].Results[0]
+			if result.GetFailure() != nil || result.GetTxn() != nil && !result.GetTxn().GetSucceeded() {
+				refusals++
+			} else {
+				m.apply(cmd, result)
+			}
+			ends += int(result.GetCatalog().GetSessionsEnded())
+			marks = max(marks, out.Applied.EndMarks)
+			if err := m.check(store, g.next); err != nil {
+				t.Fatalf("seed %d, after %d, %v, which answered %v: %v", seed, i, cmd, result, err)
+			}
+		}
+		again, _ := replay(t, seed, log)
+		if got, want := dumpOf(t, again), dumpOf(t, store); got != want {
+			t.Fatalf("seed %d: got dump\n%s\nwant\n%s", seed, got, want)
+		}
+		restoredTwice(t, store)
+		checkBytesOf(t, store)
+	}
+	if ends < 50 || refusals < 50 || marks == 0 {
+		t.Errorf("%d sessions ended, %d commands refused, %d marks: too few to show anything", ends, refusals, marks)
+	}
+}
+
+// restoredTwice restores a store twice, with its sessions: both are the same, and what the pool saw is in doubt.
+func restoredTwice(t *testing.T, store *storage.Store) {
+	t.Helper()
+	o := restoreOptions(1)
+	o.KeepSessions = true
+	backup := backupOf(t, store)
+	first := restored(t, backup, o)
+	if got, want := dumpOf(t, restored(t, backup, o)), dumpOf(t, first); got != want {
+		t.Fatalf("two members differ: got\n%s\nwant\n%s", got, want)
+	}
+	r := first.NewReader()
+	defer func() { _ = r.Close() }()
+	if err := r.Checks("", storage.EntryAt{}, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		if k.GetOrigin() == byPool && k.GetCheck().GetStatus() != storev1.CheckStatus_CHECK_STATUS_WARNING {
+			t.Errorf("%s of %s is %v after a restore, want it in doubt", at.ID, at.Node, k)
+		}
+		return true, nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
