@@ -58,6 +58,7 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	tenurev1.RegisterWatchServiceServer(server, r.api.Watches)
 	tenurev1.RegisterElectionServiceServer(server, r.api.Elections)
 	tenurev1.RegisterClusterServiceServer(server, r.api.Cluster)
+	tenurev1.RegisterCatalogServiceServer(server, r.api.Catalog)
 	healthpb.RegisterHealthServer(server, r.health)
 	files, err := descriptor.Load()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func optionsCases() map[string]optionsCase {
 	all := map[string]optionsCase{}
 	for _, some := range []map[string]optionsCase{
-		sessionOptionsCases(), keyOptionsCases(), txnOptionsCases(), lockOptionsCases(), electionOptionsCases(),
+		sessionOptionsCases(), keyOptionsCases(), txnOptionsCases(), lockOptionsCases(), electionOptionsCases(), catalogOptionsCases(),
 	} {
 		maps.Copy(all, some)
 	}
@@ -256,6 +256,59 @@ func electionOptionsCases() map[string]optionsCase {
 			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
 				r, err := elections(b).Resign(b.t.Context(), &tenurev1.ResignRequest{Key: b.key, SessionId: b.session, Options: o})
 				return fmt.Sprint(r.GetResigned()), err
+			},
+		},
+	}
+}
+
+func catalogOptionsCases() map[string]optionsCase {
+	const uses = "idempotency_key guards"
+	catalog := func(b *optionsBench) tenurev1.CatalogServiceClient { return tenurev1.NewCatalogServiceClient(b.conn) }
+	registered := func(b *optionsBench) {
+		if _, err := catalog(b).RegisterNode(b.t.Context(), &tenurev1.RegisterNodeRequest{
+			Node: &tenurev1.Node{Name: "web1"}, Checks: []*tenurev1.Check{{Name: "up"}},
+		}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return map[string]optionsCase{
+		"RegisterNode": {
+			message: &tenurev1.RegisterNodeRequest{}, uses: uses,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := catalog(b).RegisterNode(b.t.Context(), &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "web1"}, Options: o})
+				return "", err
+			},
+		},
+		"UpdateCheck": {
+			message: &tenurev1.UpdateCheckRequest{}, uses: uses, prepare: registered,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := catalog(b).UpdateCheck(b.t.Context(), &tenurev1.UpdateCheckRequest{
+					Node: "web1", CheckId: "up", Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING, Options: o,
+				})
+				return "", err
+			},
+		},
+		"DeregisterNode": {
+			message: &tenurev1.DeregisterNodeRequest{}, uses: uses,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := catalog(b).DeregisterNode(b.t.Context(), &tenurev1.DeregisterNodeRequest{Node: "web1", Options: o})
+				return "", err
+			},
+		},
+		"DeregisterService": {
+			message: &tenurev1.DeregisterServiceRequest{}, uses: uses,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := catalog(b).DeregisterService(b.t.Context(), &tenurev1.DeregisterServiceRequest{
+					Node: "web1", ServiceId: "web", Options: o,
+				})
+				return "", err
+			},
+		},
+		"DeregisterCheck": {
+			message: &tenurev1.DeregisterCheckRequest{}, uses: uses,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := catalog(b).DeregisterCheck(b.t.Context(), &tenurev1.DeregisterCheckRequest{Node: "web1", CheckId: "up", Options: o})
+				return "", err
 			},
 		},
 	}

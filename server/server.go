@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/compaction"
 	"github.com/tenure-io/tenure/server/expiry"
@@ -130,6 +131,7 @@ type running struct {
 	compaction *compaction.Task
 	hub        *watch.Hub
 	arrivals   *leader.Arrivals
+	counts     *catalog.Metrics
 	hints      *renewal.Hinter
 	relayed    *service.Peer
 	api        *service.Services
@@ -235,6 +237,9 @@ func (r *running) openNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if r.counts, err = catalog.NewMetrics(r.config.Registry); err != nil {
+		return err
+	}
 	r.hub, err = watch.New(watch.Options{
 		History:    watch.FromStore(func() *storage.Store { return r.node.Store() }),
 		Registerer: r.config.Registry,
@@ -328,6 +333,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.timers.Publish(o)
 	r.hub.Publish(o)
 	r.hints.Publish(o.Events)
+	r.counts.Publish(o)
 	r.arrivals.Publish()
 	r.compaction.Publish(o)
 }
@@ -391,7 +397,7 @@ func (r *running) makeServices(stopping context.Context) error {
 			Alarms:     r.certificateAlarms,
 		},
 	})
-	r.health = gate.NewHealth(stopping, r.caughtUp)
+	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })
 	r.relayed.Open(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.Run(ctx, r.api.Caller) })
@@ -402,11 +408,11 @@ func (r *running) makeServices(stopping context.Context) error {
 	return nil
 }
 
-// caughtUp reports whether the member can serve reads and writes, as far as it knows without asking: it knows a leader, and
+// caughtUp reports whether a member can serve reads and writes, as far as it knows without asking: it knows a leader, and
 // has applied what that leader began its term with.
-func (r *running) caughtUp() bool {
-	s := r.node.Status()
-	return s.Leader != 0 && r.node.Store().Applied().Term == s.Term
+func caughtUp(n *raftnode.Node) bool {
+	s := n.Status()
+	return s.Leader != 0 && n.Store().Applied().Term == s.Term
 }
 
 // background does something until ctx ends, or what was made before is to be undone.

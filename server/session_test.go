@@ -79,9 +79,9 @@ func TestSessionIsRefused(t *testing.T) {
 			&tenurev1.CreateSessionRequest{Options: &tenurev1.CallOptions{RequestId: &tenurev1.RequestID{Sequence: 1}}},
 			codes.InvalidArgument, "INVALID_ARGUMENT",
 		},
-		"service checks": {
+		"checks without a node": {
 			&tenurev1.CreateSessionRequest{Checks: &tenurev1.SessionChecks{ServiceChecks: []string{"web"}}},
-			codes.Unimplemented, "FEATURE_NOT_ENABLED",
+			codes.InvalidArgument, "INVALID_ARGUMENT",
 		},
 	}
 	for name, tc := range tests {

@@ -234,6 +234,8 @@ func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSe
 		Name: name, Node: clip(host), Metadata: metadata,
 		Ttl: durationpb.New(o.ttl), Secret: s.secret, InstanceId: s.instance,
 		Options: &tenurev1.CallOptions{IdempotencyKey: randomBytes(16)},
+		// None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
+		Checks: &tenurev1.SessionChecks{},
 	}
 	if o.lockDelay != nil {
 		request.LockDelay = durationpb.New(*o.lockDelay)

@@ -58,6 +58,20 @@ const (
 	EventSessionTakenOver = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_TAKEN_OVER)
 	// EventSessionEnded: a session ended.
 	EventSessionEnded = EventType(tenurev1.EventType_EVENT_TYPE_SESSION_ENDED)
+	// EventNodePut: a node was registered or changed.
+	EventNodePut = EventType(tenurev1.EventType_EVENT_TYPE_NODE_PUT)
+	// EventNodeDeleted: a node was deregistered.
+	EventNodeDeleted = EventType(tenurev1.EventType_EVENT_TYPE_NODE_DELETED)
+	// EventServicePut: an instance of a service was registered or changed.
+	EventServicePut = EventType(tenurev1.EventType_EVENT_TYPE_SERVICE_PUT)
+	// EventServiceDeleted: an instance of a service was deregistered.
+	EventServiceDeleted = EventType(tenurev1.EventType_EVENT_TYPE_SERVICE_DELETED)
+	// EventCheckPut: a check was registered or changed, other than its status alone.
+	EventCheckPut = EventType(tenurev1.EventType_EVENT_TYPE_CHECK_PUT)
+	// EventCheckStatus: the status of a check changed.
+	EventCheckStatus = EventType(tenurev1.EventType_EVENT_TYPE_CHECK_STATUS)
+	// EventCheckDeleted: a check was deregistered.
+	EventCheckDeleted = EventType(tenurev1.EventType_EVENT_TYPE_CHECK_DELETED)
 )
 
 // Event is one change, or the state at the start of a watch.
@@ -77,6 +91,8 @@ type Event struct {
 	// Initial are the keys of an EventInitial. More says that the next event has more of them: see InParts.
 	Initial []*KeyValue
 	More    bool
+	// InitialCatalog is what OnNodes and OnServices select, of an EventInitial.
+	InitialCatalog Catalog
 	// ResumeToken lets another watch with the same selection resume after this event. Only the last event of each message
 	// has one.
 	ResumeToken string
@@ -126,6 +142,23 @@ func OnLockPrefix(prefix string) WatchOption {
 // OnSessions selects sessions by id.
 func OnSessions(ids ...string) WatchOption {
 	return func(o *watchOptions) { o.request.SessionIds = append(o.request.SessionIds, ids...) }
+}
+
+// OnEverySession selects all sessions.
+func OnEverySession() WatchOption {
+	return func(o *watchOptions) { o.request.AllSessions = true }
+}
+
+// OnNodes selects nodes of the catalog by name: events of the nodes, their services and their checks. The event's Message has
+// them.
+func OnNodes(names ...string) WatchOption {
+	return func(o *watchOptions) { o.request.Nodes = append(o.request.Nodes, names...) }
+}
+
+// OnServices selects services by name: events of their instances, and of every check that counts for one. The event's Message
+// has them.
+func OnServices(names ...string) WatchOption {
+	return func(o *watchOptions) { o.request.Services = append(o.request.Services, names...) }
 }
 
 // WithInitial starts the watch with the current state of the selected keys, as one EventInitial.
@@ -199,12 +232,19 @@ func (c *Client) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*E
 }
 
 func selectsNothing(r *tenurev1.WatchRequest) bool {
-	return len(r.GetKeys())+len(r.GetPrefixes())+len(r.GetLocks())+len(r.GetLockPrefixes())+len(r.GetSessionIds()) == 0 &&
-		!r.GetAllSessions()
+	return len(r.GetKeys())+len(r.GetPrefixes())+len(r.GetLocks())+len(r.GetLockPrefixes())+len(r.GetSessionIds())+
+		len(r.GetNodes())+len(r.GetServices()) == 0 && !r.GetAllSessions() && !r.GetAllNodes() && !r.GetAllServices()
 }
 
 // errLeft says that a loop over a watch was left.
 var errLeft = errors.New("the loop was left")
+
+// Catalog is a part of the catalog of nodes, services and checks.
+type Catalog struct {
+	Nodes    []*tenurev1.Node
+	Services []*tenurev1.Service
+	Checks   []*tenurev1.Check
+}
 
 // teller makes events of messages.
 type teller struct {
@@ -213,6 +253,7 @@ type teller struct {
 	onStart func(uint64)
 	inParts bool
 	state   []*KeyValue
+	catalog Catalog
 }
 
 // take yields what is in a message.
@@ -225,14 +266,17 @@ func (t *teller) take(message *tenurev1.WatchResponse) error {
 		for _, kv := range part.GetKvs() {
 			t.state = append(t.state, keyValue(t.space, kv))
 		}
+		t.catalog.Nodes = append(t.catalog.Nodes, part.GetNodes()...)
+		t.catalog.Services = append(t.catalog.Services, part.GetServices()...)
+		t.catalog.Checks = append(t.catalog.Checks, part.GetChecks()...)
 		if !part.GetComplete() && !t.inParts {
 			return nil
 		}
-		state := t.state
-		t.state = nil
+		state, catalog := t.state, t.catalog
+		t.state, t.catalog = nil, Catalog{}
 		return t.give(&Event{
 			Type: EventInitial, Initial: state, More: !part.GetComplete(), Revision: message.GetHeader().GetRevision(),
-			ResumeToken: message.GetResumeToken(),
+			ResumeToken: message.GetResumeToken(), InitialCatalog: catalog,
 		})
 	}
 	events := message.GetEvents().GetEvents()

@@ -18,6 +18,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newConsulCommand(env),
 		newLockCommand(env),
 		newWatchCommand(env),
+		newCatalogCommand(env),
 		newTxnCommand(env),
 		newElectCommand(env),
 		newLimitsCommand(env),

@@ -18,6 +18,8 @@ type createFlags struct {
 	lockDelay time.Duration
 	behavior  string
 	secret    bool
+	node      string
+	checks    []string
 }
 
 // newSessionCreateCommand returns `tenure session create`.
@@ -33,10 +35,15 @@ until it is destroyed.
 With COMMAND, keep the session alive while the command runs, then destroy it cleanly; print nothing. The
 command gets TENURE_SESSION_ID in its environment, and with --secret also TENURE_SESSION_SECRET. Signals
 are forwarded to it, and its exit code is returned. The TTL is then 15s by default. If the session ends
-before the command, the command is terminated, and the exit code is 76.`,
+before the command, the command is terminated, and the exit code is 76.
+
+With --node, the session is bound to that node of the catalog: it ends when the node is deregistered.
+With --check, it also ends when that check of the node turns critical or is deregistered. Without
+--check, that is so for the check liveness, if the node has it.`,
 		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
   tenure session create --ttl 10s --lock-delay 0s --behavior delete
-  tenure session create --name worker -- ./worker.sh`,
+  tenure session create --name worker -- ./worker.sh
+  tenure session create --node web1 --check web-up`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, command := splitCommand(cmd, args)
 			if len(own) > 0 {
@@ -58,6 +65,8 @@ before the command, the command is terminated, and the exit code is 76.`,
 	flags.StringVar(&f.behavior, "behavior", "release", "what happens to the keys of held locks when the session ends: release or delete")
 	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "time for which no other session gets a lock that this session lost, up to 60s")
 	flags.BoolVar(&f.secret, "secret", false, "protect it with a secret, printed on the second line")
+	flags.StringVar(&f.node, "node", "", "bind it to this node of the catalog (default: the host's name, without checks)")
+	flags.StringArrayVar(&f.checks, "check", nil, "bind it to this check of --node; repeatable, up to 16")
 	return cmd
 }
 
@@ -88,6 +97,17 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 	if f.secret {
 		request.Secret = newSecret()
 	}
+	switch {
+	case f.node == "" && len(f.checks) > 0:
+		return nil, usageError("--check needs --node: the node of the catalog that has the check")
+	case f.node != "" && withCommand:
+		return nil, usageError("--node does not go with a command; open the session first")
+	case f.node == "":
+		request.Checks = &tenurev1.SessionChecks{} // The TTL bounds it.
+	case len(f.checks) > 0:
+		request.Checks = &tenurev1.SessionChecks{NodeChecks: f.checks}
+	}
+	request.Node = f.node
 	return request, nil
 }
 

@@ -52,6 +52,14 @@ func sessionRows(answer *tenurev1.GetSessionResponse) [][]string {
 		{"Secret", yesNo(s.GetHasSecret())},
 		{"Created", fmt.Sprintf("%s (revision %d)", moment(s.GetCreateTime()), s.GetCreateRevision())},
 	}
+	if s.GetNodeId() != "" {
+		bound := append(slices.Clone(s.GetChecks().GetNodeChecks()), s.GetChecks().GetServiceChecks()...)
+		text := "the node, no check"
+		if len(bound) > 0 {
+			text = "the node and its checks " + printable(strings.Join(bound, ", "))
+		}
+		rows = append(rows, []string{"Bound to", text})
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.GetMetadata())) {
 		rows = append(rows, []string{"Metadata", printable(name) + "=" + printable(s.GetMetadata()[name])})
 	}

@@ -31,7 +31,9 @@ func (e *environment) describe(request *tenurev1.CreateSessionRequest, program s
 	if program == "" {
 		program = "tenure"
 	}
-	request.Node = clip(host)
+	if request.GetNode() == "" {
+		request.Node = clip(host)
+	}
 	if request.GetName() == "" {
 		request.Name = clip(who + "@" + host)
 	}

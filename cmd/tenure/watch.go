@@ -13,24 +13,31 @@ import (
 
 // watchFlags are the flags of `tenure watch`.
 type watchFlags struct {
-	prefix  string
-	from    uint64
-	initial bool
-	once    bool
-	locks   bool
+	prefix   string
+	from     uint64
+	initial  bool
+	once     bool
+	locks    bool
+	nodes    []string
+	services []string
+	sessions bool
 }
 
 // newWatchCommand returns `tenure watch`.
 func newWatchCommand(env *environment) *cobra.Command {
 	f := &watchFlags{}
 	cmd := &cobra.Command{
-		Use:   "watch KEY | --prefix PREFIX [-- COMMAND ARGS...]",
+		Use:   "watch KEY | --prefix PREFIX | --node NODE | --service SERVICE [-- COMMAND ARGS...]",
 		Short: "Print changes of keys, or run a command for each",
 		Long: `Print each change of a key, or of all keys with a prefix, one line each: revision, type of event, key,
 and value or holder, separated by tabs; with -o json, a JSON object. With --initial, print the current
 state first, as if each key had just been written. The watch resumes after disconnects and on other
 members, and misses nothing. If no member ever responds, it stops after --timeout, but not before 10s.
 Ctrl-C ends it with exit code 0.
+
+--node and --service print changes of the catalog, alone or beside those of keys: of a node with its
+services and checks, or of the instances of a service with all checks that count for them. --sessions
+adds the start and end of sessions. What changes together has the same revision.
 
 With COMMAND, run the command for each key of the current state and then for each change, in order and
 one at a time. It reads the event as JSON from standard input, and gets TENURE_WATCH_TYPE,
@@ -41,6 +48,7 @@ the watch stops with its exit code.`,
   tenure watch --prefix service/ --initial
   tenure watch service/leader --from 42 -o json
   tenure watch service/leader --once
+  tenure watch jobs/nightly --locks --node web1 --sessions
   tenure watch service/leader -- jq -r .kv.value`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, command := splitCommand(cmd, args)
@@ -57,6 +65,9 @@ the watch stops with its exit code.`,
 	flags.BoolVar(&f.initial, "initial", false, "start with the current state")
 	flags.BoolVar(&f.once, "once", false, "stop after the first event; with --initial, after the current state")
 	flags.BoolVar(&f.locks, "locks", false, "also print events of locks: waits, grants, losses, lock-delays")
+	flags.StringArrayVar(&f.nodes, "node", nil, "also print changes of this node of the catalog; repeatable")
+	flags.StringArrayVar(&f.services, "service", nil, "also print changes of this service of the catalog; repeatable")
+	flags.BoolVar(&f.sessions, "sessions", false, "also print the start and end of sessions")
 	cmd.MarkFlagsMutuallyExclusive("from", "initial")
 	return cmd
 }
@@ -77,9 +88,20 @@ func (f *watchFlags) options(env *environment, cmd *cobra.Command, args []string
 		// The locks' own events say the same, and more.
 		options = append(options, tenure.WithoutHolderChanges())
 	}
+	if len(f.nodes) > 0 {
+		options = append(options, tenure.OnNodes(f.nodes...))
+	}
+	if len(f.services) > 0 {
+		options = append(options, tenure.OnServices(f.services...))
+	}
+	if f.sessions {
+		options = append(options, tenure.OnEverySession())
+	}
 	onKeys, onLocks := tenure.OnPrefix, tenure.OnLockPrefix
 	var argument string
 	switch {
+	case !prefixSet && len(args) == 0 && len(f.nodes)+len(f.services) > 0:
+		return options, nil
 	case prefixSet && len(args) > 0:
 		return nil, usageError("want a KEY or --prefix, not both; put \"--\" before a command to run")
 	case prefixSet:
@@ -135,7 +157,7 @@ func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenur
 	return nil
 }
 
-// showAll shows an event: of the present state one for each key.
+// showAll shows an event: of the present state one for each key, node, service and check.
 func showAll(event *tenure.Event, show func(event *tenurev1.Event, initial bool) error) error {
 	if event.Type != tenure.EventInitial {
 		return show(event.Message, false)
@@ -145,7 +167,27 @@ func showAll(event *tenure.Event, show func(event *tenurev1.Event, initial bool)
 			return err
 		}
 	}
+	for _, e := range catalogEvents(event.InitialCatalog) {
+		if err := show(e, true); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// catalogEvents returns the events that would have led to the present state of the catalog.
+func catalogEvents(c tenure.Catalog) []*tenurev1.Event {
+	var all []*tenurev1.Event
+	for _, n := range c.Nodes {
+		all = append(all, &tenurev1.Event{Type: tenurev1.EventType_EVENT_TYPE_NODE_PUT, Revision: n.GetModRevision(), Node: n})
+	}
+	for _, s := range c.Services {
+		all = append(all, &tenurev1.Event{Type: tenurev1.EventType_EVENT_TYPE_SERVICE_PUT, Revision: s.GetModRevision(), Service: s})
+	}
+	for _, k := range c.Checks {
+		all = append(all, &tenurev1.Event{Type: tenurev1.EventType_EVENT_TYPE_CHECK_PUT, Revision: k.GetModRevision(), Check: k})
+	}
+	return all
 }
 
 // initialEvent returns the event that would have led to the present state of a key.

@@ -41,6 +41,9 @@ func (e *environment) printEvent(event *tenurev1.Event) error {
 	if what == "" {
 		what = event.GetSession().GetSessionId()
 	}
+	if what == "" {
+		what = printable(catalogSubject(event))
+	}
 	return e.printf("%d\t%s\t%s\t%s\n", event.GetRevision(), eventType(event), what, eventText(event))
 }
 
@@ -59,8 +62,30 @@ func eventText(event *tenurev1.Event) string {
 		return "held by session " + event.GetKv().GetSessionId()
 	case tenurev1.EventType_EVENT_TYPE_LOCK_QUEUED, tenurev1.EventType_EVENT_TYPE_LOCK_LEFT:
 		return whoText(event.GetPlace().GetSessionName(), event.GetPlace().GetSessionId())
+	case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
+		return words(event.GetSession().GetEnd().GetCause().String(), "SESSION_END_CAUSE_")
+	case tenurev1.EventType_EVENT_TYPE_CHECK_PUT, tenurev1.EventType_EVENT_TYPE_CHECK_STATUS:
+		return statusWord(event.GetCheck().GetStatus()) + outputLine(event.GetCheck().GetOutput())
+	case tenurev1.EventType_EVENT_TYPE_NODE_PUT:
+		return orDash(event.GetNode().GetAddress())
+	case tenurev1.EventType_EVENT_TYPE_SERVICE_PUT:
+		return printable(event.GetService().GetName())
 	default:
 		return holdText(event)
+	}
+}
+
+// catalogSubject returns what an event of the catalog is about.
+func catalogSubject(event *tenurev1.Event) string {
+	switch {
+	case event.GetNode() != nil:
+		return event.GetNode().GetName()
+	case event.GetService() != nil:
+		return event.GetService().GetNode() + "/" + event.GetService().GetServiceId()
+	case event.GetCheck() != nil:
+		return event.GetCheck().GetNode() + "/" + event.GetCheck().GetCheckId()
+	default:
+		return ""
 	}
 }
 

@@ -188,6 +188,8 @@ func SessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Se
 		CreateRevision: r.GetCreateRevision(),
 		CreateTime:     TimeToProto(r.GetCreateTimeMs()),
 		Objects:        r.GetObjects(),
+		NodeId:         SessionText(r.GetNodeId()),
+		Checks:         ChecksToProto(r.GetNodeChecks(), r.GetServiceChecks()),
 	}
 	if entries := r.GetMetadata(); len(entries) > 0 {
 		s.Metadata = make(map[string]string, len(entries))
@@ -196,6 +198,14 @@ func SessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Se
 		}
 	}
 	return s
+}
+
+// ChecksToProto returns the checks that a session is bound to; nil for none.
+func ChecksToProto(node, service []string) *tenurev1.SessionChecks {
+	if len(node)+len(service) == 0 {
+		return nil
+	}
+	return &tenurev1.SessionChecks{NodeChecks: node, ServiceChecks: service}
 }
 
 // EndedToProto returns a session that ended.

@@ -96,6 +96,7 @@ func newLeader(t *Timers, tm *term) *leader {
 		{name: "waits", next: l.endWaits, done: func(*storev1.Result) { l.waits.ended() }, failed: l.waits.failed},
 		l.grants,
 		{name: "freeze", next: l.endFreeze, done: l.freezeEnded},
+		{name: "end list", next: l.endMarked, done: func(*storev1.Result) {}},
 		{name: "join tokens", next: l.endJoinTokens, done: l.joinTokensEnded, failed: func() { l.joinTokens.looked = false }},
 	}
 	l.outcomes = make(chan outcome, len(l.lanes))

@@ -69,6 +69,7 @@ type Timers struct {
 	terms      atomic.Pointer[term]  // what the present term runs on; nil unless this member leads
 	stall      atomic.Int64          // by how much lease time is behind the clock
 	grantsLeft atomic.Uint64         // locks that wait for GrantWaiters
+	endMarks   atomic.Uint64         // marks of the end list
 	withoutTTL atomic.Int64
 
 	mu      sync.Mutex // guards what follows
@@ -143,6 +144,7 @@ func (t *Timers) Term() uint64 {
 func (t *Timers) Publish(o storage.Outcome) {
 	t.metrics.sessions.Set(float64(o.Applied.Sessions))
 	t.grantsLeft.Store(o.Applied.GrantsLeft)
+	t.endMarks.Store(o.Applied.EndMarks)
 	t.mu.Lock()
 	if t.loading != nil {
 		t.backlog = append(t.backlog, o)

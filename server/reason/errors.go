@@ -379,6 +379,15 @@ func addFacts(e *Error, f *storev1.Failure) {
 		}
 	case storev1.FailureReason_FAILURE_REASON_MEMBER_EXISTS:
 		e.Add("cause", "exists")
+	case storev1.FailureReason_FAILURE_REASON_SYNC_OUTDATED:
+		if a := f.GetArguments(); len(a) == 2 {
+			e.Add("number", strconv.FormatUint(a[0].GetNumber(), 10))
+			e.Add("boot", strconv.FormatUint(a[1].GetNumber(), 10))
+		}
+	case storev1.FailureReason_FAILURE_REASON_CHECK_NOT_FOUND:
+		if f.GetDetail() == storev1.FailureDetail_FAILURE_DETAIL_LIVENESS_NOT_YET {
+			e.RetryAfter = time.Second
+		}
 	case storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE:
 		e.Add("position", strconv.FormatUint(uint64(f.GetPosition()), 10))
 	default:

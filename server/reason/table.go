@@ -167,6 +167,30 @@ var rows = map[tenurev1.ErrorReason]row{
 		code: codes.FailedPrecondition, http: http.StatusConflict,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE},
 	},
+	tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_NODE_NOT_FOUND},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_SERVICE_NOT_FOUND},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_CHECK_NOT_FOUND},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_CHECK_CRITICAL},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_NODE_ID_CONFLICT: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_NODE_ID_CONFLICT},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_SYNC_OUTDATED},
+	},
 }
 
 // rowOf returns what a reason means; one that is not in the table means what INTERNAL does.

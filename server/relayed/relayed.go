@@ -7,6 +7,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage/catalog"
 )
 
 const (
@@ -38,6 +39,26 @@ func bytesMax(field protoreflect.FieldDescriptor) int {
 		return call.ReasonBytesMax
 	case "by", "peer_address":
 		return AddressBytesMax
+	default:
+		return catalogBytesMax(field)
+	}
+}
+
+// catalogBytesMax is bytesMax for what is only in the catalog.
+func catalogBytesMax(field protoreflect.FieldDescriptor) int {
+	switch field.Name() {
+	case "service_id", "check_id", "check_ids", "delete_services", "delete_checks", "tags", "address":
+		return call.NameBytesMax
+	case "gossip_address":
+		return catalog.GossipBytesMax
+	case "zone":
+		return catalog.ZoneBytesMax
+	case "output":
+		return catalog.OutputBytesMax
+	case "notes":
+		return catalog.NotesBytesMax
+	case "definition":
+		return catalog.DefinitionBytesMax
 	default:
 		return otherBytesMax
 	}

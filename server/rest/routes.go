@@ -80,6 +80,18 @@ func restTable() []restRoute {
 		{method: get, pattern: "/v1/watch", rpc: tenurev1.WatchService_Watch_FullMethodName, kind: routeStream},
 		{method: post, pattern: "/v1/watch", rpc: tenurev1.WatchService_Watch_FullMethodName, body: true, kind: routeStream},
 
+		{method: get, pattern: "/v1/nodes", rpc: tenurev1.CatalogService_ListNodes_FullMethodName},
+		{method: post, pattern: "/v1/nodes", rpc: tenurev1.CatalogService_RegisterNode_FullMethodName, body: true},
+		{method: get, pattern: "/v1/nodes/{node}", rpc: tenurev1.CatalogService_GetNode_FullMethodName},
+		{method: del, pattern: "/v1/nodes/{node}", rpc: tenurev1.CatalogService_DeregisterNode_FullMethodName},
+		{method: post, pattern: "/v1/node-syncs/{node_id}", rpc: tenurev1.CatalogService_SyncNode_FullMethodName, body: true},
+		{method: del, pattern: "/v1/nodes/{node}/services/{service_id=**}", rpc: tenurev1.CatalogService_DeregisterService_FullMethodName},
+		{method: post, pattern: "/v1/nodes/{node}/checks/{check_id=**}", rpc: tenurev1.CatalogService_UpdateCheck_FullMethodName, body: true},
+		{method: del, pattern: "/v1/nodes/{node}/checks/{check_id=**}", rpc: tenurev1.CatalogService_DeregisterCheck_FullMethodName},
+		{method: get, pattern: "/v1/services", rpc: tenurev1.CatalogService_ListServices_FullMethodName},
+		{method: get, pattern: "/v1/services/{service=**}", rpc: tenurev1.CatalogService_ListInstances_FullMethodName},
+		{method: get, pattern: "/v1/checks", rpc: tenurev1.CatalogService_ListChecks_FullMethodName},
+
 		{method: get, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_GetLeader_FullMethodName},
 		{method: post, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Campaign_FullMethodName, body: true, kind: routeStream},
 		{method: put, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Proclaim_FullMethodName, body: true},

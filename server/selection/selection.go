@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/watch"
+	"github.com/tenure-io/tenure/storage/catalog"
 )
 
 // selectorsMax bounds what one watch selects.
@@ -23,14 +25,17 @@ func Of(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 		Locks:           r.GetLocks(),
 		LockPrefixes:    r.GetLockPrefixes(),
 		AllSessions:     r.GetAllSessions(),
+		Services:        r.GetServices(),
+		AllNodes:        r.GetAllNodes(),
+		AllServices:     r.GetAllServices(),
 		NoPuts:          r.GetFilter().GetNoPuts(),
 		NoDeletes:       r.GetFilter().GetNoDeletes(),
 		NoHolderChanges: r.GetFilter().GetNoHolderChanges(),
 		NoQueue:         r.GetFilter().GetNoQueue(),
 	}
-	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds())
+	n := len(s.Keys) + len(s.Prefixes) + len(s.Locks) + len(s.LockPrefixes) + len(r.GetSessionIds()) + len(r.GetNodes()) + len(s.Services)
 	if n > selectorsMax {
-		return s, reason.Invalid("selectors", "has %d keys, prefixes, locks and sessions; at most %d are allowed", n, selectorsMax).
+		return s, reason.Invalid("selectors", "has %d keys, prefixes, locks, sessions, nodes and services; at most %d are allowed", n, selectorsMax).
 			With("limit", "selectors_max").With("limit_value", strconv.Itoa(selectorsMax))
 	}
 	if err := checkSelectedKeys(s); err != nil {
@@ -43,7 +48,26 @@ func Of(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 		}
 		s.Sessions = append(s.Sessions, id)
 	}
+	for i, name := range r.GetNodes() {
+		if err := selectable(catalog.CheckNodeName(fmt.Sprintf("nodes[%d]", i), name)); err != nil {
+			return s, err
+		}
+		s.Nodes = append(s.Nodes, catalog.NodeKey(name))
+	}
+	for i, name := range r.GetServices() {
+		if err := selectable(catalog.CheckID(fmt.Sprintf("services[%d]", i), name)); err != nil {
+			return s, err
+		}
+	}
 	return s.Normal(), nil
+}
+
+// selectable returns the error of the API for a name of the catalog that cannot be one.
+func selectable(err error) error {
+	if m, ok := errors.AsType[*catalog.MalformedError](err); ok {
+		return reason.Invalid(m.Field, "%s", m.Problem)
+	}
+	return err
 }
 
 // checkSelectedKeys refuses what cannot be keys or beginnings of keys.

@@ -185,8 +185,13 @@ func mayRelay(c *storev1.Command) bool {
 	case *storev1.Command_CreateSession, *storev1.Command_DestroySession, *storev1.Command_TakeOverSession,
 		*storev1.Command_Put, *storev1.Command_Delete, *storev1.Command_DeletePrefix, *storev1.Command_Txn,
 		*storev1.Command_AcquireLock, *storev1.Command_CancelWait, *storev1.Command_ReleaseLock, *storev1.Command_BreakLock,
-		*storev1.Command_Resign, *storev1.Command_SetLimits, *storev1.Command_Compact, *storev1.Command_MakeJoinToken:
+		*storev1.Command_Resign, *storev1.Command_SetLimits, *storev1.Command_Compact, *storev1.Command_MakeJoinToken,
+		*storev1.Command_SyncNode, *storev1.Command_UpdateCheck:
 		return true
+	case *storev1.Command_RegisterNode:
+		return c.GetRegisterNode().GetTerm() == 0 && c.GetRegisterNode().GetOrigin() != storev1.CatalogOrigin_CATALOG_ORIGIN_POOL
+	case *storev1.Command_Deregister:
+		return c.GetDeregister().GetTerm() == 0
 	case *storev1.Command_EndFreeze:
 		return c.GetEndFreeze().GetTerm() == 0
 	default:

@@ -40,11 +40,17 @@ func TestWhatIsRelayedIsNotRelayedAgain(t *testing.T) {
 // Commands of leaders' tasks come from the leader only.
 func TestLeadersOwnCommandsAreNotTaken(t *testing.T) {
 	for name, c := range map[string]*storev1.Command{
-		"none":            {},
-		"expire sessions": {Kind: &storev1.Command_ExpireSessions{}},
-		"end delays":      {Kind: &storev1.Command_EndDelays{}},
-		"end waits":       {Kind: &storev1.Command_EndWaits{}},
-		"put member":      {Kind: &storev1.Command_PutMember{}},
+		"none":         {},
+		"set liveness": {Kind: &storev1.Command_SetLiveness{}},
+		"end marked":   {Kind: &storev1.Command_EndMarked{}},
+		"register by the pool": {Kind: &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{
+			Origin: storev1.CatalogOrigin_CATALOG_ORIGIN_POOL,
+		}}},
+		"deregister in a term": {Kind: &storev1.Command_Deregister{Deregister: &storev1.Deregister{Term: 2}}},
+		"expire sessions":      {Kind: &storev1.Command_ExpireSessions{}},
+		"end delays":           {Kind: &storev1.Command_EndDelays{}},
+		"end waits":            {Kind: &storev1.Command_EndWaits{}},
+		"put member":           {Kind: &storev1.Command_PutMember{}},
 	} {
 		if mayRelay(c) {
 			t.Errorf("%s: may be relayed, want that it may not", name)

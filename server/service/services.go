@@ -6,6 +6,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
@@ -22,6 +23,7 @@ type Services struct {
 	Elections *Elections
 	Watches   *Watches
 	Cluster   *cluster.Service
+	Catalog   *catalog.Service
 	renewer   *renewal.Renewer
 }
 
@@ -55,6 +57,7 @@ func New(o Options) *Services {
 		Elections: &Elections{Caller: o.Caller, locks: locks, hub: o.Hub},
 		Watches:   &Watches{Caller: o.Caller, hub: o.Hub, currency: newCurrency(o.Caller.Node)},
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
+		Catalog:   catalog.New(o.Caller),
 		renewer:   o.Renewer,
 	}
 }

@@ -34,6 +34,9 @@ func (a *Sessions) CreateSession(
 	if err = a.share.admit(ctx, len(r.GetOptions().GetIdempotencyKey()) > 0); err != nil {
 		return nil, err
 	}
+	if err = a.awaitLiveness(ctx, create); err != nil {
+		return nil, err
+	}
 	create.PeerAddress = gate.Address(ctx)
 	id := uuid.New()
 	create.SessionId = id[:]
@@ -61,6 +64,8 @@ func (a *Sessions) CreateSession(
 		Epoch:             created.GetEpoch(),
 		CreateRevision:    created.GetCreateRevision(),
 		KeepaliveInterval: durationpb.New(min(ttl/3, call.KeepaliveIntervalMax)),
+		NodeId:            call.SessionText(created.GetNodeId()),
+		Checks:            call.ChecksToProto(created.GetNodeChecks(), created.GetServiceChecks()),
 	}
 	if r.GetWantSecret() {
 		response.Secret = secret
@@ -76,10 +81,11 @@ func (a *Sessions) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.C
 	if err := checkNewSecret(r); err != nil {
 		return nil, err
 	}
-	if checks := r.GetChecks(); len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) > 0 {
-		return nil, reason.NotServed("checks")
+	checks, err := a.checksFromProto(r)
+	if err != nil {
+		return nil, err
 	}
-	if err := call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Key: true}); err != nil {
+	if err = call.CheckOptions(r.GetOptions(), call.OptionUse{Guards: true, Key: true}); err != nil {
 		return nil, err
 	}
 	ttl, err := call.GrantedTTL(r.GetTtl(), a.ttlMin)
@@ -106,6 +112,7 @@ func (a *Sessions) createFromProto(r *tenurev1.CreateSessionRequest) (*storev1.C
 		LockDelayMs: lockDelay.Milliseconds(),
 		Behavior:    behavior,
 		InstanceId:  r.GetInstanceId(),
+		Checks:      checks,
 	}, nil
 }
 
@@ -319,7 +326,10 @@ func (a *Sessions) sessionsAt(
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
 				return last, false, err
 			}
-			session := a.WithTimer(e.ID, call.SessionToProto(e.ID, e.Record))
+			session, _, err := a.ShownSession(s, e.ID, e.Record)
+			if err != nil {
+				return last, false, err
+			}
 			bytes += proto.Size(session)
 			page.Sessions = append(page.Sessions, session)
 		}

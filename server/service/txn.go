@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -199,9 +201,21 @@ func (a *KV) opFromProto(ctx context.Context, outer *tenurev1.CallOptions, o *te
 	case *tenurev1.Op_Check:
 		guard, err := a.GuardFromProto("check", kind.Check)
 		return &storev1.Op{Kind: &storev1.Op_Check{Check: guard}}, err
+	case *tenurev1.Op_Catalog:
+		return a.catalogOpFromProto(kind.Catalog)
 	default:
 		return nil, reason.Invalid("kind", "the operation has no kind")
 	}
+}
+
+// catalogOpFromProto converts an operation on the catalog.
+func (a *KV) catalogOpFromProto(r *tenurev1.CatalogOp) (*storev1.Op, error) {
+	if err := catalog.Enabled(a.Caller); err != nil {
+		return nil, err
+	}
+	drawn := uuid.New()
+	op, err := catalog.OpFromProto(r, drawn[:])
+	return &storev1.Op{Kind: &storev1.Op_Catalog{Catalog: op}}, err
 }
 
 func (a *KV) getOpFromProto(r *tenurev1.GetRequest) (*storev1.Op, error) {
@@ -293,6 +307,8 @@ func (a *KV) opToProto(op *storev1.Op, r *storev1.OpResult) *tenurev1.OpResponse
 		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_ReleaseLock{
 			ReleaseLock: &tenurev1.ReleaseLockResponse{Released: true, Granted: kind.ReleaseLock.GetGranted()},
 		}}
+	case *storev1.OpResult_Catalog:
+		return &tenurev1.OpResponse{Kind: &tenurev1.OpResponse_Catalog{Catalog: catalog.OpToProto(kind.Catalog)}}
 	default:
 		return &tenurev1.OpResponse{}
 	}

@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/catalog"
 )
 
 // previousValues finds values before a change.
@@ -36,7 +37,9 @@ func (c *eventConverter) convert(e *storev1.Event) (*tenurev1.Event, error) {
 	case *storev1.Event_SessionBegun, *storev1.Event_SessionTakenOver, *storev1.Event_SessionEnded:
 		addSessionEvent(out, e)
 	default:
-		c.addLockEvent(out, e)
+		if !catalog.AddEvent(out, e) {
+			c.addLockEvent(out, e)
+		}
 	}
 	return out, err
 }

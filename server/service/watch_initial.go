@@ -6,8 +6,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -35,6 +37,9 @@ func (i *initialState) sendAll(s watch.Selectors) error {
 		return err
 	}
 	if err := i.sendSessions(s); err != nil {
+		return err
+	}
+	if err := i.sendCatalog(s); err != nil {
 		return err
 	}
 	i.part.Complete = true
@@ -213,9 +218,7 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 			if !live {
 				continue
 			}
-			session := i.api.WithTimer(id, call.SessionToProto(id, record))
-			i.part.Sessions = append(i.part.Sessions, session)
-			if err := i.add(session); err != nil {
+			if err := i.sendSession(id, record); err != nil {
 				return err
 			}
 		}
@@ -230,12 +233,78 @@ func (i *initialState) sendSessions(s watch.Selectors) error {
 		more = rest && len(page) > 0
 		for _, e := range page {
 			after = e.ID
-			session := i.api.WithTimer(e.ID, call.SessionToProto(e.ID, e.Record))
-			i.part.Sessions = append(i.part.Sessions, session)
-			if err := i.add(session); err != nil {
+			if err := i.sendSession(e.ID, e.Record); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sendSession sends a session, unless the end list has ended it.
+func (i *initialState) sendSession(id storage.SessionID, record *storev1.SessionRecord) error {
+	session, live, err := i.api.ShownSession(i.at, id, record)
+	if err != nil || !live {
+		return err
+	}
+	i.part.Sessions = append(i.part.Sessions, session)
+	return i.add(session)
+}
+
+// sendCatalog sends the nodes, services and checks that a watch selects: node by node, in order.
+func (i *initialState) sendCatalog(s watch.Selectors) error {
+	if !s.SelectsCatalog() {
+		return nil
+	}
+	wanted := map[string]bool{} // nodes on which something may be selected
+	for _, n := range s.Nodes {
+		wanted[n] = true
+	}
+	for _, name := range s.Services {
+		err := i.at.Instances(name, false, storage.EntryAt{}, func(at storage.EntryAt) (bool, error) {
+			wanted[at.Node] = true
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	all := s.AllNodes || s.AllServices
+	return i.at.Nodes("", "", func(n storage.NodeEntry) (bool, error) {
+		if !all && !wanted[n.Key] {
+			return true, nil
+		}
+		return true, i.sendNode(s, n)
+	})
+}
+
+// sendNode sends what is selected of a node.
+func (i *initialState) sendNode(s watch.Selectors, n storage.NodeEntry) error {
+	whole := s.AllNodes || slices.Contains(s.Nodes, n.Key)
+	selected := map[string]bool{} // instances of it
+	err := i.at.Services(n.Key, storage.EntryAt{}, func(at storage.EntryAt, r *storev1.ServiceRecord) (bool, error) {
+		if !whole && !s.AllServices && !slices.Contains(s.Services, r.GetService().GetName()) {
+			return true, nil
+		}
+		selected[at.ID] = true
+		service := catalog.ServiceToProto(r)
+		i.part.Services = append(i.part.Services, service)
+		return true, i.add(service)
+	})
+	if err != nil || !whole && len(selected) == 0 {
+		return err
+	}
+	node := catalog.NodeToProto(n.Record, n.Tally)
+	i.part.Nodes = append(i.part.Nodes, node)
+	if err = i.add(node); err != nil {
+		return err
+	}
+	return i.at.Checks(n.Key, storage.EntryAt{}, func(_ storage.EntryAt, r *storev1.CheckRecord) (bool, error) {
+		if id := r.GetCheck().GetServiceId(); !whole && id != "" && !selected[id] {
+			return true, nil
+		}
+		check := catalog.CheckToProto(r)
+		i.part.Checks = append(i.part.Checks, check)
+		return true, i.add(check)
+	})
 }

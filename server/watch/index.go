@@ -16,6 +16,8 @@ type index struct {
 	ranges                    []*group
 	sessions                  map[storage.SessionID][]*group
 	allSessions               []*group
+	nodes, services           map[string][]*group
+	allNodes, allServices     []*group
 }
 
 func newIndex() *index {
@@ -24,6 +26,8 @@ func newIndex() *index {
 		locks:    map[string][]*group{},
 		places:   map[Place][]*group{},
 		sessions: map[storage.SessionID][]*group{},
+		nodes:    map[string][]*group{},
+		services: map[string][]*group{},
 	}
 }
 
@@ -107,6 +111,18 @@ func (x *index) add(g *group) {
 	if s.AllSessions {
 		x.allSessions = append(x.allSessions, g)
 	}
+	for _, n := range s.Nodes {
+		x.nodes[n] = append(x.nodes[n], g)
+	}
+	for _, n := range s.Services {
+		x.services[n] = append(x.services[n], g)
+	}
+	if s.AllNodes {
+		x.allNodes = append(x.allNodes, g)
+	}
+	if s.AllServices {
+		x.allServices = append(x.allServices, g)
+	}
 }
 
 func (x *index) remove(g *group) {
@@ -134,6 +150,18 @@ func (x *index) remove(g *group) {
 	}
 	if s.AllSessions {
 		x.allSessions = without(x.allSessions, g)
+	}
+	for _, n := range s.Nodes {
+		removeFrom(x.nodes, n, g)
+	}
+	for _, n := range s.Services {
+		removeFrom(x.services, n, g)
+	}
+	if s.AllNodes {
+		x.allNodes = without(x.allNodes, g)
+	}
+	if s.AllServices {
+		x.allServices = without(x.allServices, g)
 	}
 }
 
@@ -167,6 +195,15 @@ func (x *index) find(e *storev1.Event, visit func(*group)) {
 	case classSession:
 		each(x.sessions[sub.session])
 		each(x.allSessions)
+	case classCatalog:
+		each(x.nodes[sub.node])
+		each(x.allNodes)
+		for _, name := range sub.services {
+			each(x.services[name])
+		}
+		if len(sub.services) > 0 {
+			each(x.allServices)
+		}
 	case classNone:
 	}
 }

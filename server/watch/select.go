@@ -24,6 +24,11 @@ type Selectors struct {
 	Sessions []storage.SessionID
 	// AllSessions selects every session.
 	AllSessions bool
+	// Nodes are names of nodes in lower case: they, their services and their checks. Services are names of services: their
+	// instances, and every check that counts for one.
+	Nodes, Services []string
+	// AllNodes and AllServices select all of them.
+	AllNodes, AllServices bool
 	// NoPuts, NoDeletes, NoHolderChanges and NoQueue leave out kinds of events.
 	NoPuts, NoDeletes, NoHolderChanges, NoQueue bool
 }
@@ -48,11 +53,13 @@ func (s Selectors) Normal() Selectors {
 	s.Sessions = slices.Clone(s.Sessions)
 	slices.SortFunc(s.Sessions, func(a, b storage.SessionID) int { return strings.Compare(string(a[:]), string(b[:])) })
 	s.Sessions = slices.Compact(s.Sessions)
+	s.Nodes, s.Services = sorted(s.Nodes), sorted(s.Services)
 	if s.RangeEnd == "" {
 		s.RangeStart = ""
 	}
 	keys := len(s.Keys) + len(s.Prefixes) + len(s.RangeEnd)
-	if keys+len(s.Locks)+len(s.LockPrefixes)+len(s.Places)+len(s.Sessions) == 0 && !s.AllSessions {
+	others := len(s.Locks) + len(s.LockPrefixes) + len(s.Places) + len(s.Sessions) + len(s.Nodes) + len(s.Services)
+	if keys+others == 0 && !s.AllSessions && !s.AllNodes && !s.AllServices {
 		s.Prefixes = []string{""}
 	}
 	return s
@@ -91,7 +98,29 @@ func (s Selectors) Key() string {
 			b = append(b, 0)
 		}
 	}
+	if !s.SelectsCatalog() {
+		return string(b) // As it was before there was a catalog, so that older tokens stay good.
+	}
+	for _, texts := range [][]string{s.Nodes, s.Services} {
+		b = binary.AppendUvarint(b, uint64(len(texts)))
+		for _, t := range texts {
+			b = binary.AppendUvarint(b, uint64(len(t)))
+			b = append(b, t...)
+		}
+	}
+	for _, flag := range []bool{s.AllNodes, s.AllServices} {
+		if flag {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	}
 	return string(b)
+}
+
+// SelectsCatalog reports whether anything of the catalog is selected.
+func (s Selectors) SelectsCatalog() bool {
+	return len(s.Nodes)+len(s.Services) > 0 || s.AllNodes || s.AllServices
 }
 
 // class says which selectors an event is for.
@@ -102,13 +131,16 @@ const (
 	classKey
 	classLock
 	classSession
+	classCatalog
 )
 
 // subject is what an event is about.
 type subject struct {
-	class   class
-	key     string
-	session storage.SessionID
+	class    class
+	key      string
+	session  storage.SessionID
+	node     string   // in lower case
+	services []string // for which the event counts
 }
 
 // subjectOf returns what an event is about.
@@ -138,6 +170,35 @@ func subjectOf(e *storev1.Event) subject {
 		return sessionSubject(kind.SessionTakenOver.GetSessionId())
 	case *storev1.Event_SessionEnded:
 		return sessionSubject(kind.SessionEnded.GetSessionId())
+	default:
+		return catalogSubject(e)
+	}
+}
+
+// catalogSubject returns what an event of the catalog is about.
+func catalogSubject(e *storev1.Event) subject {
+	of := func(node string, services ...string) subject {
+		return subject{class: classCatalog, node: storage.NodeKey(node), services: services}
+	}
+	switch kind := e.GetKind().(type) {
+	case *storev1.Event_NodePut:
+		return of(kind.NodePut.GetNode().GetName())
+	case *storev1.Event_NodeDeleted:
+		return of(kind.NodeDeleted.GetNode())
+	case *storev1.Event_ServicePut:
+		p := kind.ServicePut
+		if p.GetPreviousName() != "" {
+			return of(p.GetNode(), p.GetService().GetName(), p.GetPreviousName())
+		}
+		return of(p.GetNode(), p.GetService().GetName())
+	case *storev1.Event_ServiceDeleted:
+		return of(kind.ServiceDeleted.GetNode(), kind.ServiceDeleted.GetName())
+	case *storev1.Event_CheckPut:
+		return of(kind.CheckPut.GetNode(), kind.CheckPut.GetServiceNames()...)
+	case *storev1.Event_CheckStatus:
+		return of(kind.CheckStatus.GetNode(), kind.CheckStatus.GetServiceNames()...)
+	case *storev1.Event_CheckDeleted:
+		return of(kind.CheckDeleted.GetNode(), kind.CheckDeleted.GetServiceNames()...)
 	default:
 		return subject{}
 	}
@@ -192,6 +253,9 @@ func (s *Selectors) match(e *storev1.Event) bool {
 			len(s.Places) > 0 && slices.Contains(s.Places, Place{sub.key, placeOf(e)})
 	case classSession:
 		selected = s.AllSessions || slices.Contains(s.Sessions, sub.session)
+	case classCatalog:
+		selected = s.AllNodes || slices.Contains(s.Nodes, sub.node) || s.AllServices && len(sub.services) > 0 ||
+			slices.ContainsFunc(sub.services, func(name string) bool { return slices.Contains(s.Services, name) })
 	case classNone:
 	}
 	return selected && s.passes(e)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -29,10 +30,12 @@ type client struct {
 	tenurev1.ElectionServiceClient
 	tenurev1.WatchServiceClient
 	tenurev1.ClusterServiceClient
+	tenurev1.CatalogServiceClient
 
 	prefix   string
 	sessions map[string]string // id by name
 	hold     *tenurev1.Sequencer
+	nodeID   string // of the run's node
 }
 
 // dial returns a client of a member, until the test ends.
@@ -47,8 +50,10 @@ func dial(t *testing.T, m *rig.Member, prefix string) *client {
 		ElectionServiceClient: tenurev1.NewElectionServiceClient(conn),
 		WatchServiceClient:    tenurev1.NewWatchServiceClient(conn),
 		ClusterServiceClient:  tenurev1.NewClusterServiceClient(conn),
+		CatalogServiceClient:  tenurev1.NewCatalogServiceClient(conn),
 		prefix:                prefix,
 		sessions:              map[string]string{},
+		nodeID:                uuid.NewString(),
 	}
 }
 
@@ -316,6 +321,93 @@ func lockVerbs() []verb {
 	}
 }
 
+// node is the name of the run's node, which may have no slash.
+func (c *client) node() string { return strings.TrimSuffix(c.prefix, "/") }
+
+func catalogVerbs() []verb {
+	check := func(id, service string) *tenurev1.Check {
+		return &tenurev1.Check{CheckId: id, ServiceId: service, Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING}
+	}
+	sync := func(ctx context.Context, c *client) (any, error) {
+		return c.SyncNode(ctx, &tenurev1.SyncNodeRequest{
+			NodeId: c.nodeID, Sync: &tenurev1.SyncNumber{Boot: 1, Number: 1},
+			Node:   &tenurev1.Node{Name: c.node()},
+			Checks: []*tenurev1.Check{check("agents", "")},
+		})
+	}
+	return []verb{
+		{"RegisterNode", func(ctx context.Context, c *client) (any, error) {
+			return c.RegisterNode(ctx, &tenurev1.RegisterNodeRequest{
+				Node:     &tenurev1.Node{Name: c.node(), NodeId: c.nodeID, Zone: "z"},
+				Services: []*tenurev1.Service{{ServiceId: "web-1", Name: c.node() + "-web", Tags: []string{"blue"}}},
+				Checks:   []*tenurev1.Check{check("disk", ""), check("up", "web-1")},
+			})
+		}},
+		{"RegisterNode with a bad name", func(ctx context.Context, c *client) (any, error) {
+			return c.RegisterNode(ctx, &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "no name"}})
+		}},
+		{"CreateSession bound to a check", func(ctx context.Context, c *client) (any, error) {
+			r, err := c.CreateSession(ctx, &tenurev1.CreateSessionRequest{
+				Name: c.key("bound"), Node: c.node(), Ttl: durationpb.New(3600e9), Checks: &tenurev1.SessionChecks{ServiceChecks: []string{"up"}},
+			})
+			c.sessions["bound"] = r.GetSessionId()
+			return r, err
+		}},
+		{"CreateSession bound to a missing check", func(ctx context.Context, c *client) (any, error) {
+			return c.CreateSession(ctx, &tenurev1.CreateSessionRequest{
+				Node: c.node(), Ttl: durationpb.New(3600e9), Checks: &tenurev1.SessionChecks{NodeChecks: []string{"down"}},
+			})
+		}},
+		{"SyncNode", sync},
+		{"SyncNode that is late", sync},
+		{"GetNode", func(ctx context.Context, c *client) (any, error) {
+			return c.GetNode(ctx, &tenurev1.GetNodeRequest{Node: c.node()})
+		}},
+		{"GetNode of none", func(ctx context.Context, c *client) (any, error) {
+			return c.GetNode(ctx, &tenurev1.GetNodeRequest{Node: "nothing"})
+		}},
+		{"ListNodes", func(ctx context.Context, c *client) (any, error) {
+			return c.ListNodes(ctx, &tenurev1.ListNodesRequest{NamePrefix: c.node()})
+		}},
+		{"ListServices", func(ctx context.Context, c *client) (any, error) {
+			return c.ListServices(ctx, &tenurev1.ListServicesRequest{NamePrefix: c.node()})
+		}},
+		{"ListInstances", func(ctx context.Context, c *client) (any, error) {
+			return c.ListInstances(ctx, &tenurev1.ListInstancesRequest{Service: c.node() + "-web", Passing: true})
+		}},
+		{"ListChecks", func(ctx context.Context, c *client) (any, error) {
+			return c.ListChecks(ctx, &tenurev1.ListChecksRequest{Node: c.node()})
+		}},
+		{"Txn on the catalog", func(ctx context.Context, c *client) (any, error) {
+			return c.Txn(ctx, &tenurev1.TxnRequest{Then: []*tenurev1.Op{{Kind: &tenurev1.Op_Catalog{Catalog: &tenurev1.CatalogOp{
+				Kind: &tenurev1.CatalogOp_Get{Get: &tenurev1.CatalogName{Node: c.node(), CheckId: "disk"}},
+			}}}}})
+		}},
+		{"UpdateCheck of none", func(ctx context.Context, c *client) (any, error) {
+			return c.UpdateCheck(ctx, &tenurev1.UpdateCheckRequest{
+				Node: c.node(), CheckId: "down", Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING,
+			})
+		}},
+		{"UpdateCheck that ends a session", func(ctx context.Context, c *client) (any, error) {
+			return c.UpdateCheck(ctx, &tenurev1.UpdateCheckRequest{
+				Node: c.node(), CheckId: "up", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL, Output: "no answer",
+			})
+		}},
+		{"GetSession that a check ended", func(ctx context.Context, c *client) (any, error) {
+			return c.GetSession(ctx, &tenurev1.GetSessionRequest{SessionId: c.sessions["bound"]})
+		}},
+		{"DeregisterCheck", func(ctx context.Context, c *client) (any, error) {
+			return c.DeregisterCheck(ctx, &tenurev1.DeregisterCheckRequest{Node: c.node(), CheckId: "disk"})
+		}},
+		{"DeregisterService", func(ctx context.Context, c *client) (any, error) {
+			return c.DeregisterService(ctx, &tenurev1.DeregisterServiceRequest{Node: c.node(), ServiceId: "web-1"})
+		}},
+		{"DeregisterNode", func(ctx context.Context, c *client) (any, error) {
+			return c.DeregisterNode(ctx, &tenurev1.DeregisterNodeRequest{Node: c.node(), IfNodeId: c.nodeID})
+		}},
+	}
+}
+
 // varying are fields whose values differ between two runs; that they are there must not.
 var varying = regexp.MustCompile(`^(header|.*[rR]evision|fencingToken|token|place|.*Time|.*Left|by|since|time|resumeToken|nextPageToken|peerAddress)$`)
 
@@ -390,9 +482,12 @@ func (c *client) mask(v any) any {
 // text hides a run's own names and ids.
 func (c *client) text(s string) string {
 	for name, id := range c.sessions {
+		if id == "" { // It was not created.
+			continue
+		}
 		s = strings.ReplaceAll(s, id, "<"+name+">")
 	}
-	return strings.ReplaceAll(s, c.prefix, "<prefix>")
+	return strings.NewReplacer(c.prefix, "<prefix>", c.node(), "<node>", c.nodeID, "<node id>").Replace(s)
 }
 
 // outcome returns how a call ended, without what differs between runs.
@@ -424,8 +519,8 @@ func TestEveryMemberAnswersAlike(t *testing.T) {
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.AwaitRaised(ctx)
-	verbs := slices.Concat(sessionVerbs(), keyVerbs(), lockVerbs())
-	if len(verbs) < 45 {
+	verbs := slices.Concat(sessionVerbs(), keyVerbs(), lockVerbs(), catalogVerbs())
+	if len(verbs) < 60 {
 		t.Errorf("%d verbs are compared", len(verbs))
 	}
 	for range comparisonsMax {

@@ -271,6 +271,42 @@ class MembershipRefused(ConditionFailed):
     reason = "MEMBERSHIP_REFUSED"
 
 
+class NodeNotFound(NotFound):
+    """No node of the catalog has this name or id."""
+
+    reason = "NODE_NOT_FOUND"
+
+
+class ServiceNotFound(NotFound):
+    """The node has no instance of a service with this id."""
+
+    reason = "SERVICE_NOT_FOUND"
+
+
+class CheckNotFound(NotFound):
+    """The node has no check with this id."""
+
+    reason = "CHECK_NOT_FOUND"
+
+
+class CheckCritical(ConditionFailed):
+    """A check that the session would be bound to is critical."""
+
+    reason = "CHECK_CRITICAL"
+
+
+class NodeIDConflict(ConditionFailed):
+    """Another machine that still lives has this name or this id."""
+
+    reason = "NODE_ID_CONFLICT"
+
+
+class SyncOutdated(ConditionFailed):
+    """A later sync of the node's agent was applied."""
+
+    reason = "SYNC_OUTDATED"
+
+
 class LimitInUse(ConditionFailed):
     """A limit would be lowered below what is in use, without force."""
 

@@ -79,6 +79,8 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
         behavior=int(options.behavior),  # type: ignore[arg-type]
         secret=secrets.token_bytes(32),
         instance_id=secrets.token_bytes(16),
+        # None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
+        checks=session_pb2.SessionChecks(),
         options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
     )
     limits = Limits(client, timeout, None)

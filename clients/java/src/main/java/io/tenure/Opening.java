@@ -5,6 +5,7 @@ import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.CreateSessionRequest;
 import io.tenure.v1.CreateSessionResponse;
 import io.tenure.v1.SessionBehavior;
+import io.tenure.v1.SessionChecks;
 import io.tenure.v1.SessionServiceGrpc;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -216,6 +217,8 @@ final class Opening {
         .setTtl(Wire.duration(options.ttl().orElse(core.at.ttl())))
         .setSecret(secret)
         .setInstanceId(instance)
+        // None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
+        .setChecks(SessionChecks.getDefaultInstance())
         .setBehavior(options.deleteKeys()
             ? SessionBehavior.SESSION_BEHAVIOR_DELETE : SessionBehavior.SESSION_BEHAVIOR_RELEASE)
         .setOptions(io.tenure.v1.CallOptions.newBuilder()

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newCatalogCommand returns `tenure catalog`.
+func newCatalogCommand(env *environment) *cobra.Command {
+	return groupCommand("catalog", "Register and list nodes, services and checks", `  tenure catalog register web1 --service web --port 8080 --check web-up --status passing
+  tenure catalog check web1 web-up critical --output-text "connection refused"
+  tenure catalog services`,
+		newCatalogRegisterCommand(env),
+		newCatalogCheckCommand(env),
+		newCatalogDeregisterCommand(env),
+		newCatalogNodesCommand(env),
+		newCatalogServicesCommand(env),
+		newCatalogChecksCommand(env),
+	)
+}
+
+// statusOf reads the status of a check.
+func statusOf(text string) (tenurev1.CheckStatus, error) {
+	switch text {
+	case "passing":
+		return tenurev1.CheckStatus_CHECK_STATUS_PASSING, nil
+	case "warning":
+		return tenurev1.CheckStatus_CHECK_STATUS_WARNING, nil
+	case "critical":
+		return tenurev1.CheckStatus_CHECK_STATUS_CRITICAL, nil
+	default:
+		return 0, usageError("the status is %s; it must be passing, warning or critical", quoted(text))
+	}
+}
+
+// statusWord returns a status in a word.
+func statusWord(s tenurev1.CheckStatus) string { return words(s.String(), "CHECK_STATUS_") }
+
+// outputLine returns the first line of a check's output, behind what goes before.
+func outputLine(output string) string {
+	line, _, _ := strings.Cut(output, "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + printable(line)
+}
+
+// newCatalogNodesCommand returns `tenure catalog nodes`.
+func newCatalogNodesCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ListNodesRequest{}
+	cmd := &cobra.Command{
+		Use:     "nodes",
+		Short:   "List nodes",
+		Long:    "List the nodes of the catalog: name, address, zone, origin and id.",
+		Example: "  tenure catalog nodes\n  tenure catalog nodes --zone eu-1 -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.listNodes(ctx, c, request)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&request.Zone, "zone", "", "only nodes in this zone")
+	cmd.Flags().StringVar(&request.NamePrefix, "name", "", "only nodes whose name has this prefix")
+	return cmd
+}
+
+// listNodes prints all pages of a list.
+func (e *environment) listNodes(ctx context.Context, c *tenure.Client, request *tenurev1.ListNodesRequest) error {
+	all := &tenurev1.ListNodesResponse{}
+	for {
+		var page *tenurev1.ListNodesResponse
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewCatalogServiceClient(member).ListNodes(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Header, all.Nodes = page.GetHeader(), append(all.GetNodes(), page.GetNodes()...)
+		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
+			break
+		}
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"NAME", "ADDRESS", "ZONE", "ORIGIN", "ID"}}
+	for _, n := range all.GetNodes() {
+		rows = append(rows, []string{
+			n.GetName(), orDash(n.GetAddress()), orDash(n.GetZone()), words(n.GetOrigin().String(), "CATALOG_ORIGIN_"), n.GetNodeId(),
+		})
+	}
+	return e.printTable(rows)
+}
+
+// newCatalogServicesCommand returns `tenure catalog services`.
+func newCatalogServicesCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ListInstancesRequest{}
+	cmd := &cobra.Command{
+		Use:   "services [SERVICE]",
+		Short: "List services, or the instances of one",
+		Long: `List the names of all services with the number of their instances and their tags. With SERVICE or --node,
+list instances: node, id, address and port, status and tags. The status is the worst of the instance's own
+checks and those of its node.`,
+		Example: "  tenure catalog services\n  tenure catalog services web --passing\n  tenure catalog services --node web1",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				request.Service = args[0]
+			}
+			filtered := request.GetPassing() || request.GetTag() != "" || request.GetZone() != ""
+			if filtered && request.GetService() == "" && request.GetNode() == "" {
+				return usageError("--passing, --tag and --zone need a SERVICE or --node")
+			}
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				if request.GetService() == "" && request.GetNode() == "" {
+					return env.listServices(ctx, c)
+				}
+				return env.listInstances(ctx, c, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Node, "node", "", "only instances on this node")
+	flags.BoolVar(&request.Passing, "passing", false, "only instances that pass")
+	flags.StringVar(&request.Tag, "tag", "", "only instances with this tag")
+	flags.StringVar(&request.Zone, "zone", "", "only instances on nodes in this zone")
+	return cmd
+}
+
+// listServices prints the names of all services.
+func (e *environment) listServices(ctx context.Context, c *tenure.Client) error {
+	request, all := &tenurev1.ListServicesRequest{}, &tenurev1.ListServicesResponse{}
+	for {
+		var page *tenurev1.ListServicesResponse
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewCatalogServiceClient(member).ListServices(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Header, all.Services = page.GetHeader(), append(all.GetServices(), page.GetServices()...)
+		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
+			break
+		}
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"SERVICE", "INSTANCES", "TAGS"}}
+	for _, s := range all.GetServices() {
+		rows = append(rows, []string{
+			printable(s.GetName()), strconv.Itoa(int(s.GetInstances())), orDash(strings.Join(s.GetTags(), ",")),
+		})
+	}
+	return e.printTable(rows)
+}
+
+// listInstances prints the instances of a service, or of a node.
+func (e *environment) listInstances(ctx context.Context, c *tenure.Client, request *tenurev1.ListInstancesRequest) error {
+	all := &tenurev1.ListInstancesResponse{}
+	for {
+		var page *tenurev1.ListInstancesResponse
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewCatalogServiceClient(member).ListInstances(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Header, all.Instances = page.GetHeader(), append(all.GetInstances(), page.GetInstances()...)
+		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
+			break
+		}
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"NODE", "ID", "SERVICE", "ADDRESS", "STATUS", "TAGS"}}
+	for _, i := range all.GetInstances() {
+		s := i.GetService()
+		address := s.GetAddress()
+		if address == "" {
+			address = i.GetNode().GetAddress()
+		}
+		if s.GetPort() != 0 {
+			address += ":" + strconv.Itoa(int(s.GetPort()))
+		}
+		rows = append(rows, []string{
+			s.GetNode(), printable(s.GetServiceId()), printable(s.GetName()), orDash(address), statusWord(i.GetStatus()),
+			orDash(strings.Join(s.GetTags(), ",")),
+		})
+	}
+	return e.printTable(rows)
+}
+
+// newCatalogChecksCommand returns `tenure catalog checks`.
+func newCatalogChecksCommand(env *environment) *cobra.Command {
+	request := &tenurev1.ListChecksRequest{}
+	var status string
+	cmd := &cobra.Command{
+		Use:     "checks",
+		Short:   "List checks",
+		Long:    "List checks: node, id, service, status, and the first line of the last output.",
+		Example: "  tenure catalog checks --status critical\n  tenure catalog checks --node web1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if status != "" {
+				if request.Status, err = statusOf(status); err != nil {
+					return err
+				}
+			}
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
+				return env.listChecks(ctx, c, request)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&status, "status", "", "only checks with this status: passing, warning or critical")
+	flags.StringVar(&request.Node, "node", "", "only checks of this node")
+	flags.StringVar(&request.Service, "service", "", "only checks of instances of this service")
+	return cmd
+}
+
+// listChecks prints all pages of a list.
+func (e *environment) listChecks(ctx context.Context, c *tenure.Client, request *tenurev1.ListChecksRequest) error {
+	all := &tenurev1.ListChecksResponse{}
+	for {
+		var page *tenurev1.ListChecksResponse
+		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
+			page, err = tenurev1.NewCatalogServiceClient(member).ListChecks(ctx, request)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		all.Header, all.Checks = page.GetHeader(), append(all.GetChecks(), page.GetChecks()...)
+		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
+			break
+		}
+	}
+	if e.json() {
+		return e.printDocument(all)
+	}
+	rows := [][]string{{"NODE", "CHECK", "SERVICE", "STATUS", "OUTPUT"}}
+	for _, k := range all.GetChecks() {
+		rows = append(rows, []string{
+			k.GetNode(), printable(k.GetCheckId()), orDash(k.GetServiceName()), statusWord(k.GetStatus()),
+			orDash(strings.TrimPrefix(outputLine(k.GetOutput()), ": ")),
+		})
+	}
+	return e.printTable(rows)
+}

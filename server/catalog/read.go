@@ -1,0 +1,363 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
+	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/storage/catalog"
+)
+
+const (
+	// tagsShown is how many tags of a service a list of services names.
+	tagsShown = 1024
+	// tagsRead is how many instances of a service a list of services reads to learn their tags.
+	tagsRead = 4096
+	// checksBytesMax is how many bytes the checks of a node may have that come with its instances; beyond it, they come without
+	// their texts, so that an instance with all of them stays below the 4 MiB that clients take in one message.
+	checksBytesMax = 512 << 10
+)
+
+// list is one page of a listing.
+type list struct {
+	*call.Snapshot
+	query                call.PageQuery
+	after                string
+	itemsMax             int
+	items, bytes, looked int
+	next                 string // of the page
+}
+
+// begin opens a snapshot for a listing.
+func (a *Service) begin(ctx context.Context, size uint32, read *tenurev1.ReadOptions, token string, q call.PageQuery) (*list, error) {
+	items, err := call.PageSize(size)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.Reader(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	after, err := q.After(s.At, token)
+	if err == nil {
+		err = unread.Begin(ctx)
+	}
+	if err != nil {
+		a.CloseSnapshot(s)
+		return nil, err
+	}
+	return &list{Snapshot: s, query: q, after: after, itemsMax: items}, nil
+}
+
+// full reports whether the page ends before the next item; if so, the page has a token. last is where the item before it is.
+func (l *list) full(last string) bool {
+	if l.items < l.itemsMax && l.bytes < call.PageBytesMax && l.looked < call.ScannedItemsMax {
+		l.looked++
+		return false
+	}
+	l.next = l.query.Token(l.At, last)
+	return true
+}
+
+// add counts an item.
+func (l *list) add(m proto.Message) {
+	l.items++
+	l.bytes += proto.Size(m)
+}
+
+// placeText is where an entry stands, as a page token holds it. No part has a zero byte.
+func placeText(at storage.EntryAt) string {
+	return strings.Join([]string{at.Service, at.Node, at.ID}, "\x00")
+}
+
+// placeOf undoes placeText; an empty text is the beginning.
+func placeOf(text string) storage.EntryAt {
+	parts := append(strings.SplitN(text, "\x00", 3), "", "", "")
+	return storage.EntryAt{Service: parts[0], Node: parts[1], ID: parts[2]}
+}
+
+// GetNode serves CatalogService.
+func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*tenurev1.GetNodeResponse, error) {
+	if err := field(catalog.CheckNodeName("node", r.GetNode())); err != nil {
+		return nil, err
+	}
+	key := catalog.NodeKey(r.GetNode())
+	l, err := a.begin(ctx, 0, r.GetRead(), r.GetPageToken(), call.PageQuery{List: "node", Filters: []string{key}})
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(l.Snapshot)
+	node, found, err := l.Node(r.GetNode())
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "node %q is not registered", r.GetNode())
+	}
+	out := &tenurev1.GetNodeResponse{Header: a.Header(l.At), Node: nodeEntry(node)}
+	kind, after := "services", storage.EntryAt{}
+	if l.after != "" {
+		at := placeOf(l.after)
+		kind, after = at.Service, storage.EntryAt{Node: at.Node, ID: at.ID}
+	}
+	last := storage.EntryAt{Service: kind, Node: after.Node, ID: after.ID}
+	if kind == "services" {
+		err = l.Services(key, after, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
+			if l.full(placeText(last)) {
+				return false, nil
+			}
+			out.Services = append(out.Services, ServiceToProto(s))
+			l.add(out.GetServices()[len(out.GetServices())-1])
+			last = storage.EntryAt{Service: kind, Node: at.Node, ID: at.ID}
+			return true, nil
+		})
+		after, last = storage.EntryAt{}, storage.EntryAt{Service: "checks", Node: key}
+	}
+	if err == nil && l.next == "" {
+		err = l.Checks(key, after, func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+			if l.full(placeText(last)) {
+				return false, nil
+			}
+			out.Checks = append(out.Checks, CheckToProto(k))
+			l.add(out.GetChecks()[len(out.GetChecks())-1])
+			last = storage.EntryAt{Service: "checks", Node: at.Node, ID: at.ID}
+			return true, nil
+		})
+	}
+	out.NextPageToken = l.next
+	return out, err
+}
+
+// ListNodes serves CatalogService.
+func (a *Service) ListNodes(ctx context.Context, r *tenurev1.ListNodesRequest) (*tenurev1.ListNodesResponse, error) {
+	q := call.PageQuery{List: "nodes", Filters: []string{catalog.NodeKey(r.GetNamePrefix()), r.GetZone()}}
+	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(l.Snapshot)
+	out := &tenurev1.ListNodesResponse{Header: a.Header(l.At)}
+	last := l.after
+	err = l.Nodes(r.GetNamePrefix(), l.after, func(n storage.NodeEntry) (bool, error) {
+		if l.full(last) {
+			return false, nil
+		}
+		last = n.Key
+		if r.GetZone() == "" || n.Record.GetNode().GetZone() == r.GetZone() {
+			out.Nodes = append(out.Nodes, nodeEntry(n))
+			l.add(out.GetNodes()[len(out.GetNodes())-1])
+		}
+		return true, nil
+	})
+	out.NextPageToken = l.next
+	return out, err
+}
+
+// ListServices serves CatalogService.
+func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequest) (*tenurev1.ListServicesResponse, error) {
+	q := call.PageQuery{List: "services", Filters: []string{r.GetNamePrefix()}}
+	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(l.Snapshot)
+	out := &tenurev1.ListServicesResponse{Header: a.Header(l.At)}
+	var summary *tenurev1.ServiceSummary
+	tags := map[string]bool{}
+	end := func() {
+		if summary == nil {
+			return
+		}
+		for tag := range tags {
+			summary.Tags = append(summary.Tags, tag)
+		}
+		slices.Sort(summary.GetTags())
+		summary.Tags = summary.GetTags()[:min(len(summary.GetTags()), tagsShown)]
+		out.Services = append(out.Services, summary)
+		l.add(summary)
+		clear(tags)
+	}
+	last := l.after
+	err = l.Instances(r.GetNamePrefix(), true, storage.EntryAt{Service: l.after}, func(at storage.EntryAt) (bool, error) {
+		if summary.GetName() != at.Service || summary == nil {
+			end()
+			if l.full(last) {
+				summary = nil
+				return false, nil
+			}
+			summary, last = &tenurev1.ServiceSummary{Name: at.Service}, at.Service
+		}
+		if summary.Instances++; summary.GetInstances() > tagsRead {
+			return true, nil
+		}
+		s, found, failed := l.Service(at.Node, at.ID)
+		if found {
+			for _, tag := range s.GetService().GetTags() {
+				tags[tag] = true
+			}
+		}
+		return true, failed
+	})
+	end()
+	out.NextPageToken = l.next
+	return out, err
+}
+
+// ListInstances serves CatalogService.
+func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRequest) (*tenurev1.ListInstancesResponse, error) {
+	if r.GetService() == "" && r.GetNode() == "" {
+		return nil, reason.Invalid("service", "is required, unless node is given")
+	}
+	passing := "any"
+	if r.GetPassing() {
+		passing = "passing"
+	}
+	q := call.PageQuery{List: "instances", Filters: []string{
+		r.GetService(), catalog.NodeKey(r.GetNode()), passing, r.GetTag(), r.GetZone(),
+	}}
+	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(l.Snapshot)
+	out := &tenurev1.ListInstancesResponse{Header: a.Header(l.At)}
+	last := l.after
+	health := health{list: l}
+	visit := func(at storage.EntryAt) (bool, error) {
+		if l.full(last) {
+			return false, nil
+		}
+		last = placeText(at)
+		if r.GetNode() != "" && at.Node != catalog.NodeKey(r.GetNode()) {
+			return true, nil
+		}
+		i, failed := health.instance(at)
+		if failed != nil || i == nil || !instancePasses(i, r) {
+			return failed == nil, failed
+		}
+		out.Instances = append(out.Instances, i)
+		l.add(i)
+		return true, nil
+	}
+	if r.GetService() != "" {
+		err = l.Instances(r.GetService(), false, placeOf(l.after), visit)
+	} else {
+		at := placeOf(l.after)
+		err = l.Services(r.GetNode(), storage.EntryAt{Node: at.Node, ID: at.ID}, func(at storage.EntryAt, s *storev1.ServiceRecord) (bool, error) {
+			at.Service = s.GetService().GetName()
+			return visit(at)
+		})
+	}
+	out.NextPageToken = l.next
+	return out, err
+}
+
+// instancePasses reports whether an instance passes all filters.
+func instancePasses(i *tenurev1.ServiceInstance, r *tenurev1.ListInstancesRequest) bool {
+	switch {
+	case r.GetPassing() && i.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING:
+		return false
+	case r.GetTag() != "" && !slices.Contains(i.GetService().GetTags(), r.GetTag()):
+		return false
+	case r.GetZone() != "" && i.GetNode().GetZone() != r.GetZone():
+		return false
+	default:
+		return true
+	}
+}
+
+// health finds how instances are. It remembers the last node, because instances of a node come together.
+type health struct {
+	*list
+	key    string
+	node   *tenurev1.Node
+	checks []*tenurev1.Check
+}
+
+// instance returns an instance with its node and checks; nil if it is not there.
+func (h *health) instance(at storage.EntryAt) (*tenurev1.ServiceInstance, error) {
+	s, found, err := h.Service(at.Node, at.ID)
+	if err != nil || !found {
+		return nil, err
+	}
+	if h.key != at.Node {
+		if err = h.load(at.Node); err != nil {
+			return nil, err
+		}
+	}
+	i := &tenurev1.ServiceInstance{Service: ServiceToProto(s), Node: h.node, Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING}
+	for _, k := range h.checks {
+		if k.GetServiceId() == "" || k.GetServiceId() == at.ID {
+			i.Checks = append(i.Checks, k)
+			i.Status = max(i.GetStatus(), k.GetStatus()) // They are numbered from good to bad.
+		}
+	}
+	return i, nil
+}
+
+// load reads a node and its checks.
+func (h *health) load(key string) error {
+	n, _, err := h.Node(key)
+	if err != nil {
+		return err
+	}
+	h.key, h.node, h.checks = key, nodeEntry(n), nil
+	bytes, texts := 0, true
+	return h.Checks(key, storage.EntryAt{}, func(_ storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		h.looked++
+		check := CheckToProto(k)
+		h.checks = append(h.checks, check)
+		if bytes += proto.Size(check); texts && bytes > checksBytesMax {
+			texts = false
+			for _, c := range h.checks {
+				withoutTexts(c)
+			}
+		}
+		if !texts {
+			withoutTexts(check)
+		}
+		return true, nil
+	})
+}
+
+// withoutTexts removes what a check has for people.
+func withoutTexts(k *tenurev1.Check) { k.Output, k.Notes, k.Definition = "", "", nil }
+
+// ListChecks serves CatalogService.
+func (a *Service) ListChecks(ctx context.Context, r *tenurev1.ListChecksRequest) (*tenurev1.ListChecksResponse, error) {
+	if _, err := statusFromProto("status", r.GetStatus()); err != nil {
+		return nil, err
+	}
+	q := call.PageQuery{List: "checks", Filters: []string{r.GetStatus().String(), catalog.NodeKey(r.GetNode()), r.GetService()}}
+	l, err := a.begin(ctx, r.GetPageSize(), r.GetRead(), r.GetPageToken(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(l.Snapshot)
+	out := &tenurev1.ListChecksResponse{Header: a.Header(l.At)}
+	last := l.after
+	err = l.Checks(r.GetNode(), placeOf(l.after), func(at storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		if l.full(last) {
+			return false, nil
+		}
+		last = placeText(at)
+		switch {
+		case r.GetStatus() != 0 && k.GetCheck().GetStatus() != storev1.CheckStatus(r.GetStatus()):
+		case r.GetService() != "" && k.GetServiceName() != r.GetService():
+		default:
+			out.Checks = append(out.Checks, CheckToProto(k))
+			l.add(out.GetChecks()[len(out.GetChecks())-1])
+		}
+		return true, nil
+	})
+	out.NextPageToken = l.next
+	return out, err
+}
