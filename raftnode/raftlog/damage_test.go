@@ -2,6 +2,7 @@ package raftlog_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -161,5 +162,35 @@ func TestAChangedByteOfTheLogIsFound(t *testing.T) {
 				t.Errorf("%d of %d were refused: the logs are too short to show anything", refused, flips)
 			}
 		})
+	}
+}
+
+// A chunk that names the next log stands where a log was closed, or is damage if more of this log comes behind it: also where all
+// of that is in the same block.
+func TestAChunkOfTheNextLogInTheMiddleIsDamage(t *testing.T) {
+	const header, lengthAt, numberAt = 19, 4, 7
+	disk := writing{entries: 12, bytes: 1000}.disk(t)
+	file, content := longestWAL(t, disk)
+	if len(content) > walBlockBytes {
+		t.Fatalf("%s has %d bytes, want one block", file, len(content))
+	}
+	number := binary.LittleEndian.Uint32(content[numberAt:])
+	at := 0
+	for range 4 {
+		at += header + int(binary.LittleEndian.Uint16(content[at+lengthAt:]))
+		if got := binary.LittleEndian.Uint32(content[at+numberAt:]); got != number {
+			t.Fatalf("at %d there is no chunk of log %d, but of %d", at, number, got)
+		}
+	}
+	binary.LittleEndian.PutUint32(content[at+numberAt:], number+1)
+	if err := datadir.WriteFile(disk, "log", file, content); err != nil {
+		t.Fatal(err)
+	}
+	l, err := raftlog.Open(raftlog.Options{FS: disk, Dir: "log"})
+	if err == nil {
+		err = l.Close()
+	}
+	if !errors.Is(err, raftlog.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, raftlog.ErrCorrupt)
 	}
 }

@@ -201,8 +201,12 @@ func blame(said []byte) string {
 	return string(all[len(all)-1][1])
 }
 
-// tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator.
+// tests returns the runs that judge a mutant: its own package, those above it in its room, the simulator. A lock that is left out
+// is hunted by the race detector first; other tests would notice it by chance.
 func (j *judge) tests(m mutant) (runs [][]string) {
+	if m.Kind == kindLeftOut && strings.Contains(m.was, "Lock()") {
+		runs = append(runs, []string{"-count=1", "-vet=off", "-race", "./" + filepath.Dir(m.File)})
+	}
 	for dir := filepath.Dir(m.File); dir != "."; dir = filepath.Dir(dir) {
 		runs = append(runs, []string{"-count=1", "-vet=off", "./" + dir})
 	}
