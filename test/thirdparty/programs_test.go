@@ -1,0 +1,177 @@
+package thirdparty_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// A program is a library of another language, used by a program of ours in the folder programs.
+type program struct {
+	name     string // as users know it
+	folder   string // what it was fetched into
+	language string // runs script
+	script   string
+	variable string // of the environment, says where libraries are
+	below    string // where they are in folder
+}
+
+// programs are those that `make thirdparty` fetches.
+var programs = []program{
+	{name: "Python: py-consul 1.8.0", folder: "py-consul", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
+	{name: "Python: python-consul2 0.1.5", folder: "python-consul2", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
+	{name: "Python: python-consul 1.1.0", folder: "python-consul", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
+	{name: "Python: consulate 0.6.0", folder: "consulate", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
+	{name: "Node.js: consul 2.0.1", folder: "npm-consul", language: "node", script: "contend.js", variable: "NODE_PATH", below: "node_modules"},
+}
+
+// libraries is where the libraries of a program are.
+func (p program) libraries() string { return filepath.Join(fetched, p.folder, p.below) }
+
+// missing returns why a program cannot run, or nothing.
+func (p program) missing() string {
+	if _, err := os.Stat(p.libraries()); err != nil {
+		return "could not be fetched"
+	}
+	if _, err := exec.LookPath(p.language); err != nil {
+		return p.language + " is not installed"
+	}
+	return ""
+}
+
+// command returns the command that does something at a member.
+func (p program) command(ctx context.Context, t *testing.T, address, folder, what string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, p.language, filepath.Join("programs", p.script), p.folder, address, folder, what)
+	cmd.Env = append(os.Environ(), p.variable+"="+p.libraries(), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// TestProgramsMakeEachCall makes each call of each library once.
+func TestProgramsMakeEachCall(t *testing.T) {
+	if fetched == "" {
+		t.Skip("make thirdparty fetches the programs")
+	}
+	c := start(t.Context(), t, 1)
+	for _, p := range programs {
+		t.Run(p.folder, func(t *testing.T) {
+			calls := "keys, CAS, sessions, locks, blocking reads"
+			if p.folder == "consulate" {
+				calls = "keys, sessions, locks" // It has no reads that wait.
+			}
+			if missing := p.missing(); missing != "" {
+				note(p.name, calls, missing)
+				t.Skip(missing)
+			}
+			record(t, p.name, calls, "passed")
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			cmd := p.command(ctx, t, c.address(0), t.TempDir(), "tour")
+			if said, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, said)
+			}
+		})
+	}
+}
+
+// TestProgramsContend has three processes of each library contend for an office, with leaders that are killed.
+func TestProgramsContend(t *testing.T) {
+	t.Parallel()
+	if fetched == "" {
+		t.Skip("make thirdparty fetches the programs")
+	}
+	for _, members := range []int{1, 3} {
+		t.Run(fmt.Sprintf("members %d", members), func(t *testing.T) {
+			c := start(t.Context(), t, members)
+			var races []*race
+			for _, p := range programs {
+				r := newRace(t, "election as in Consul's guide", 1)
+				if missing := p.missing(); missing != "" {
+					note(p.name, r.name, missing)
+					continue
+				}
+				record(t, p.name, r.name, r.passed(members))
+				r.contenders = p.contend(t.Context(), t, c, r.witness)
+				races = append(races, r)
+			}
+			run(t, c, races)
+		})
+	}
+}
+
+// contend runs three processes that contend, until the test ends.
+func (p program) contend(ctx context.Context, t *testing.T, c *cluster, w *witness) []*contender {
+	t.Helper()
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	var all []*contender
+	for i := range 3 {
+		me := &contender{name: fmt.Sprintf("%s %d", p.name, i)}
+		all = append(all, me)
+		cmd := p.command(ctx, t, c.address(i), w.dir, "contend")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var complaints bytes.Buffer
+		cmd.Stderr = &complaints
+		if err = cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			said := me.count(out)
+			err := fmt.Errorf("%w: %s%s", cmd.Wait(), said, complaints.String())
+			me.ended.Store(&err)
+		})
+	}
+	return all
+}
+
+// count counts how often a program says that it was in, and returns the last of what else it says.
+func (c *contender) count(from io.Reader) string {
+	var last string
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		if line := strings.TrimSpace(lines.Text()); line != "in" {
+			last = line
+			continue
+		}
+		c.rounds.Add(1)
+	}
+	return last
+}
+
+// TestConsulsOwnProgram runs the script that has the commands of Consul's own program.
+func TestConsulsOwnProgram(t *testing.T) {
+	const name, commands = "consul 1.8.7", "kv, lock, watch, members and others, as in Consul's guide to leader election"
+	if fetched == "" {
+		t.Skip("make thirdparty fetches it")
+	}
+	folder := filepath.Join(fetched, "consul", "usr", "bin")
+	if _, err := os.Stat(folder); err != nil {
+		note(name, commands, "could not be fetched")
+		t.Skip("it could not be fetched")
+	}
+	record(t, name, commands, "passed")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run", "TestScripts/consul_program", "./cmd/tenure")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	said, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(said, []byte("--- PASS: TestScripts/consul_program")) {
+		t.Errorf("%v: %s", err, said)
+	}
+}
