@@ -19,11 +19,11 @@ const (
 	IDBytesMax        = 255
 	NotesBytesMax     = 4_096
 	URLBytesMax       = 4_096
-	BodyBytesMax      = 64 << 10
+	BodyBytesMax      = 4_096
 	HeadersMax        = 64
-	HeaderBytesMax    = 8 << 10
+	HeaderBytesMax    = 4_096
 	ArgumentsMax      = 128
-	ArgumentBytesMax  = 16 << 10
+	ArgumentBytesMax  = 8_192
 	OutputBytesMax    = 4_096
 	MaintenancePrefix = "_maintenance"
 )
@@ -180,7 +180,7 @@ type Definition struct {
 	Timeout time.Duration
 	// SuccessBeforePassing is how many results in a row that are not failures turn the check passing; 0: 1.
 	SuccessBeforePassing int
-	// FailuresBeforeWarning is how many failures in a row turn it warning; 0: 1.
+	// FailuresBeforeWarning is how many failures in a row turn it warning; 0: it goes from passing to critical.
 	FailuresBeforeWarning int
 	// FailuresBeforeCritical is how many failures in a row turn it critical; 0: 1.
 	FailuresBeforeCritical int
@@ -199,8 +199,8 @@ func (d Definition) WithDefaults() Definition {
 		d.Interval = cmp.Or(d.Interval, IntervalDefault)
 		d.Timeout = cmp.Or(d.Timeout, TimeoutDefault)
 		d.SuccessBeforePassing = cmp.Or(d.SuccessBeforePassing, 1)
-		d.FailuresBeforeWarning = cmp.Or(d.FailuresBeforeWarning, 1)
 		d.FailuresBeforeCritical = cmp.Or(d.FailuresBeforeCritical, 1)
+		d.FailuresBeforeWarning = cmp.Or(d.FailuresBeforeWarning, d.FailuresBeforeCritical)
 	}
 	return d
 }

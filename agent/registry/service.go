@@ -28,16 +28,22 @@ type Service struct {
 	// ID is unique among the services of the agent; empty: the name.
 	ID   string
 	Name string
+	// Tags are kept sorted, each once.
 	Tags []string
 	// Address is where clients reach it; empty: the node's.
 	Address string
 	Port    uint32
 	Meta    map[string]string
-	// PassingWeight and WarningWeight are shares of the load while it is passing or warning; 0: 1.
-	PassingWeight uint32
-	WarningWeight uint32
+	// Weights are nil for 1 and 1.
+	Weights *Weights
 	// TagOverride lets others change the tags in the catalog; the agent then leaves them alone.
 	TagOverride bool
+}
+
+// Weights are an instance's shares of the load.
+type Weights struct {
+	Passing uint32
+	Warning uint32
 }
 
 // WithDefaults returns the service with its defaults filled in.
@@ -45,14 +51,17 @@ func (s Service) WithDefaults() Service {
 	if s.ID == "" {
 		s.ID = s.Name
 	}
-	s.PassingWeight, s.WarningWeight = max(s.PassingWeight, 1), max(s.WarningWeight, 1)
+	if s.Weights == nil {
+		s.Weights = &Weights{Passing: 1, Warning: 1}
+	}
+	s.Tags = slices.Compact(slices.Sorted(slices.Values(s.Tags)))
 	return s
 }
 
 // Equal reports whether two services say the same.
 func (s Service) Equal(o Service) bool {
 	return s.ID == o.ID && s.Name == o.Name && slices.Equal(s.Tags, o.Tags) && s.Address == o.Address && s.Port == o.Port &&
-		maps.Equal(s.Meta, o.Meta) && s.PassingWeight == o.PassingWeight && s.WarningWeight == o.WarningWeight &&
+		maps.Equal(s.Meta, o.Meta) && (s.Weights == nil) == (o.Weights == nil) && (s.Weights == nil || *s.Weights == *o.Weights) &&
 		s.TagOverride == o.TagOverride
 }
 
@@ -91,7 +100,7 @@ func (s Service) Violations() []check.Violation {
 	if s.Port > 65_535 {
 		add("port", "is %d; the largest is 65535", s.Port)
 	}
-	if s.PassingWeight > WeightMax || s.WarningWeight > WeightMax {
+	if w := s.Weights; w != nil && (w.Passing > WeightMax || w.Warning > WeightMax) {
 		add("weights", "has a weight above %d", WeightMax)
 	}
 	for _, problem := range metaProblems(s.Meta) {
