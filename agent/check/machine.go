@@ -49,13 +49,15 @@ type Machine struct {
 	criticalSince time.Time
 	// removing: Deregister was asked for.
 	removing bool
+	// ran: there was a result, in this run of the agent or before.
+	ran bool
 }
 
 // NewMachine begins a check. A check that ran before begins with the state it had, which is stored; the zero State is
 // that of one which never ran. A TTL begins anew and in full.
 func NewMachine(d Definition, stored State, now time.Time) *Machine {
 	invariants.That(d.Kind != nil, "a check without a kind was started")
-	m := &Machine{def: d.WithDefaults(), state: stored}
+	m := &Machine{def: d.WithDefaults(), state: stored, ran: stored.Status != Unset}
 	if m.state.Status == Unset {
 		m.state = State{Status: d.Status}
 	}
@@ -78,12 +80,16 @@ func NewMachine(d Definition, stored State, now time.Time) *Machine {
 // State returns what others see.
 func (m *Machine) State() State { return m.state }
 
+// Ran reports whether there ever was a result.
+func (m *Machine) Ran() bool { return m.ran }
+
 // Definition returns the check's definition, with its defaults.
 func (m *Machine) Definition() Definition { return m.def }
 
 // Found takes the result of a run.
 func (m *Machine) Found(r Result, now time.Time) Effect {
 	invariants.That(m.def.Probes(), "a check that nothing is run for had a result")
+	m.ran = true
 	status := r.Status
 	if status == Critical || status == Unset {
 		m.successes, m.failures = 0, min(m.failures+1, ThresholdMax)

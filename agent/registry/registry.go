@@ -32,6 +32,8 @@ type Check struct {
 	Definition check.Definition
 	State      check.State
 	Source     Source
+	// Ran: it had a result once, perhaps before the agent was restarted.
+	Ran bool
 }
 
 // Change says what happened to the registry.
@@ -145,7 +147,7 @@ func (r *Registry) Rows() ([]Service, []Check) {
 	checks := make([]Check, 0, len(r.checks))
 	for _, id := range slices.Sorted(maps.Keys(r.checks)) {
 		e := r.checks[id]
-		checks = append(checks, Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source})
+		checks = append(checks, Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source, Ran: e.machine.Ran()})
 	}
 	return services, checks
 }
@@ -166,7 +168,7 @@ func (r *Registry) Check(id string) (Check, error) {
 	if !found {
 		return Check{}, fmt.Errorf("check %q: %w", id, ErrCheckNotFound)
 	}
-	return Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source}, nil
+	return Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source, Ran: e.machine.Ran()}, nil
 }
 
 // Registered returns what calls registered, maintenance included, in order of id.
