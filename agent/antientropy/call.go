@@ -1,0 +1,169 @@
+package antientropy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// rowsMax is how much one call writes and deletes.
+	rowsMax = 128
+	// callTimeout is how long one call may take.
+	callTimeout = 10 * time.Second
+	// outdatedMax is how often in a row a number may be too low.
+	outdatedMax = 3
+	// pagesMax bounds how many pages a node has.
+	pagesMax = 1_000
+)
+
+var (
+	errOutdated = errors.New("another agent with this node's id seems to run: every number is taken")
+	errPages    = errors.New("a node has too many pages")
+)
+
+// read returns the node's part of the catalog.
+func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
+	found := newRows()
+	request := &tenurev1.GetNodeRequest{Node: want.GetName()}
+	for range pagesMax {
+		page, err := s.readPage(ctx, request)
+		if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
+			return newRows(), nil
+		}
+		if err != nil {
+			return rows{}, fmt.Errorf("read the catalog: %w", err)
+		}
+		if page.GetNode().GetNodeId() != want.GetNodeId() {
+			// What another machine with this name has is not compared with, and nothing of it is deleted.
+			return newRows(), nil
+		}
+		found.node = page.GetNode()
+		for _, service := range page.GetServices() {
+			found.services[service.GetServiceId()] = service
+		}
+		for _, check := range page.GetChecks() {
+			found.checks[check.GetCheckId()] = check
+		}
+		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
+			s.raise(found.node.GetLastSync())
+			return found, nil
+		}
+	}
+	return rows{}, errPages
+}
+
+func (s *Syncer) readPage(ctx context.Context, request *tenurev1.GetNodeRequest) (*tenurev1.GetNodeResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.options.Client.GetNode(ctx, request)
+}
+
+// raise goes on above a number that the cluster has seen.
+func (s *Syncer) raise(last *tenurev1.SyncNumber) {
+	switch {
+	case last.GetBoot() > s.number.boot:
+		s.number = number{boot: last.GetBoot(), call: last.GetNumber()}
+	case last.GetBoot() == s.number.boot:
+		s.number.call = max(s.number.call, last.GetNumber())
+	}
+}
+
+// push makes one batch. Where the cluster refuses a part of it, the rest is made.
+func (s *Syncer) push(ctx context.Context, b *batch) error {
+	err := s.send(ctx, b)
+	if err == nil {
+		s.catalog.apply(b)
+		return nil
+	}
+	if !refused(err) || b.node != nil && b.size() == 1 {
+		return fmt.Errorf("write the catalog: %w", err)
+	}
+	if b.size() == 1 {
+		s.refuse(b, err)
+		return nil
+	}
+	first := b.take(b.size() / 2)
+	if err := s.push(ctx, first); err != nil {
+		return err
+	}
+	return s.push(ctx, b)
+}
+
+// send makes one call, with another number if that is too low.
+func (s *Syncer) send(ctx context.Context, b *batch) error {
+	for range outdatedMax {
+		s.number.call++
+		used := s.number
+		request := &tenurev1.SyncNodeRequest{
+			NodeId: s.nodeID, Sync: &tenurev1.SyncNumber{Boot: used.boot, Number: used.call}, Node: b.node,
+			Services: b.services, Checks: b.checks, DeleteServices: b.deleteServices, DeleteChecks: b.deleteChecks,
+		}
+		err := s.sendOnce(ctx, request)
+		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED {
+			return err
+		}
+		last := lastOf(err)
+		s.options.Log.Warn("a later sync of this node was applied",
+			zap.Uint64("boot", used.boot), zap.Uint64("number", used.call),
+			zap.Uint64("last_boot", last.GetBoot()), zap.Uint64("last_number", last.GetNumber()))
+		s.raise(last)
+		if err := s.options.Continue(s.number.boot); err != nil {
+			return err
+		}
+	}
+	return errOutdated
+}
+
+func (s *Syncer) sendOnce(ctx context.Context, request *tenurev1.SyncNodeRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := s.options.Client.SyncNode(ctx, request)
+	return err
+}
+
+// refused reports whether the cluster will never do what was asked, so that trying again does not help.
+func refused(err error) bool {
+	switch reasonOf(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+		return true
+	default:
+		return status.Code(err) == codes.InvalidArgument
+	}
+}
+
+// infoOf returns what a member says about an error; nil if it was none.
+func infoOf(err error) *errdetails.ErrorInfo {
+	for _, detail := range status.Convert(err).Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is {
+			return info
+		}
+	}
+	return nil
+}
+
+func reasonOf(err error) tenurev1.ErrorReason {
+	if err == nil {
+		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	}
+	return tenurev1.ErrorReason(tenurev1.ErrorReason_value["ERROR_REASON_"+infoOf(err).GetReason()])
+}
+
+// lastOf returns the number that SYNC_OUTDATED names.
+func lastOf(err error) *tenurev1.SyncNumber {
+	metadata := infoOf(err).GetMetadata()
+	number := func(name string) uint64 {
+		n, _ := strconv.ParseUint(metadata[name], 10, 64) // Without it, the next number is tried.
+		return n
+	}
+	return &tenurev1.SyncNumber{Boot: number("boot"), Number: number("number")}
+}

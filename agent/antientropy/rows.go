@@ -1,0 +1,159 @@
+package antientropy
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// rows are a node's part of the catalog.
+type rows struct {
+	// node is nil while it is not registered.
+	node     *tenurev1.Node
+	services map[string]*tenurev1.Service
+	checks   map[string]*tenurev1.Check
+}
+
+func newRows() rows {
+	return rows{services: map[string]*tenurev1.Service{}, checks: map[string]*tenurev1.Check{}}
+}
+
+// batch is what one call writes and deletes.
+type batch struct {
+	node           *tenurev1.Node
+	services       []*tenurev1.Service
+	checks         []*tenurev1.Check
+	deleteServices []string
+	deleteChecks   []string
+}
+
+func (b *batch) size() int {
+	n := len(b.services) + len(b.checks) + len(b.deleteServices) + len(b.deleteChecks)
+	if b.node != nil {
+		n++
+	}
+	return n
+}
+
+// take moves up to n entries into a batch of their own, in the order in which they have to be made: a service before its
+// checks, and what is deleted last, so that a check that moves to another service is not deleted with the first.
+func (b *batch) take(n int) *batch {
+	first := &batch{}
+	if b.node != nil && n > 0 {
+		first.node, b.node = b.node, nil
+		n--
+	}
+	first.services, b.services = cut(b.services, &n)
+	first.checks, b.checks = cut(b.checks, &n)
+	first.deleteServices, b.deleteServices = cut(b.deleteServices, &n)
+	first.deleteChecks, b.deleteChecks = cut(b.deleteChecks, &n)
+	return first
+}
+
+func cut[T any](all []T, n *int) (first, rest []T) {
+	k := min(len(all), *n)
+	*n -= k
+	return all[:k:k], all[k:]
+}
+
+// apply makes the changes of a batch, as the catalog did.
+func (r *rows) apply(b *batch) {
+	if b.node != nil {
+		r.node = b.node
+	}
+	for _, s := range b.services {
+		r.services[s.GetServiceId()] = s
+	}
+	for _, c := range b.checks {
+		r.checks[c.GetCheckId()] = c
+	}
+	for _, id := range b.deleteServices {
+		delete(r.services, id)
+		for checkID, c := range r.checks {
+			if c.GetServiceId() == id {
+				delete(r.checks, checkID)
+			}
+		}
+	}
+	for _, id := range b.deleteChecks {
+		delete(r.checks, id)
+	}
+}
+
+// difference returns what turns the catalog into what the agent has. Without outputs, a check whose output alone differs
+// is left as it is.
+func difference(catalog, agent rows, outputs bool) *batch {
+	b := &batch{}
+	if !sameNode(catalog.node, agent.node) {
+		b.node = agent.node
+	}
+	for _, id := range sorted(agent.services) {
+		want, is := agent.services[id], catalog.services[id]
+		if is != nil && want.GetTagOverride() && !slices.Equal(want.GetTags(), is.GetTags()) {
+			want = proto.CloneOf(want)
+			want.Tags = is.GetTags()
+		}
+		if !sameService(is, want) {
+			b.services = append(b.services, want)
+		}
+	}
+	for _, id := range sorted(agent.checks) {
+		want, is := agent.checks[id], catalog.checks[id]
+		if !sameCheck(is, want) || (outputs && is.GetOutput() != want.GetOutput()) {
+			b.checks = append(b.checks, want)
+		}
+	}
+	for _, id := range sorted(catalog.services) {
+		if agent.services[id] == nil && catalog.services[id].GetOrigin() == tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT {
+			b.deleteServices = append(b.deleteServices, id)
+		}
+	}
+	for _, id := range sorted(catalog.checks) {
+		is := catalog.checks[id]
+		if agent.checks[id] == nil && is.GetOrigin() == tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT &&
+			!slices.Contains(b.deleteServices, is.GetServiceId()) {
+			b.deleteChecks = append(b.deleteChecks, id)
+		}
+	}
+	return b
+}
+
+func sorted[V any](of map[string]V) []string {
+	ids := make([]string, 0, len(of))
+	for id := range of {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// sameNode compares what an agent says about its node.
+func sameNode(is, want *tenurev1.Node) bool {
+	if is == nil {
+		return false
+	}
+	is = proto.CloneOf(is)
+	is.CreateRevision, is.ModRevision, is.Origin, is.LastSync = 0, 0, want.GetOrigin(), nil
+	return proto.Equal(is, want)
+}
+
+func sameService(is, want *tenurev1.Service) bool {
+	if is == nil {
+		return false
+	}
+	is = proto.CloneOf(is)
+	is.Node, is.CreateRevision, is.ModRevision = "", 0, 0
+	return proto.Equal(is, want)
+}
+
+// sameCheck compares everything but the output.
+func sameCheck(is, want *tenurev1.Check) bool {
+	if is == nil {
+		return false
+	}
+	is = proto.CloneOf(is)
+	is.Node, is.ServiceName, is.CreateRevision, is.ModRevision, is.Output = "", "", 0, 0, want.GetOutput()
+	return proto.Equal(is, want)
+}

@@ -1,0 +1,338 @@
+package antientropy
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenure-io/tenure/agent/message"
+	"github.com/tenure-io/tenure/agent/registry"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// fullEvery is how often all is compared, with up to nodesSmall nodes.
+	fullEvery  = time.Minute
+	nodesSmall = 128
+)
+
+// Options say what a Syncer needs.
+type Options struct {
+	Client   tenurev1.CatalogServiceClient
+	Registry *registry.Registry
+	// Node returns what the agent says about its node. Its name and id do not change.
+	Node func() *tenurev1.Node
+	// Boot is the number of the agent's start, and Continue is called before a later one is used.
+	Boot     uint64
+	Continue func(boot uint64) error
+	// Save makes the states of checks durable before the catalog has them: after a crash no check may come back worse
+	// than the catalog has it.
+	Save func() error
+	// Nodes returns about how many nodes there are; 0: not known.
+	Nodes func() int
+	Log   *zap.Logger
+	// Synced is told how each round ended. It must not block.
+	Synced func(error)
+}
+
+// Syncer keeps the catalog like an agent.
+type Syncer struct {
+	options Options
+	nodeID  string
+
+	// These belong to Run.
+	number number
+	// catalog is what the cluster has, as far as known is true.
+	catalog  rows
+	known    bool
+	refusals map[string]refusal
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	pending registry.Change
+	wake    chan struct{}
+	state   State
+}
+
+// number orders calls: first by the start of the agent, then within it.
+type number struct {
+	boot, call uint64
+}
+
+// refusal is an entry that the cluster refused, until it changes or everything is compared again.
+type refusal struct {
+	entry proto.Message
+	err   error
+}
+
+// State says how the catalog compares with the agent.
+type State struct {
+	// OutOfSync are the ids of services and checks that are not yet in the catalog as the agent has them.
+	OutOfSync map[string]bool
+	// Missing counts all differences, also those of the node and of what is to be deleted.
+	Missing int
+	// LastTime is when a round succeeded; zero: none has.
+	LastTime time.Time
+	// Err is why the last round failed; nil: it succeeded.
+	Err error
+}
+
+// ServiceKey and CheckKey are how State.OutOfSync names entries.
+func ServiceKey(id string) string { return "s" + id }
+
+// CheckKey is how State.OutOfSync names a check.
+func CheckKey(id string) string { return "c" + id }
+
+// New returns a Syncer that does nothing yet.
+func New(options Options) *Syncer {
+	if options.Synced == nil {
+		options.Synced = func(error) {}
+	}
+	if options.Nodes == nil {
+		options.Nodes = func() int { return 0 }
+	}
+	s := &Syncer{options: options, nodeID: options.Node().GetNodeId(), catalog: newRows(), refusals: map[string]refusal{}, wake: make(chan struct{}, 1)}
+	s.number.boot = options.Boot
+	return s
+}
+
+// Changed is told what happened to the registry, or with Rows set to the node.
+func (s *Syncer) Changed(c registry.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending.Status = s.pending.Status || c.Status
+	s.pending.Rows = s.pending.Rows || c.Rows
+	s.pending.Output = s.pending.Output || c.Output
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// State returns how the catalog compares with the agent.
+func (s *Syncer) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// peek returns what changed since the last round began.
+func (s *Syncer) peek() registry.Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending
+}
+
+func (s *Syncer) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = registry.Change{}
+}
+
+// Run keeps the catalog like the agent until ctx ends.
+func (s *Syncer) Run(ctx context.Context) error {
+	var plan schedule
+	plan.begin(time.Now())
+	for {
+		due := plan.due(s.peek(), time.Now())
+		if !s.wait(ctx, due) {
+			return nil
+		}
+		now := time.Now()
+		if now.Before(due) {
+			// Something changed, which may be due sooner.
+			continue
+		}
+		full, outputs := plan.next(now)
+		s.clear()
+		err := s.round(ctx, full, outputs, plan.attempts == 0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			plan.failed(time.Now())
+			continue
+		}
+		plan.succeeded(time.Now(), full, outputs, s.fullAfter())
+		if !outputs {
+			s.Changed(registry.Change{Output: true})
+		}
+	}
+}
+
+// wait waits until due or until something changed; false if ctx ended first.
+func (s *Syncer) wait(ctx context.Context, due time.Time) bool {
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	case <-s.wake:
+		return true
+	}
+}
+
+// fullAfter returns when all is compared again: the later, the more nodes there are, and at a time of its own.
+func (s *Syncer) fullAfter() time.Duration {
+	every := fullEvery
+	if n := s.options.Nodes(); n > nodesSmall {
+		every += fullEvery * time.Duration(bits.Len(uint((n-1)/nodesSmall)))
+	}
+	return every/2 + rand.N(every/2) //nolint:gosec // Nobody guesses it.
+}
+
+// round compares, and writes what differs. Only the first of several failures is logged.
+func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
+	err := s.sync(ctx, full, outputs)
+	if err != nil {
+		s.known = false
+	}
+	s.finish(err)
+	s.options.Synced(err)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && first:
+		s.options.Log.Warn("sync failed", zap.Error(err))
+	case err == nil && !first:
+		s.options.Log.Info("sync works again")
+	}
+	return err
+}
+
+func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
+	if full {
+		clear(s.refusals)
+		found, err := s.read(ctx, s.options.Node())
+		if err != nil {
+			return err
+		}
+		s.catalog, s.known = found, true
+	}
+	todo := s.difference(outputs)
+	if todo.size() == 0 {
+		return nil
+	}
+	if err := s.options.Save(); err != nil {
+		return err
+	}
+	if err := s.options.Continue(s.number.boot); err != nil {
+		return err
+	}
+	for todo.size() > 0 {
+		if err := s.push(ctx, todo.take(rowsMax)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// difference returns what is to be written and deleted, without what the cluster refused.
+func (s *Syncer) difference(outputs bool) *batch {
+	agent := s.agent()
+	for key, of := range s.refusals {
+		switch id := key[1:]; m := of.entry.(type) {
+		case *tenurev1.Service:
+			leave(agent.services, s.catalog.services, id, m)
+		case *tenurev1.Check:
+			leave(agent.checks, s.catalog.checks, id, m)
+		}
+	}
+	return difference(s.catalog, agent, outputs)
+}
+
+// leave leaves an entry as the catalog has it, if the agent still has what was refused.
+func leave[M interface {
+	comparable
+	proto.Message
+}](agent, catalog map[string]M, id string, refused M) {
+	var none M
+	if agent[id] == none || !proto.Equal(agent[id], refused) {
+		return
+	}
+	if is := catalog[id]; is != none {
+		agent[id] = is
+	} else {
+		delete(agent, id)
+	}
+}
+
+// agent returns the rows that the agent is right about.
+func (s *Syncer) agent() rows {
+	services, checks := s.options.Registry.Rows()
+	r := newRows()
+	r.node = proto.CloneOf(s.options.Node())
+	r.node.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
+	for _, of := range services {
+		m := message.Service(of)
+		m.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
+		r.services[of.ID] = m
+	}
+	for _, of := range checks {
+		m := message.Check(of.Definition, of.State)
+		m.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
+		r.checks[of.Definition.ID] = m
+	}
+	return r
+}
+
+// refuse remembers an entry that the cluster refused.
+func (s *Syncer) refuse(b *batch, err error) {
+	var key string
+	var entry proto.Message
+	switch {
+	case len(b.services) == 1:
+		key, entry = ServiceKey(b.services[0].GetServiceId()), b.services[0]
+	case len(b.checks) == 1:
+		key, entry = CheckKey(b.checks[0].GetCheckId()), b.checks[0]
+	default:
+		// A delete is tried again with the next comparison.
+		key = "d"
+	}
+	s.refusals[key] = refusal{entry: entry, err: err}
+	s.options.Log.Warn("the cluster refused an entry", zap.String("entry", key[1:]), zap.Error(err))
+}
+
+// finish notes how a round ended.
+func (s *Syncer) finish(err error) {
+	open := &batch{}
+	out := map[string]bool{}
+	if s.known {
+		open = difference(s.catalog, s.agent(), false)
+		for _, m := range open.services {
+			out[ServiceKey(m.GetServiceId())] = true
+		}
+		for _, m := range open.checks {
+			out[CheckKey(m.GetCheckId())] = true
+		}
+	}
+	missing := open.size()
+	if !s.known {
+		services, checks := s.options.Registry.Rows()
+		for _, of := range services {
+			out[ServiceKey(of.ID)] = true
+		}
+		for _, of := range checks {
+			out[CheckKey(of.Definition.ID)] = true
+		}
+		missing = 1 + len(out)
+	}
+	if err == nil {
+		for _, of := range s.refusals {
+			err = errors.Join(err, of.err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.OutOfSync, s.state.Missing, s.state.Err = out, missing, err
+	if err == nil {
+		s.state.LastTime = time.Now()
+	}
+}
