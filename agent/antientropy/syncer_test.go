@@ -318,11 +318,11 @@ func TestFailuresAreRetried(t *testing.T) {
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 0))
+			random, luck := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, 1))
 			c := newCatalog()
 			trouble := true
 			c.fail = func(string) (error, bool) {
-				switch n := random.IntN(10); {
+				switch n := luck.IntN(10); {
 				case !trouble || n > 2:
 					return nil, true
 				case n == 2:
