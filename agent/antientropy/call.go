@@ -45,6 +45,8 @@ func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
 		}
 		if page.GetNode().GetNodeId() != want.GetNodeId() {
 			// What another machine with this name has is not compared with, and nothing of it is deleted.
+			s.options.Log.Warn("another machine is registered under the name of this node; this one takes its place",
+				zap.String("node", want.GetName()), zap.String("node_id", page.GetNode().GetNodeId()))
 			return newRows(), nil
 		}
 		found.node = page.GetNode()

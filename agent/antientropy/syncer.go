@@ -3,6 +3,7 @@ package antientropy
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"sync"
@@ -58,6 +59,8 @@ type Syncer struct {
 	pending registry.Change
 	wake    chan struct{}
 	state   State
+	// last is what the catalog had when the last round ended; nil: that is not known.
+	last *rows
 }
 
 // number orders calls: first by the start of the agent, then within it.
@@ -115,11 +118,32 @@ func (s *Syncer) Changed(c registry.Change) {
 	}
 }
 
-// State returns how the catalog compares with the agent.
+// State returns how the catalog, as the last round left it, compares with the agent as it is now.
 func (s *Syncer) State() State {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state
+	state, last := s.state, s.last
+	s.mu.Unlock()
+	state.OutOfSync = map[string]bool{}
+	agent := s.agent()
+	if last == nil {
+		for id := range agent.services {
+			state.OutOfSync[ServiceKey(id)] = true
+		}
+		for id := range agent.checks {
+			state.OutOfSync[CheckKey(id)] = true
+		}
+		state.Missing = 1 + len(state.OutOfSync)
+		return state
+	}
+	open := difference(*last, agent, false)
+	for _, m := range open.services {
+		state.OutOfSync[ServiceKey(m.GetServiceId())] = true
+	}
+	for _, m := range open.checks {
+		state.OutOfSync[CheckKey(m.GetCheckId())] = true
+	}
+	state.Missing = open.size()
+	return state
 }
 
 // peek returns what changed since the last round began.
@@ -153,7 +177,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 		s.clear()
 		err := s.round(ctx, full, outputs, plan.attempts == 0)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // The round was ended, and did not fail.
 		}
 		if err != nil {
 			plan.failed(time.Now())
@@ -302,36 +326,18 @@ func (s *Syncer) refuse(b *batch, err error) {
 
 // finish notes how a round ended.
 func (s *Syncer) finish(err error) {
-	open := &batch{}
-	out := map[string]bool{}
-	if s.known {
-		open = difference(s.catalog, s.agent(), false)
-		for _, m := range open.services {
-			out[ServiceKey(m.GetServiceId())] = true
-		}
-		for _, m := range open.checks {
-			out[CheckKey(m.GetCheckId())] = true
-		}
-	}
-	missing := open.size()
-	if !s.known {
-		services, checks := s.options.Registry.Rows()
-		for _, of := range services {
-			out[ServiceKey(of.ID)] = true
-		}
-		for _, of := range checks {
-			out[CheckKey(of.Definition.ID)] = true
-		}
-		missing = 1 + len(out)
-	}
 	if err == nil {
 		for _, of := range s.refusals {
 			err = errors.Join(err, of.err)
 		}
 	}
+	var last *rows
+	if s.known {
+		last = &rows{node: s.catalog.node, services: maps.Clone(s.catalog.services), checks: maps.Clone(s.catalog.checks)}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.OutOfSync, s.state.Missing, s.state.Err = out, missing, err
+	s.last, s.state.Err = last, err
 	if err == nil {
 		s.state.LastTime = time.Now()
 	}

@@ -84,8 +84,7 @@ type jsonParser struct {
 func (p *jsonParser) token() (json.Token, error) {
 	token, err := p.decoder.Token()
 	at := p.decoder.InputOffset()
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
 		at = max(syntax.Offset, p.offset)
 	}
 	at = min(at, int64(len(p.raw)))

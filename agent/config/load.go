@@ -166,8 +166,7 @@ func (l *loader) file(name string, raw []byte) {
 	root, err := parse(name, raw)
 	if err != nil {
 		at := place{file: name}
-		var syntax *syntaxError
-		if errors.As(err, &syntax) {
+		if syntax, is := errors.AsType[*syntaxError](err); is {
 			at.line = syntax.line
 		}
 		l.mistake(at, "%v", err)

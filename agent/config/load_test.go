@@ -136,7 +136,7 @@ func FuzzLoad(f *testing.F) {
 		content, err := config.Load(put(t, t.TempDir(), name, text), config.Options{Exec: true})
 		if err == nil {
 			r := registry.New(registry.Options{ExecFromFile: true}, nil)
-			if err := r.Add(registry.Addition{Content: content, Source: registry.File, Replace: true}); err != nil {
+			if err = r.Add(registry.Addition{Content: content, Source: registry.File, Replace: true}); err != nil {
 				t.Errorf("it was loaded, and cannot be registered: %v", err)
 			}
 			return

@@ -94,7 +94,7 @@ func Registration(d check.Definition) *tenurev1.Check {
 		FailuresBeforeCritical:  uint32(d.FailuresBeforeCritical),
 		DeregisterCriticalAfter: duration(d.DeregisterCriticalAfter),
 	}
-	setKind(m.Definition, d.Kind)
+	setKind(m.GetDefinition(), d.Kind)
 	return m
 }
 
@@ -112,7 +112,7 @@ func setKind(m *tenurev1.CheckDefinition, kind check.Kind) {
 	case check.HTTP:
 		h := &tenurev1.HttpCheck{
 			Url: k.URL, Method: k.Method, Body: k.Body, FollowRedirects: k.FollowRedirects,
-			TlsServerName: k.TLS.ServerName, TlsSkipVerify: k.TLS.SkipVerify,
+			TlsServerName: k.TLS.ServerName, TlsCaFile: k.TLS.CAFile, TlsSkipVerify: k.TLS.SkipVerify,
 		}
 		for _, name := range slices.Sorted(maps.Keys(k.Header)) {
 			h.Headers = append(h.Headers, &tenurev1.HttpHeader{Name: name, Values: slices.Clone(k.Header[name])})
@@ -123,7 +123,7 @@ func setKind(m *tenurev1.CheckDefinition, kind check.Kind) {
 	case check.GRPC:
 		g := &tenurev1.GrpcCheck{Address: k.Address, Service: k.Service}
 		if k.TLS != nil {
-			g.Tls, g.TlsServerName, g.TlsSkipVerify = true, k.TLS.ServerName, k.TLS.SkipVerify
+			g.Tls, g.TlsServerName, g.TlsCaFile, g.TlsSkipVerify = true, k.TLS.ServerName, k.TLS.CAFile, k.TLS.SkipVerify
 		}
 		m.Kind = &tenurev1.CheckDefinition_Grpc{Grpc: g}
 	case check.Exec:
@@ -174,7 +174,9 @@ func ToDefinition(m *tenurev1.Check) (check.Definition, []check.Violation) {
 	case *tenurev1.CheckDefinition_Grpc:
 		g := check.GRPC{Address: k.Grpc.GetAddress(), Service: k.Grpc.GetService()}
 		if k.Grpc.GetTls() {
-			g.TLS = &check.TLS{ServerName: k.Grpc.GetTlsServerName(), SkipVerify: k.Grpc.GetTlsSkipVerify()}
+			g.TLS = &check.TLS{
+				ServerName: k.Grpc.GetTlsServerName(), CAFile: k.Grpc.GetTlsCaFile(), SkipVerify: k.Grpc.GetTlsSkipVerify(),
+			}
 		}
 		d.Kind = g
 	case *tenurev1.CheckDefinition_Exec:
@@ -188,7 +190,7 @@ func ToDefinition(m *tenurev1.Check) (check.Definition, []check.Violation) {
 func toHTTP(m *tenurev1.HttpCheck) check.HTTP {
 	h := check.HTTP{
 		URL: m.GetUrl(), Method: m.GetMethod(), Body: m.GetBody(), FollowRedirects: m.GetFollowRedirects(),
-		TLS: check.TLS{ServerName: m.GetTlsServerName(), SkipVerify: m.GetTlsSkipVerify()},
+		TLS: check.TLS{ServerName: m.GetTlsServerName(), CAFile: m.GetTlsCaFile(), SkipVerify: m.GetTlsSkipVerify()},
 	}
 	for _, header := range m.GetHeaders() {
 		if h.Header == nil {

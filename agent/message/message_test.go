@@ -17,9 +17,9 @@ import (
 func TestThereAndBack(t *testing.T) {
 	kinds := []check.Kind{
 		check.TTL{TTL: 30 * time.Second},
-		check.HTTP{URL: "https://a/b", Method: "PUT", Header: map[string][]string{"A": {"b", "c"}, "D": {"e"}}, Body: "x", FollowRedirects: true, TLS: check.TLS{ServerName: "n", SkipVerify: true}},
+		check.HTTP{URL: "https://a/b", Method: "PUT", Header: map[string][]string{"A": {"b", "c"}, "D": {"e"}}, Body: "x", FollowRedirects: true, TLS: check.TLS{ServerName: "n", CAFile: "ca", SkipVerify: true}},
 		check.TCP{Address: "a:1"},
-		check.GRPC{Address: "a:1", Service: "s", TLS: &check.TLS{ServerName: "n", SkipVerify: true}},
+		check.GRPC{Address: "a:1", Service: "s", TLS: &check.TLS{ServerName: "n", CAFile: "ca", SkipVerify: true}},
 		check.GRPC{Address: "a:1"},
 		check.Exec{Args: []string{"a", "", "b"}},
 		check.Alias{Node: "n", Service: "s"},

@@ -57,8 +57,7 @@ func (p *Prober) http(ctx context.Context, k check.HTTP, timeout time.Duration) 
 	response, err := client.Do(request)
 	if err != nil {
 		// The error's own text repeats the request.
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, is := errors.AsType[*url.Error](err); is {
 			err = wrapped.Err
 		}
 		return failed(ctx, what, timeout, err)

@@ -19,12 +19,13 @@ import (
 
 	"github.com/tenure-io/tenure/agent/check"
 	"github.com/tenure-io/tenure/agent/probe"
+	"github.com/tenure-io/tenure/internal/port"
 )
 
 // look makes one probe that has all the time it needs.
 func look(t *testing.T, kind check.Kind) check.Result {
 	t.Helper()
-	result, ok := probe.New("tenure-test").Probe(t.Context(), kind, 5*time.Minute)
+	result, ok := probe.Patient().Probe(t.Context(), kind, 5*time.Minute)
 	if !ok {
 		t.Fatal("there is no result")
 	}
@@ -50,12 +51,12 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 // gone returns an address where nothing listens.
 func gone(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	kept, err := port.Keep(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	t.Cleanup(func() { _ = kept.Close() })
+	return kept.Address()
 }
 
 func TestHTTP(t *testing.T) {
@@ -133,7 +134,9 @@ func TestGRPC(t *testing.T) {
 	go func() { served <- server.Serve(listener) }()
 	defer func() {
 		server.Stop()
-		<-served
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 	}()
 	address := listener.Addr().String()
 	want(t, look(t, check.GRPC{Address: address}), check.Passing, "SERVING")

@@ -16,11 +16,13 @@ const ProgramsMax = 64
 type Prober struct {
 	userAgent string
 	programs  chan struct{}
+	// exitWait is how long output is awaited after a program has ended or was killed: something it started may hold it open.
+	exitWait time.Duration
 }
 
 // New returns a Prober that calls itself userAgent over HTTP and gRPC.
 func New(userAgent string) *Prober {
-	return &Prober{userAgent: userAgent, programs: make(chan struct{}, ProgramsMax)}
+	return &Prober{userAgent: userAgent, programs: make(chan struct{}, ProgramsMax), exitWait: exitWait}
 }
 
 // Probe looks once, for at most timeout. The second result is false if ctx ended first: then there is no result.

@@ -10,7 +10,7 @@ import (
 	"github.com/tenure-io/tenure/agent/check"
 )
 
-// exitWait is how long output is awaited after a program has ended or was killed: something it started may hold it open.
+// exitWait is Prober.exitWait outside of tests.
 const exitWait = time.Second
 
 // exec runs a program.
@@ -18,7 +18,7 @@ func (p *Prober) exec(ctx context.Context, k check.Exec, timeout time.Duration) 
 	output := &limited{}
 	command := exec.CommandContext(ctx, k.Args[0], k.Args[1:]...) //nolint:gosec // Running it is what was asked for, and allowed.
 	command.Stdout, command.Stderr = output, output
-	command.WaitDelay = exitWait
+	command.WaitDelay = p.exitWait
 	if err := ownGroup(command); err != nil {
 		return critical("%v", err)
 	}

@@ -81,7 +81,8 @@ func TestExecThatLeavesAChildBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = reader.Close() }()
-	want(t, <-over, check.Passing, "started")
+	// The output may be lost where the prober is not scheduled for as long as it waits.
+	want(t, <-over, check.Passing, "")
 	if _, err := io.ReadAll(reader); err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,7 @@ func (r *Registry) plan(a Addition) (*plan, error) {
 }
 
 func (r *Registry) planCheck(p *plan, a Addition, d check.Definition) error {
-	maintenance := false
-	if _, maintenance = d.Kind.(check.Maintenance); !maintenance {
+	if _, maintenance := d.Kind.(check.Maintenance); !maintenance {
 		if v := d.Violations(); len(v) > 0 {
 			return &InvalidError{Of: fmt.Sprintf("check %q", check.Cut(d.ID)), Violations: v}
 		}

@@ -32,6 +32,7 @@ const outputPatience = 10 * time.Second
 //
 //	serve NAME [ARGS]      start a member and set TENURE_ENDPOINTS; $NAME_grpc, $NAME_http and $NAME_peer are its addresses, and stay so
 //	                       while it is down; so is $NAME_consul, if it is served
+//	agent NAME ARGS        start an agent and set TENURE_AGENT; $NAME_agent and $NAME_metrics are its addresses
 //	start NAME CMD [ARGS]  start a program in the background
 //	expect NAME REGEXP     wait until its output, after what was expected before, has this
 //	signal NAME SIGNAL     send it a signal
@@ -53,6 +54,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve":  scriptServe,
+			"agent":  scriptAgent,
 			"start":  scriptStart,
 			"expect": scriptExpect,
 			"signal": scriptSignal,
@@ -210,6 +212,19 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name+"_peer", found[3])
 	ts.Setenv(name+"_consul", found[4])
 	ts.Setenv("TENURE_ENDPOINTS", found[1])
+}
+
+var agentLine = regexp.MustCompile(`agent node=\S+ grpc=(\S+) http=(\S+)\n`)
+
+func scriptAgent(ts *testscript.TestScript, _ bool, args []string) {
+	b := launch(ts, args[0], append([]string{"tenure", "agent", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"}, args[1:]...))
+	found := b.await(agentLine)
+	if found == nil {
+		ts.Fatalf("%s does not run: %s", args[0], b.text())
+	}
+	ts.Setenv(args[0]+"_agent", found[1])
+	ts.Setenv(args[0]+"_metrics", found[2])
+	ts.Setenv("TENURE_AGENT", found[1])
 }
 
 func scriptStart(ts *testscript.TestScript, _ bool, args []string) {

@@ -1,0 +1,325 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/agent"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// away is a cluster of which no member answers.
+type away struct{ tenurev1.CatalogServiceClient }
+
+var errAway = errors.New("no member answers")
+
+func (away) GetNode(context.Context, *tenurev1.GetNodeRequest, ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
+	return nil, errAway
+}
+
+// running is an agent that runs, and a client of it.
+type running struct {
+	tenurev1.AgentServiceClient
+	http string
+	stop func()
+}
+
+func options(dir string) agent.Options {
+	return agent.Options{
+		Node: &tenurev1.Node{Name: "web1", Address: "10.0.0.1"}, DataDir: filepath.Join(dir, "data"), Services: filepath.Join(dir, "services"),
+		Listen: "127.0.0.1:0", HTTP: "127.0.0.1:0", Catalog: away{}, Version: "test", StopGrace: time.Minute,
+		Logger: zap.NewNop(), Registry: prometheus.NewRegistry(),
+	}
+}
+
+// start runs an agent until stop.
+func start(t *testing.T, dir string, change func(*agent.Options)) *running {
+	t.Helper()
+	o := options(dir)
+	if change != nil {
+		change(&o)
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	select {
+	case <-a.Ready():
+	case err = <-ended:
+		t.Fatalf("the agent ended: %v", err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+a.Addresses().GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{AgentServiceClient: tenurev1.NewAgentServiceClient(conn), http: a.Addresses().HTTP}
+	var stopped bool
+	r.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		_ = conn.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the agent ended with %v", err)
+		}
+	}
+	t.Cleanup(r.stop)
+	return r
+}
+
+// folder is a directory with a folder for files.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "services"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, files)
+	return dir
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, "services", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func ttl(id string) *tenurev1.Check {
+	return &tenurev1.Check{CheckId: id, Definition: &tenurev1.CheckDefinition{
+		Kind: &tenurev1.CheckDefinition_Ttl{Ttl: &tenurev1.TtlCheck{Ttl: durationpb.New(time.Hour)}},
+	}}
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Without any member, an agent keeps what calls register, and a restart turns no check critical.
+func TestRestart(t *testing.T) {
+	ctx := t.Context()
+	dir := folder(t, map[string]string{"a.yaml": "services: [{name: web, checks: [{id: up, ttl: 1h}]}]"})
+	first := start(t, dir, nil)
+	must[*tenurev1.AddAgentServiceResponse](t)(first.AddAgentService(ctx, &tenurev1.AddAgentServiceRequest{
+		Service: &tenurev1.Service{Name: "db", ServiceId: "db-1"}, Checks: []*tenurev1.Check{ttl("db-alive")},
+	}))
+	for _, id := range []string{"up", "db-alive"} {
+		must[*tenurev1.ReportCheckResponse](t)(first.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: id, Output: "fine"}))
+	}
+	must[*tenurev1.SetMaintenanceResponse](t)(first.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{Enabled: true, Reason: "disk"}))
+	before := must[*tenurev1.GetAgentResponse](t)(first.GetAgent(ctx, &tenurev1.GetAgentRequest{}))
+	if before.GetBoot() != 1 || before.GetServices() != 2 || before.GetChecks() != 3 || !before.GetMaintenance() || before.GetOutOfSync() == 0 {
+		t.Errorf("before: got %v", before)
+	}
+	first.stop()
+
+	again := start(t, dir, nil)
+	after := must[*tenurev1.GetAgentResponse](t)(again.GetAgent(ctx, &tenurev1.GetAgentRequest{}))
+	if after.GetNodeId() != before.GetNodeId() || after.GetBoot() != 2 || after.GetServices() != 2 || after.GetChecks() != 3 || !after.GetMaintenance() {
+		t.Errorf("after: got %v", after)
+	}
+	list := must[*tenurev1.ListAgentChecksResponse](t)(again.ListAgentChecks(ctx, &tenurev1.ListAgentChecksRequest{}))
+	want := map[string]tenurev1.CheckStatus{
+		"_maintenance": tenurev1.CheckStatus_CHECK_STATUS_CRITICAL, "up": tenurev1.CheckStatus_CHECK_STATUS_PASSING,
+		"db-alive": tenurev1.CheckStatus_CHECK_STATUS_PASSING,
+	}
+	for _, c := range list.GetChecks() {
+		if got := c.GetCheck(); got.GetStatus() != want[got.GetCheckId()] || c.GetInSync() {
+			t.Errorf("%s is %s, want %s; in sync: %t", got.GetCheckId(), got.GetStatus(), want[got.GetCheckId()], c.GetInSync())
+		}
+	}
+	must[*tenurev1.SetMaintenanceResponse](t)(again.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{}))
+	services := must[*tenurev1.ListAgentServicesResponse](t)(again.ListAgentServices(ctx, &tenurev1.ListAgentServicesRequest{}))
+	for _, s := range services.GetServices() {
+		if s.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
+			t.Errorf("%s is %s after maintenance, want passing", s.GetService().GetServiceId(), s.GetStatus())
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	r := start(t, folder(t, map[string]string{"a.yaml": "services: [{name: web, checks: [{id: up, tcp: \"127.0.0.1:1\"}]}]"}), nil)
+	long := strings.Repeat("x", 2_000)
+	exec := ttl("e")
+	exec.Definition.Kind = &tenurev1.CheckDefinition_Exec{Exec: &tenurev1.ExecCheck{Command: []string{"true"}}}
+	bare := ttl("b")
+	bare.Definition = nil
+	elsewhere := ttl("c")
+	elsewhere.ServiceId = "elsewhere"
+	liveness := ttl("liveness")
+	tests := map[string]struct {
+		call   func(context.Context) error
+		reason string
+		text   string
+	}{
+		"a service needs a name":                    {r.addService(&tenurev1.Service{}), "INVALID_ARGUMENT", "name is missing"},
+		"a service of a file stays":                 {r.addService(&tenurev1.Service{Name: "web"}), "PERMISSION_DENIED", "configuration file"},
+		"a check of a file stays":                   {r.addCheck(ttl("up")), "PERMISSION_DENIED", "configuration file"},
+		"programs are not run unless that is on":    {r.addCheck(exec), "PERMISSION_DENIED", "not enabled"},
+		"a check needs a kind":                      {r.addCheck(bare), "INVALID_ARGUMENT", "definition"},
+		"a check may not have the cluster's id":     {r.addCheck(liveness), "INVALID_ARGUMENT", "the cluster's own check"},
+		"a check's service must be there":           {r.addCheck(elsewhere), "SERVICE_NOT_FOUND", "elsewhere"},
+		"a service's check is not another's":        {r.addService(&tenurev1.Service{Name: "x"}, elsewhere), "INVALID_ARGUMENT", "checks[0].service_id"},
+		"only a ttl is reported":                    {r.report("up", 0), "INVALID_ARGUMENT", "kind tcp"},
+		"a report needs a check that is there":      {r.report("none", 0), "CHECK_NOT_FOUND", "none"},
+		"a report needs a status that is known":     {r.report("up", 99), "INVALID_ARGUMENT", "status"},
+		"maintenance needs a service that is there": {r.maintain("none", ""), "SERVICE_NOT_FOUND", "none"},
+		"the reason of maintenance is short":        {r.maintain("", long), "INVALID_ARGUMENT", "2000 bytes"},
+		"there is no pool to leave": {func(ctx context.Context) error {
+			_, err := r.LeaveAgent(ctx, &tenurev1.LeaveAgentRequest{})
+			return err
+		}, "FEATURE_NOT_ENABLED", "not supported"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := status.Convert(test.call(t.Context()))
+			var got string
+			for _, d := range s.Details() {
+				if info, is := d.(*errdetails.ErrorInfo); is {
+					got = info.GetReason()
+				}
+			}
+			if got != test.reason || !strings.Contains(s.Message(), test.text) || s.Code() == codes.Internal {
+				t.Errorf("got %s %s %q, want %s with %q", s.Code(), got, s.Message(), test.reason, test.text)
+			}
+		})
+	}
+}
+
+func (r *running) addService(s *tenurev1.Service, checks ...*tenurev1.Check) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := r.AddAgentService(ctx, &tenurev1.AddAgentServiceRequest{Service: s, Checks: checks})
+		return err
+	}
+}
+
+func (r *running) addCheck(c *tenurev1.Check) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := r.AddAgentCheck(ctx, &tenurev1.AddAgentCheckRequest{Check: c})
+		return err
+	}
+}
+
+func (r *running) report(id string, s tenurev1.CheckStatus) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := r.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: id, Status: s})
+		return err
+	}
+}
+
+func (r *running) maintain(id, reason string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := r.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{ServiceId: id, Enabled: true, Reason: reason})
+		return err
+	}
+}
+
+func TestReload(t *testing.T) {
+	ctx := t.Context()
+	dir := folder(t, map[string]string{"a.yaml": "services: [{name: web}]"})
+	r := start(t, dir, nil)
+	write(t, dir, map[string]string{"a.yaml": "services: [{name: other}]", "b.yaml": "services:\n  - {nam: x}\n"})
+	_, err := r.ReloadAgent(ctx, &tenurev1.ReloadAgentRequest{})
+	if s := status.Convert(err); s.Code() != codes.InvalidArgument || !strings.Contains(s.Message(), "b.yaml:2: unknown setting \"nam\"") {
+		t.Errorf("with a mistake: got %v", err)
+	}
+	ids := func() string {
+		var all []string
+		for _, s := range must[*tenurev1.ListAgentServicesResponse](t)(r.ListAgentServices(ctx, &tenurev1.ListAgentServicesRequest{})).GetServices() {
+			all = append(all, s.GetService().GetServiceId())
+		}
+		return strings.Join(all, " ")
+	}
+	if got := ids(); got != "web" {
+		t.Errorf("after a mistake the services are %q, want web", got)
+	}
+	write(t, dir, map[string]string{"b.yaml": ""})
+	must[*tenurev1.ReloadAgentResponse](t)(r.ReloadAgent(ctx, &tenurev1.ReloadAgentRequest{}))
+	if got := ids(); got != "other" {
+		t.Errorf("after the reload the services are %q, want other", got)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	dir := folder(t, map[string]string{"a.yaml": "services: [{nam: web}]"})
+	tests := map[string]struct {
+		change func(*agent.Options)
+		text   string
+	}{
+		"a directory is needed":               {func(o *agent.Options) { o.DataDir = "" }, "--data-dir is missing"},
+		"a node needs a name that is one":     {func(o *agent.Options) { o.Node.Name = "web 1" }, `--node is "web 1"`},
+		"other machines may not reach it":     {func(o *agent.Options) { o.Listen = "0.0.0.0:0" }, "--insecure"},
+		"nor its metrics":                     {func(o *agent.Options) { o.HTTP = "[::]:0" }, "--insecure"},
+		"an address is host:port":             {func(o *agent.Options) { o.Listen = "here" }, "host:port"},
+		"programs are run from files or API":  {func(o *agent.Options) { o.Exec = "yes" }, "must be file or api"},
+		"mistakes in files stop the start":    {nil, "a.yaml:1: unknown setting"},
+		"files that are missing stop it, too": {func(o *agent.Options) { o.Services = filepath.Join(dir, "none") }, "no such file"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options(dir)
+			if test.change != nil {
+				test.change(&o)
+			}
+			if _, err := agent.New(o); err == nil || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want an error with %q", err, test.text)
+			}
+		})
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	r := start(t, folder(t, nil), nil)
+	get := func(path string) string {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.http+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	if got := get("/metrics"); !strings.Contains(got, "tenure_agent_out_of_sync 1\n") {
+		t.Errorf("the metrics lack tenure_agent_out_of_sync: %s", got)
+	}
+	if got := get("/healthz"); got != "ok\n" {
+		t.Errorf("health: got %q", got)
+	}
+}

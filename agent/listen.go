@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/rest"
+)
+
+// Limits of what an agent serves.
+const (
+	connectionsMax    = 1_024
+	streamsMax        = 128
+	callsMax          = 256
+	requestBytesMax   = 4 << 20
+	refusedBytesRoom  = 1 << 20 // how much larger a message may be for its refusal to have a reason
+	headerBytesMax    = 16 << 10
+	connectionTimeout = 10 * time.Second
+	keepaliveTime     = 30 * time.Second
+	clientPingEvery   = 5 * time.Second
+	requestTimeout    = 30 * time.Second
+)
+
+// listen begins to listen. What it returns serves until its context ends.
+func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, err error) {
+	var config net.ListenConfig
+	rpc, err := config.Listen(ctx, "tcp", a.options.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	a.serving.GRPC = rpc.Addr().String()
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	server, err := a.newGRPC(stopping)
+	if err != nil {
+		stop()
+		return nil, errors.Join(err, rpc.Close())
+	}
+	var web net.Listener
+	if a.options.HTTP != "" {
+		if web, err = config.Listen(ctx, "tcp", a.options.HTTP); err != nil {
+			stop()
+			return nil, errors.Join(fmt.Errorf("listen: %w", err), rpc.Close())
+		}
+		a.serving.HTTP = web.Addr().String()
+	}
+	return func(ctx context.Context) error {
+		defer stop()
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error {
+			return serveGRPC(ctx, stop, server, netutil.LimitListener(rpc, connectionsMax), a.options.StopGrace)
+		})
+		if web != nil {
+			g.Go(func() error { return a.serveHTTP(ctx, netutil.LimitListener(web, connectionsMax)) })
+		}
+		return g.Wait()
+	}, nil
+}
+
+// newGRPC returns the server with AgentService.
+func (a *Agent) newGRPC(stopping context.Context) (*grpc.Server, error) {
+	rooms, err := gate.NewRooms(gate.Limits{
+		CallsMax: callsMax, WaitsMax: callsMax, ConnectionsMax: connectionsMax, IntakeBytesMax: gate.IntakeBytesMaxDefault,
+	})
+	if err != nil {
+		return nil, err
+	}
+	g, err := gate.New(gate.Options{
+		Logger: a.options.Logger, Registerer: a.options.Registry, RequestBytesMax: requestBytesMax, Stopping: stopping, Rooms: rooms,
+	})
+	if err != nil {
+		return nil, err
+	}
+	server := grpc.NewServer(
+		grpc.ForceServerCodecV2(gate.NewCodec(requestBytesMax)),
+		grpc.UnaryInterceptor(g.Unary),
+		grpc.StreamInterceptor(g.Stream),
+		grpc.UnknownServiceHandler(gate.UnknownMethod),
+		grpc.MaxRecvMsgSize(requestBytesMax+refusedBytesRoom),
+		grpc.MaxHeaderListSize(headerBytesMax),
+		grpc.MaxConcurrentStreams(streamsMax),
+		grpc.ConnectionTimeout(connectionTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: connectionTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingEvery, PermitWithoutStream: true}),
+	)
+	health := gate.NewHealth(stopping, func() bool { return true })
+	tenurev1.RegisterAgentServiceServer(server, a.service)
+	healthpb.RegisterHealthServer(server, health)
+	for name, info := range server.GetServiceInfo() {
+		health.Know(name)
+		for _, method := range info.Methods {
+			g.Know("/" + name + "/" + method.Name)
+		}
+	}
+	return server, nil
+}
+
+// serveGRPC serves calls until ctx ends; those under way may take as long as grace.
+func serveGRPC(ctx context.Context, stop func(), server *grpc.Server, l net.Listener, grace time.Duration) error {
+	ended := make(chan struct{})
+	release := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		stop()
+		timer := time.AfterFunc(grace, server.Stop)
+		defer timer.Stop()
+		server.GracefulStop()
+	})
+	err := server.Serve(l)
+	if !release() {
+		<-ended
+		return nil
+	}
+	return fmt.Errorf("serve calls: %w", err)
+}
+
+// serveHTTP serves metrics and health until ctx ends.
+func (a *Agent) serveHTTP(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.options.Registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n")) // a client that has gone away needs no answer
+	})
+	server := &http.Server{
+		Handler: rest.NewFrontDoor(rest.Options{Log: a.options.Logger}, mux.ServeHTTP), ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
+		MaxHeaderBytes: headerBytesMax,
+	}
+	release := context.AfterFunc(ctx, func() { _ = server.Close() })
+	err := server.Serve(l)
+	if !release() {
+		return nil
+	}
+	return fmt.Errorf("serve HTTP: %w", err)
+}

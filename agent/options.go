@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Exec says which checks of kind exec an agent runs.
+type Exec string
+
+// The values of Exec.
+const (
+	// ExecOff runs none.
+	ExecOff Exec = ""
+	// ExecFile runs those that files register.
+	ExecFile Exec = "file"
+	// ExecAPI also runs those that calls register: whoever can call the agent can then run programs as the agent.
+	ExecAPI Exec = "api"
+)
+
+// nodeNameBytesMax is how long the name of a node may be, and nodeNameRunes what it consists of. The cluster has the same.
+const (
+	nodeNameBytesMax = 253
+	nodeNameRunes    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+)
+
+// Conditions of options.
+var (
+	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, or accept it with --insecure")
+	errExec     = errors.New("must be file or api")
+)
+
+// Options say what an Agent needs.
+type Options struct {
+	// Node is what the agent says about its machine: name, address, zone and facts. Its id is on disk.
+	Node *tenurev1.Node
+	// DataDir is the agent's directory; it is created if it is missing.
+	DataDir string
+	// Services is the file or the directory with services and checks; empty: there is none.
+	Services string
+	Exec     Exec
+	// Listen is where AgentService is served, host:port.
+	Listen string
+	// HTTP is where metrics and health are served, host:port; empty: nowhere.
+	HTTP string
+	// Insecure allows addresses that other machines can reach.
+	Insecure bool
+	// Catalog calls the cluster.
+	Catalog tenurev1.CatalogServiceClient
+	Version string
+	Logger  *zap.Logger
+	// Registry takes the agent's metrics.
+	Registry *prometheus.Registry
+	// StopGrace is how long calls under way may take when the agent stops.
+	StopGrace time.Duration
+}
+
+// validate refuses options that cannot be used.
+func (o *Options) validate() error {
+	if o.DataDir == "" {
+		return errors.New("--data-dir is missing")
+	}
+	if name := o.Node.GetName(); name == "" || len(name) > nodeNameBytesMax || strings.Trim(name, nodeNameRunes) != "" {
+		return fmt.Errorf("--node is %q; a name has 1 to %d letters, digits, dots, hyphens and underscores", name, nodeNameBytesMax)
+	}
+	switch o.Exec {
+	case ExecOff, ExecFile, ExecAPI:
+	default:
+		return fmt.Errorf("--enable-exec is %q; it %w", o.Exec, errExec)
+	}
+	for _, of := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--http", o.HTTP}} {
+		if of.flag == "--http" && of.address == "" {
+			continue
+		}
+		host, _, err := net.SplitHostPort(of.address)
+		if err != nil {
+			return fmt.Errorf("%s is %q; it must be host:port", of.flag, of.address)
+		}
+		if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return fmt.Errorf("%s %s: %w", of.flag, of.address, ErrInsecure)
+		}
+	}
+	return nil
+}

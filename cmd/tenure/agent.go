@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/tenure-io/tenure/agent"
+	"github.com/tenure-io/tenure/agent/keep"
+	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// agentDefault is where an agent serves commands.
+const agentDefault = "127.0.0.1:7404"
+
+// agentFlags are the flags of `tenure agent`.
+type agentFlags struct {
+	node      tenurev1.Node
+	meta      []string
+	exec      string
+	logFormat string
+	logLevel  string
+	options   agent.Options
+}
+
+// newAgentCommand returns `tenure agent`.
+func newAgentCommand(env *environment) *cobra.Command {
+	f := &agentFlags{}
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Run the agent of this machine, which registers its services and runs their checks",
+		Long: `Run the agent of this machine until SIGINT or SIGTERM. It registers the machine as a node of the catalog,
+with the services and checks that files (--services) and calls ("tenure service register") name. It runs the
+checks and keeps the catalog up to date. When it stops, all that it registered stays in the catalog.
+
+--services names a YAML or JSON file, or a directory with such files, which are read in the order of their
+names. SIGHUP and "tenure agent reload" read them again. If there is a mistake in one, nothing changes.
+
+When the agent is ready, it prints one line, "tenure: agent node=... grpc=... http=...". Port 0 uses any free
+port. Logs go to standard error.`,
+		Example: `  tenure agent --data-dir /var/lib/tenure-agent --services /etc/tenure/services.d
+  tenure agent --data-dir ./agent --node web1 --endpoints 10.0.0.5:7400,10.0.0.6:7400
+  tenure agent info
+  tenure agent maintenance on --reason "new disk"
+
+  # /etc/tenure/services.d/web.yaml
+  services:
+    - {name: web, port: 8080, checks: [{id: web-up, http: "http://127.0.0.1:8080/health", interval: 10s}]}`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd.Context(), env, f) },
+	}
+	f.register(cmd.Flags())
+	cmd.AddCommand(newAgentInfoCommand(env), newAgentReloadCommand(env), newAgentMaintenanceCommand(env))
+	return cmd
+}
+
+// register declares the flags.
+func (f *agentFlags) register(flags *pflag.FlagSet) {
+	o := &f.options
+	flags.StringVar(&o.DataDir, "data-dir", "", "directory of the agent, with the id of its node; created if missing")
+	flags.StringVar(&o.Services, "services", "", "YAML or JSON file with services and checks, or a directory of such files")
+	flags.StringVar(&f.node.Name, "node", "", "name of the node (default: the host name)")
+	flags.StringVar(&f.node.Address, "address", "", "host name or IP address of the node (default: the one from which it reaches the first of --endpoints)")
+	flags.StringVar(&f.node.Zone, "zone", "", "failure domain of the node, such as a rack or a data center")
+	flags.StringArrayVar(&f.meta, "meta", nil, "fact about the node, NAME=VALUE; repeatable")
+	flags.StringVar(&o.Listen, "listen", agentDefault, "address for commands and other gRPC clients on this machine, host:port")
+	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for metrics and health checks, host:port; empty: none")
+	flags.StringVar(&f.exec, "enable-exec", "", "run checks of kind exec: file (those in --services) or api (also those that calls register)")
+	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen and --http on addresses that other machines can reach")
+	flags.DurationVar(&o.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
+	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
+	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
+}
+
+// runAgent runs an agent until ctx ends.
+func runAgent(ctx context.Context, env *environment, f *agentFlags) error {
+	log, err := newLogger(env, f.logFormat, f.logLevel)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Sync() }() // Not every stderr can be synced.
+	if err = f.describeNode(env, log); err != nil {
+		return err
+	}
+	cluster, err := env.connected(nil, func(*tenure.Client) error { return nil })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = cluster.Close() }() // It has no session, so there is nothing to tell.
+	options := f.options
+	options.Node, options.Exec, options.Version, options.Logger = &f.node, agent.Exec(f.exec), env.version, log
+	options.Catalog, options.Registry = tenurev1.NewCatalogServiceClient(clusterConn{cluster}), prometheus.NewRegistry()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	a, err := agent.New(options)
+	if err != nil {
+		return explainAgent(f, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	ready := a.Ready()
+	for {
+		select {
+		case err := <-ended:
+			return explainAgent(f, err)
+		case <-ready:
+			ready = nil
+			at := a.Addresses()
+			if err := env.printf("tenure: agent node=%s grpc=%s http=%s\n", f.node.GetName(), at.GRPC, orDash(at.HTTP)); err != nil {
+				log.Warn("the addresses could not be printed", zap.Error(err))
+			}
+		case <-hangups:
+			reload(a, log)
+		}
+	}
+}
+
+// reload reads an agent's files again.
+func reload(a *agent.Agent, log *zap.Logger) {
+	content, err := a.Reload()
+	if err != nil {
+		log.Error("the files were not read again; all stays as it was", zap.Error(err))
+		return
+	}
+	log.Info("read the files again", zap.Int("services", len(content.Services)), zap.Int("checks", len(content.Checks)))
+}
+
+// describeNode fills in what no flag says about the node.
+func (f *agentFlags) describeNode(env *environment, log *zap.Logger) error {
+	for _, pair := range f.meta {
+		name, value, found := strings.Cut(pair, "=")
+		if !found {
+			return usageError("--meta is %s; it must be NAME=VALUE", quoted(pair))
+		}
+		if f.node.Meta == nil {
+			f.node.Meta = map[string]string{}
+		}
+		f.node.Meta[name] = value
+	}
+	if f.node.GetName() == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return usageError("the host name cannot be read (%w); give --node", err)
+		}
+		f.node.Name = name
+	}
+	if f.node.GetAddress() == "" {
+		address, err := localAddress(env.endpoints[0])
+		if err != nil {
+			log.Warn("the node gets no address; give --address", zap.Error(err))
+		}
+		f.node.Address = address
+	}
+	return nil
+}
+
+// localAddress returns the address of this machine from which another is reached. It sends nothing.
+func localAddress(remote string) (string, error) {
+	conn, err := net.Dial("udp", remote) //nolint:noctx // It only looks the way up.
+	if err != nil {
+		return "", err
+	}
+	host, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	return host, errors.Join(err, conn.Close())
+}
+
+// explainAgent says what to do about an error of an agent.
+func explainAgent(f *agentFlags, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return refusedError("%s is already in use by another program: choose another address with --listen or --http, or port 0 for any free port",
+			addressOf(err))
+	case errors.Is(err, keep.ErrLocked):
+		return refusedError("%w; stop the agent that uses %s, or choose another --data-dir", err, f.options.DataDir)
+	case f.options.DataDir == "":
+		return usageError("%w", err)
+	default:
+		return refusedError("%w", err)
+	}
+}
+
+// clusterConn carries single calls to any member that answers. What an agent calls may be repeated: reads, and syncs, which
+// are numbered.
+type clusterConn struct{ client *tenure.Client }
+
+// Invoke makes a call.
+func (c clusterConn) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	return plainError(c.client.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) error {
+		return member.Invoke(ctx, method, request, response, options...)
+	}))
+}
+
+// NewStream is not needed.
+func (clusterConn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, errors.ErrUnsupported
+}

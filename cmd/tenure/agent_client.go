@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// agentVariable says where the agent is, for all commands that call it.
+const agentVariable = "TENURE_AGENT"
+
+// agentFlag is the flag --agent.
+type agentFlag struct{ address string }
+
+// add adds the flag.
+func (f *agentFlag) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "agent", "", "gRPC address of the agent, host:port (default "+agentDefault+") ["+agentVariable+"]")
+}
+
+// call runs one short piece of work with the agent, within --timeout.
+func (f *agentFlag) call(ctx context.Context, env *environment, work func(context.Context, tenurev1.AgentServiceClient) error) error {
+	address := f.address
+	if address == "" {
+		address, _ = env.getenv(agentVariable)
+	}
+	if address == "" {
+		address = agentDefault
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithUserAgent("tenure-cli/"+env.version), grpc.WithNoProxy(), grpc.WithDisableServiceConfig())
+	if err != nil {
+		return usageError("--agent %s: %w", quoted(address), err)
+	}
+	defer func() { _ = conn.Close() }() // Nothing is under way.
+	ctx, cancel := context.WithTimeout(ctx, env.timeout)
+	defer cancel()
+	err = work(ctx, tenurev1.NewAgentServiceClient(conn))
+	if status.Code(err) == codes.Unavailable && errorInfo(err) == nil {
+		return &exitError{code: exitUnavailable, err: fmt.Errorf("no agent answers at %s: is `tenure agent` running? --agent takes its gRPC address",
+			address)}
+	}
+	return err
+}
+
+// newAgentInfoCommand returns `tenure agent info`.
+func newAgentInfoCommand(env *environment) *cobra.Command {
+	at := &agentFlag{}
+	cmd := &cobra.Command{
+		Use:     "info",
+		Short:   "Show the agent, and whether the catalog is as the agent has it",
+		Example: "  tenure agent info\n  tenure agent info -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.call(cmd.Context(), env, func(ctx context.Context, c tenurev1.AgentServiceClient) error {
+				answer, err := c.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+				switch {
+				case err != nil:
+					return err
+				case env.json():
+					return env.printDocument(answer)
+				}
+				return env.printTable(agentRows(answer))
+			})
+		},
+	}
+	at.add(cmd.Flags())
+	return cmd
+}
+
+// agentRows returns what is shown of an agent.
+func agentRows(a *tenurev1.GetAgentResponse) [][]string {
+	rows := [][]string{
+		{"node", a.GetNode()},
+		{"node id", a.GetNodeId()},
+		{"version", printable(a.GetVersion())},
+		{"start", fmt.Sprintf("%s (number %d)", a.GetStartTime().AsTime().Format(time.RFC3339), a.GetBoot())},
+		{"services", fmt.Sprint(a.GetServices())},
+		{"checks", fmt.Sprint(a.GetChecks())},
+		{"maintenance", fmt.Sprint(a.GetMaintenance())},
+		{"out of sync", fmt.Sprint(a.GetOutOfSync())},
+	}
+	last := "never"
+	if a.GetLastSyncTime() != nil {
+		last = a.GetLastSyncTime().AsTime().Format(time.RFC3339)
+	}
+	rows = append(rows, []string{"last sync", last})
+	if a.GetLastSyncError() != "" {
+		rows = append(rows, []string{"sync failed", printable(a.GetLastSyncError())})
+	}
+	return rows
+}
+
+// newAgentReloadCommand returns `tenure agent reload`.
+func newAgentReloadCommand(env *environment) *cobra.Command {
+	at := &agentFlag{}
+	cmd := &cobra.Command{
+		Use:     "reload",
+		Short:   "Read the agent's files again",
+		Long:    "Have the agent read its files again. If there is a mistake in one, nothing changes.",
+		Example: "  tenure agent reload",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.call(cmd.Context(), env, func(ctx context.Context, c tenurev1.AgentServiceClient) error {
+				answer, err := c.ReloadAgent(ctx, &tenurev1.ReloadAgentRequest{})
+				switch {
+				case err != nil:
+					return err
+				case env.json():
+					return env.printDocument(answer)
+				}
+				return env.printf("Success! The files have %s and %s.\n", counted(answer.GetServices(), "service"), counted(answer.GetChecks(), "check"))
+			})
+		},
+	}
+	at.add(cmd.Flags())
+	return cmd
+}
+
+// newAgentMaintenanceCommand returns `tenure agent maintenance`.
+func newAgentMaintenanceCommand(env *environment) *cobra.Command {
+	at := &agentFlag{}
+	r := &tenurev1.SetMaintenanceRequest{}
+	cmd := &cobra.Command{
+		Use:   "maintenance on|off",
+		Short: "Take this machine, or one of its services, out of use",
+		Long: `Take this machine, or with --service one instance of a service, out of use for as long as maintenance is on:
+the agent registers a critical check for it. Maintenance outlasts a restart of the agent.`,
+		Example: `  tenure agent maintenance on --reason "new disk"
+  tenure agent maintenance on --service web-1
+  tenure agent maintenance off`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch args[0] {
+			case "on":
+				r.Enabled = true
+			case "off":
+			default:
+				return usageError("maintenance is %s; it must be on or off", quoted(args[0]))
+			}
+			return at.call(cmd.Context(), env, func(ctx context.Context, c tenurev1.AgentServiceClient) error {
+				answer, err := c.SetMaintenance(ctx, r)
+				switch {
+				case err != nil:
+					return err
+				case env.json():
+					return env.printDocument(answer)
+				}
+				return env.printf("Success! Maintenance is %s.\n", args[0])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&r.ServiceId, "service", "", "id of an instance of a service (default: the whole machine)")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "why, shown with the check")
+	at.add(cmd.Flags())
+	return cmd
+}
