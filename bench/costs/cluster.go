@@ -10,7 +10,7 @@ import (
 
 // cases are all commands that are measured: at least one of every kind.
 func cases() []cost {
-	return slices.Concat(sessionCases(), keyCases(), lockCases(), clusterCases())
+	return slices.Concat(sessionCases(), keyCases(), lockCases(), catalogCases(), clusterCases())
 }
 
 // clusterCases are commands about the history, the limits and the members.
