@@ -82,7 +82,7 @@ func longRows(time int) (services []*storev1.Service, checks []*storev1.Check) {
 }
 
 func service(i, time int) *storev1.Service {
-	return &storev1.Service{ServiceId: fmt.Sprint("service-", i), Name: strings.Repeat("s", 200), Port: uint32(80 + time)} //nolint:gosec // Both are small.
+	return &storev1.Service{ServiceId: fmt.Sprint("service-", i), Name: strings.Repeat("s", 200), Port: uint32(80 + time)}
 }
 
 func check(i int) *storev1.Check {
