@@ -39,6 +39,8 @@ type recorder struct {
 	uncured []string
 
 	acknowledged atomic.Int64
+	// retried are the puts and transactions that were acknowledged after more than one attempt.
+	retried atomic.Int64
 }
 
 func newRecorder() *recorder { return &recorder{began: time.Now()} }
@@ -54,6 +56,9 @@ func (r *recorder) done(op *check.Op) {
 	r.history.Ops = append(r.history.Ops, op)
 	if op.Outcome == check.OK && op.Changed {
 		r.acknowledged.Add(1)
+		if op.Attempts > 1 && (op.Kind == check.KindPut || op.Kind == check.KindTxn) {
+			r.retried.Add(1)
+		}
 		at := time.Duration(op.Return)
 		if r.lastWrite != 0 {
 			r.longestPause = max(r.longestPause, at-r.lastWrite)
