@@ -11,11 +11,14 @@ const (
 	// join tokens, tells the position of who joins a queue, keeps delayed holds apart from valid ones, and holds codes and
 	// arguments where version 1 held texts.
 	Version2 = 2
+	// Version3 knows who may do what: tokens, policies and the principal of a command; liveness that the cluster itself
+	// reports, and prepared queries.
+	Version3 = 3
 
 	// VersionMin is the oldest version that this program can follow.
 	VersionMin = Version1
 	// VersionMax is the newest.
-	VersionMax = Version2
+	VersionMax = Version3
 )
 
 // CheckVersion refuses a state of a cluster version that this program cannot follow.
