@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // someToken is a join token that nobody made.
@@ -194,8 +195,9 @@ func TestTheLeaderIsReplaced(t *testing.T) {
 		f.put("k", "v")
 		old := f.leader().Status().MemberID
 		// The members of this fleet are not recorded by themselves.
+		oldest, newest := storage.ClusterVersions()
 		propose(t, f.leader(), &storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{
-			Member: &storev1.Member{Id: old, Incarnation: old, Name: specOf(old).Name, VersionMin: 1, VersionMax: 2},
+			Member: &storev1.Member{Id: old, Incarnation: old, Name: specOf(old).Name, VersionMin: oldest, VersionMax: newest},
 		}}})
 		f.start(4, func(o raftnode.Options) raftnode.Options { return raftnode.WithEmpty(o, 4, [16]byte{1}) })
 		f.makeToken(&storev1.MakeJoinToken{Name: "m4", Replaces: old})
