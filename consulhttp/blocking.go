@@ -67,6 +67,8 @@ const (
 // selection is what a request shows, and so waits for.
 type selection struct {
 	request *tenurev1.WatchRequest
+	// also returns what else counts, if it must be read to be known; nil, or no request, is nothing.
+	also func(ctx context.Context) (selection, error)
 	// counts reports whether an event is a change of what is shown; nil is always. It may call.
 	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
 }
@@ -139,7 +141,37 @@ func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome
 			return unknown, err
 		}
 	}
-	request := r.selection.request
+	if r.selection.also == nil {
+		return h.awaitEvent(ctx, r.selection, after)
+	}
+	also, err := r.selection.also(ctx)
+	switch {
+	case err != nil:
+		return unknown, err
+	case also.request == nil:
+		return h.awaitEvent(ctx, r.selection, after)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	type end struct {
+		out outcome
+		err error
+	}
+	ends := make(chan end, 2)
+	for _, s := range []selection{r.selection, also} {
+		go func() {
+			out, err := h.awaitEvent(ctx, s, after)
+			ends <- end{out, err}
+		}()
+	}
+	first := <-ends
+	cancel()
+	<-ends
+	return first.out, first.err
+}
+
+// awaitEvent waits for the first event after a revision that counts for a selection.
+func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (outcome, error) {
+	request := s.request
 	request.KeysOnly = true
 	request.AfterRevision = after
 	request.ProgressInterval = durationpb.New(progressInterval)
@@ -156,17 +188,17 @@ func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome
 			return unknown, nil
 		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && revisionOf(err) == 0 {
-				return h.awaitAfter(ctx, r, 0)
+				return h.awaitEvent(ctx, s, 0)
 			}
 			return unknown, nil
 		case err != nil:
 			return unknown, err
 		}
 		for _, e := range message.GetEvents().GetEvents() {
-			if r.selection.counts == nil {
+			if s.counts == nil {
 				return changed, nil
 			}
-			if counts, err := r.selection.counts(ctx, e); counts || err != nil {
+			if counts, err := s.counts(ctx, e); counts || err != nil {
 				return changed, err
 			}
 		}

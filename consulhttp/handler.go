@@ -108,6 +108,7 @@ type handler struct {
 	kv       tenurev1.KVServiceClient
 	watches  tenurev1.WatchServiceClient
 	cluster  tenurev1.ClusterServiceClient
+	catalog  *catalog
 	metrics  *metrics
 	blocked  atomic.Int64 // requests that wait for a change
 }
@@ -125,6 +126,7 @@ func New(o Options) (http.Handler, error) {
 		watches:  tenurev1.NewWatchServiceClient(o.Conn),
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
 	}
+	h.catalog = &catalog{handler: h, nodes: tenurev1.NewCatalogServiceClient(o.Conn)}
 	h.routes = h.newRoutes()
 	var err error
 	if h.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(h.blocked.Load()) }); err != nil {

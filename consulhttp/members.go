@@ -37,6 +37,15 @@ func (h *handler) members(ctx context.Context) (*memberList, error) {
 	return out, nil
 }
 
+// ownNode returns the name of the node that answers.
+func (h *handler) ownNode(ctx context.Context) (string, error) {
+	list, err := h.members(ctx)
+	if err != nil {
+		return "", err
+	}
+	return list.self.GetName(), nil
+}
+
 // nodeID returns the id of a member as a node: a UUID.
 func (h *handler) nodeID(list *memberList, m *tenurev1.Member) string {
 	if h.options.NodeID != "" && m.GetId() == list.self.GetId() {
@@ -68,11 +77,6 @@ func (h *handler) statusPeers(ctx context.Context, _ *request) (*answer, error) 
 		}
 	}
 	return &answer{json: peers}, nil
-}
-
-// datacenters serves GET /v1/catalog/datacenters.
-func (h *handler) datacenters(context.Context, *request) (*answer, error) {
-	return &answer{json: []string{h.options.Datacenter}}, nil
 }
 
 // memberJSON is a member as Consul shows those of its gossip.

@@ -53,13 +53,13 @@ func (h *handler) newRoutes() []route {
 		{path: "txn", methods: put(h.txn)},
 		{path: "status/leader", methods: get(h.statusLeader)},
 		{path: "status/peers", methods: get(h.statusPeers)},
-		{path: "catalog/datacenters", methods: get(h.datacenters)},
 		{path: "agent/self", methods: get(h.agentSelf)},
 		{path: "agent/version", methods: get(h.agentVersion)},
 		{path: "agent/members", methods: get(h.agentMembers)},
 		{path: "agent/connect/ca/roots", methods: get(h.caRoots)},
 		{path: "operator/raft/configuration", methods: get(h.raftConfiguration)},
 	}
+	routes = append(routes, h.catalog.routes()...)
 	routes = append(routes, notOffered()...)
 	slices.SortStableFunc(routes, func(a, b route) int { return len(b.path) - len(a.path) })
 	return routes

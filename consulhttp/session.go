@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -46,6 +47,12 @@ func sessionOf(s *tenurev1.Session) sessionJSON {
 		ID: s.GetSessionId(), Name: s.GetName(), Node: s.GetNode(), LockDelay: s.GetLockDelay().AsDuration().Nanoseconds(),
 		Behavior: behaviorRelease, NodeChecks: []string{},
 		CreateIndex: s.GetCreateRevision(), ModifyIndex: s.GetCreateRevision(),
+	}
+	for _, id := range s.GetChecks().GetNodeChecks() {
+		out.NodeChecks = append(out.NodeChecks, wire.CheckName(id))
+	}
+	for _, id := range s.GetChecks().GetServiceChecks() {
+		out.ServiceChecks = append(out.ServiceChecks, serviceCheckJSON{ID: id})
 	}
 	if s.GetBehavior() == tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE {
 		out.Behavior = behaviorDelete
@@ -187,7 +194,7 @@ func (h *handler) sessionsOfNode(ctx context.Context, q *request) (*answer, erro
 	if !utf8.ValidString(q.rest) {
 		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
-	node, err := h.nodeNamed(ctx, q.rest)
+	node, err := h.catalog.nodeNamed(ctx, q.rest)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -19,9 +18,6 @@ const (
 	behaviorRelease = "release"
 	behaviorDelete  = "delete"
 )
-
-// checkLiveness is the check of a node that gossip makes, by Consul's name.
-const checkLiveness = "serfHealth"
 
 const (
 	lockDelayMax = 60 * time.Second
@@ -54,7 +50,7 @@ func (h *handler) createSession(ctx context.Context, q *request) (*answer, error
 			return nil, refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
 		}
 	}
-	create := &tenurev1.CreateSessionRequest{Name: body.Name, Checks: &tenurev1.SessionChecks{}}
+	create := &tenurev1.CreateSessionRequest{Name: body.Name}
 	if create.LockDelay, err = lockDelayOf(body.LockDelay); err != nil {
 		return nil, err
 	}
@@ -69,53 +65,14 @@ func (h *handler) createSession(ctx context.Context, q *request) (*answer, error
 	default:
 		return nil, refusal(http.StatusBadRequest, "Invalid Behavior setting '%s': it must be release or delete.", shown(body.Behavior))
 	}
-	if create.Node, err = h.nodeOf(ctx, body.Node); err != nil {
+	if err = h.catalog.bind(ctx, &body, create); err != nil {
 		return nil, err
-	}
-	checks, err := checksOf(&body)
-	if err != nil {
-		return nil, err
-	}
-	if len(checks) > 0 {
-		// There are no checks yet, so none of them is registered.
-		return nil, known(refusal(http.StatusInternalServerError, "Missing check '%s' registration", shown(checks[0])))
 	}
 	created, err := h.sessions.CreateSession(ctx, create)
 	if err != nil {
-		return nil, err
+		return nil, unbound(create, err)
 	}
 	return &answer{json: struct{ ID string }{created.GetSessionId()}}, nil
-}
-
-// nodeOf returns the name of the node that a session belongs to; this one's if none is named.
-func (h *handler) nodeOf(ctx context.Context, node string) (string, error) {
-	members, err := h.members(ctx)
-	if err != nil {
-		return "", err
-	}
-	if node == "" {
-		return members.self.GetName(), nil
-	}
-	for _, m := range members.all {
-		if strings.EqualFold(m.GetName(), node) {
-			return m.GetName(), nil
-		}
-	}
-	return "", known(refusal(http.StatusInternalServerError, "Missing node registration"))
-}
-
-// nodeNamed returns a node's name as it is written in sessions.
-func (h *handler) nodeNamed(ctx context.Context, node string) (string, error) {
-	members, err := h.members(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, m := range members.all {
-		if strings.EqualFold(m.GetName(), node) {
-			return m.GetName(), nil
-		}
-	}
-	return node, nil
 }
 
 // addTTL adds the TTL that a session asks for, and the one that it gets: clients count on Consul's doubling.
@@ -171,38 +128,4 @@ func lockDelayOf(text json.RawMessage) (*durationpb.Duration, error) {
 	delay = min(delay, lockDelayMax)
 	// It is kept in milliseconds, and must not become none.
 	return durationpb.New((delay + time.Millisecond - 1).Truncate(time.Millisecond)), nil
-}
-
-// checksOf returns the checks that a session names. Without gossip, the check that Consul adds to those who name none does
-// not exist, and is left out.
-func checksOf(body *sessionBody) ([]string, error) {
-	var legacy []string
-	given := len(body.Checks) > 0
-	if given {
-		if err := json.Unmarshal(body.Checks, &legacy); err != nil {
-			return nil, refusal(http.StatusBadRequest, "Request decode failed: Checks must be a list of names.")
-		}
-	}
-	var node []string
-	if body.NodeChecks != nil {
-		node = *body.NodeChecks
-	}
-	var checks []string
-	switch {
-	case given && len(legacy) == 0:
-	case !given:
-		checks = node
-	case len(legacy) == 1 && legacy[0] == checkLiveness:
-		checks = node
-		if body.NodeChecks == nil {
-			checks = legacy
-		}
-	case body.NodeChecks != nil && len(node) == 0:
-	default:
-		checks = append(legacy, node...)
-	}
-	for _, c := range body.ServiceChecks {
-		checks = append(checks, c.ID)
-	}
-	return checks, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -22,9 +23,9 @@ const (
 // txnOpJSON is one operation of a transaction, as it is sent. Exactly one of its fields is set.
 type txnOpJSON struct {
 	KV      *txnKeyJSON
-	Node    json.RawMessage
-	Service json.RawMessage
-	Check   json.RawMessage
+	Node    *txnNodeJSON
+	Service *txnServiceJSON
+	Check   *txnCheckJSON
 }
 
 // txnKeyJSON is an operation on a key.
@@ -39,7 +40,10 @@ type txnKeyJSON struct {
 
 // txnResultJSON is one result.
 type txnResultJSON struct {
-	KV keyJSON
+	KV      *keyJSON      `json:",omitempty"`
+	Node    *wire.Node    `json:",omitempty"`
+	Service *wire.Service `json:",omitempty"`
+	Check   *wire.Check   `json:",omitempty"`
 }
 
 // txnErrorJSON is one operation that fails.
@@ -56,8 +60,10 @@ type txnAnswerJSON struct {
 
 // transaction is a transaction under way.
 type transaction struct {
-	h   *handler
-	ops []txnKeyJSON
+	h *handler
+	// ops are the operations on keys, and entries those on the catalog: one of both is set, by the number of the operation.
+	ops     []txnKeyJSON
+	entries []*txnEntry
 	// native are the operations as they are sent.
 	native []*tenurev1.Op
 	// what says why an operation fails that was found to fail here; it is empty for others.
@@ -77,6 +83,9 @@ func (h *handler) txn(ctx context.Context, q *request) (*answer, error) {
 	}
 	if len(t.ops) == 0 {
 		return &answer{json: txnAnswerJSON{}}, nil
+	}
+	if err = t.findMissing(ctx); err != nil {
+		return nil, err
 	}
 	response, failed, err := t.run(ctx)
 	switch {
@@ -113,35 +122,45 @@ func (h *handler) newTransaction(q *request) (*transaction, error) {
 	}
 	t := &transaction{h: h, what: make([]string, len(ops))}
 	for i, op := range ops {
-		switch {
-		case len(op.Node)+len(op.Service)+len(op.Check) > 0:
-			return nil, refusal(http.StatusNotImplemented,
-				"Operation %d is about a node, service or check: this version of Tenure has no catalog.", i)
-		case op.KV == nil:
-			return nil, refusal(http.StatusBadRequest, "Operation %d has no kind; it must have KV.", i)
-		}
-		if err := checkKey(op.KV.Key); err != nil {
+		if err := t.add(i, op); err != nil {
 			return nil, err
-		}
-		t.ops = append(t.ops, *op.KV)
-	}
-	for i := range t.ops {
-		native, what, err := nativeOp(&t.ops[i])
-		if err != nil {
-			return nil, err
-		}
-		t.native = append(t.native, native)
-		if what != "" {
-			t.fail(i, what)
 		}
 	}
 	return t, nil
 }
 
+// add adds an operation.
+func (t *transaction) add(i int, op txnOpJSON) error {
+	entry, err := op.entry()
+	if err != nil {
+		return err
+	}
+	t.entries = append(t.entries, entry)
+	if entry != nil {
+		t.ops, t.native = append(t.ops, txnKeyJSON{}), append(t.native, entry.native())
+		return nil
+	}
+	if op.KV == nil {
+		return refusal(http.StatusBadRequest, "Operation %d has no kind; it must have KV, Node, Service or Check.", i)
+	}
+	if err = checkKey(op.KV.Key); err != nil {
+		return err
+	}
+	t.ops = append(t.ops, *op.KV)
+	native, what, err := nativeOp(&t.ops[i])
+	if err != nil {
+		return err
+	}
+	if t.native = append(t.native, native); what != "" {
+		t.fail(i, what)
+	}
+	return nil
+}
+
 // writes reports whether the transaction may change something.
 func (t *transaction) writes() bool {
 	for _, op := range t.native {
-		if op.GetGet() == nil && op.GetList() == nil && op.GetCheck() == nil {
+		if op.GetGet() == nil && op.GetList() == nil && op.GetCheck() == nil && op.GetCatalog().GetGet() == nil {
 			return true
 		}
 	}
@@ -224,7 +243,11 @@ func (t *transaction) errors(err error) []txnErrorJSON {
 			continue
 		}
 		what := t.what[i]
-		if what == "" {
+		switch {
+		case what != "":
+		case t.entries[i] != nil:
+			what = t.entries[i].whatOf(why)
+		default:
 			what = whatOf(&t.ops[i], why)
 		}
 		out = append(out, txnErrorJSON{OpIndex: i, What: what})

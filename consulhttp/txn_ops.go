@@ -158,34 +158,41 @@ func textNotHeld(op *txnKeyJSON) string {
 	return fmt.Sprintf("failed to unlock key %q, lock isn't held, or is held by another session", shown(op.Key))
 }
 
+// resultOf returns the result that shows a key.
+func resultOf(k keyJSON) txnResultJSON { return txnResultJSON{KV: &k} }
+
 // results returns what a transaction shows: nothing for some operations, and many rows for others.
 func (t *transaction) results(ctx context.Context, response *tenurev1.TxnResponse) ([]txnResultJSON, error) {
 	out := []txnResultJSON{}
 	for i, r := range response.GetResponses() {
+		if entry := t.entries[i]; entry != nil {
+			out = append(out, entry.results(r.GetCatalog(), t.h.options.Datacenter)...)
+			continue
+		}
 		op := &t.ops[i]
 		switch op.Verb {
 		case verbSet, verbCAS, verbLock, verbUnlock:
-			out = append(out, txnResultJSON{keyOf(r.GetPut().GetKv())})
+			out = append(out, resultOf(keyOf(r.GetPut().GetKv())))
 		case verbGet, verbGetOrEmpty:
 			row := keyJSON{Key: op.Key, Flags: op.Flags, Session: op.Session}
 			if r.GetGet().GetKv() != nil {
 				row = keyOf(r.GetGet().GetKv())
 			}
-			out = append(out, txnResultJSON{row})
+			out = append(out, resultOf(row))
 		case verbGetTree:
 			if r.GetList().GetNextPageToken() != "" {
 				return nil, refusal(http.StatusRequestEntityTooLarge,
 					"Prefix %q has more than %d keys; read it with ?recurse.", shown(op.Key), txnListMax)
 			}
 			for _, kv := range r.GetList().GetKvs() {
-				out = append(out, txnResultJSON{keyOf(kv)})
+				out = append(out, resultOf(keyOf(kv)))
 			}
 		case verbCheckSession, verbCheckIndex:
 			row, err := t.checked(ctx, op)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, txnResultJSON{row})
+			out = append(out, resultOf(row))
 		}
 	}
 	return out, nil

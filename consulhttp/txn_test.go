@@ -164,8 +164,8 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		`[{"KV":{"Verb":"set","Key":"` + strings.Repeat("k", 1025) + `"}}]`:        400,
 		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"set","Key":"a"}}]`:        400,
 		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"delete-tree","Key":""}}]`: 400,
-		`[{"Node":{"Verb":"get"}}]`:                                                501,
-		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         501,
+		`[{"Node":{"Verb":"get"}}]`:                                                400,
+		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         400,
 		`[` + many + `]`: 413,
 		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: 413,
 	} {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -100,7 +101,8 @@ func (a *Service) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest) (*ten
 		return nil, err
 	}
 	if !found {
-		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "node %q is not registered", r.GetNode())
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "node %q is not registered", r.GetNode()).
+			With("revision", strconv.FormatUint(l.At.Revision, 10))
 	}
 	out := &tenurev1.GetNodeResponse{Header: a.Header(l.At), Node: nodeEntry(node)}
 	kind, after := "services", storage.EntryAt{}

@@ -1,0 +1,279 @@
+package consulhttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// catalog serves nodes, services and checks.
+type catalog struct {
+	*handler
+	nodes tenurev1.CatalogServiceClient
+}
+
+// routes returns the paths of the catalog.
+func (c *catalog) routes() []route {
+	get := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
+	put := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
+	return []route{
+		{path: "catalog/register", methods: put(c.register)},
+		{path: "catalog/deregister", methods: put(c.deregister)},
+		{path: "catalog/datacenters", methods: get(c.datacenters)},
+		{path: "catalog/nodes", methods: get(c.listNodes)},
+		{path: "catalog/services", methods: get(c.listServices)},
+		{path: "catalog/service/", methods: get(c.service)},
+		{path: "catalog/node/", methods: get(c.node)},
+		{path: "catalog/node-services/", methods: get(c.nodeServices)},
+		{path: "health/node/", methods: get(c.healthOfNode)},
+		{path: "health/checks/", methods: get(c.checksOfService)},
+		{path: "health/service/", methods: get(c.healthOfService)},
+		{path: "health/state/", methods: get(c.checksInState)},
+	}
+}
+
+// datacenters serves GET /v1/catalog/datacenters.
+func (c *catalog) datacenters(context.Context, *request) (*answer, error) {
+	return &answer{json: []string{c.options.Datacenter}}, nil
+}
+
+// paged is a list that is read in pages. The first tells the revision; what changes while the others are read is after it.
+type paged[T any] struct {
+	revision uint64
+	first    []T
+	token    string
+	next     func(ctx context.Context, token string) (page[T], error)
+}
+
+// page is a part of a list.
+type page[T any] struct {
+	items    []T
+	token    string // of the next one; empty if this is the last
+	revision uint64
+}
+
+// newPaged reads the first page.
+func newPaged[T any](ctx context.Context, next func(ctx context.Context, token string) (page[T], error)) (*paged[T], error) {
+	first, err := next(ctx, "")
+	return &paged[T]{revision: first.revision, first: first.items, token: first.token, next: next}, err
+}
+
+// each visits all items.
+func (p *paged[T]) each(ctx context.Context, visit func(T) error) error {
+	items, token := p.first, p.token
+	for {
+		for _, item := range items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		if token == "" {
+			return nil
+		}
+		more, err := p.next(ctx, token)
+		if err != nil {
+			return err
+		}
+		items, token = more.items, more.token
+	}
+}
+
+// array writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns nothing for
+// an item that is left out.
+func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown func(T) (any, error)) func(io.Writer, bool) error {
+	return func(to io.Writer, pretty bool) error {
+		w := &arrayWriter{to: to, pretty: pretty}
+		for r := range ranks {
+			err := p.each(ctx, func(item T) error {
+				if rank(item) != r {
+					return nil
+				}
+				element, err := shown(item)
+				if err != nil || element == nil {
+					return err
+				}
+				return w.add(element)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return w.close()
+	}
+}
+
+// nearRanks is how many ranks nearness has: the node itself, those of its zone, and the others.
+const nearRanks = 3
+
+// rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
+func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
+	near := q.text("near")
+	if near == "" {
+		return 1, func(*tenurev1.Node) int { return 0 }, nil
+	}
+	var err error
+	if near == "_agent" {
+		if near, err = c.ownNode(ctx); err != nil {
+			return 0, nil, err
+		}
+	}
+	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: readOptions(consistencyStale)})
+	if ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT) != nil {
+		return 0, nil, err
+	}
+	zone := found.GetNode().GetZone()
+	return nearRanks, func(n *tenurev1.Node) int {
+		switch {
+		case strings.EqualFold(n.GetName(), near):
+			return 0
+		case zone != "" && n.GetZone() == zone:
+			return 1
+		default:
+			return nearRanks - 1
+		}
+	}, nil
+}
+
+// metaOf returns which facts a request wants nodes to have, and whether a node has them.
+func metaOf(q *request) (wants bool, fits func(*tenurev1.Node) bool) {
+	pairs := q.query["node-meta"]
+	return len(pairs) > 0, func(n *tenurev1.Node) bool {
+		for _, pair := range pairs {
+			name, want, _ := strings.Cut(pair, ":")
+			if got, ok := n.GetMeta()[name]; !ok || got != want {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// listNodes serves GET /v1/catalog/nodes.
+func (c *catalog) listNodes(ctx context.Context, q *request) (*answer, error) {
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode)}
+	waited, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	ranks, rank, err := c.rankOf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if ranks == 1 {
+		var own string
+		if own, err = c.ownNode(ctx); err != nil {
+			return nil, err
+		}
+		ranks, rank = 2, func(n *tenurev1.Node) int {
+			if strings.EqualFold(n.GetName(), own) {
+				return 0
+			}
+			return 1
+		}
+	}
+	nodes, err := c.nodePages(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stateAt(ctx, r, waited, nodes.revision)
+	if err != nil {
+		return nil, err
+	}
+	_, fits := metaOf(q)
+	return (&answer{stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
+		if !fits(n) {
+			return nil, nil
+		}
+		return wire.NodeOf(n, c.options.Datacenter), nil
+	})}).of(s), nil
+}
+
+// nodePages reads all nodes.
+func (c *catalog) nodePages(ctx context.Context, r read) (*paged[*tenurev1.Node], error) {
+	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Node], error) {
+		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		return page[*tenurev1.Node]{list.GetNodes(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+	})
+}
+
+// listServices serves GET /v1/catalog/services.
+func (c *catalog) listServices(ctx context.Context, q *request) (*answer, error) {
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllServices: true}, counts: events(ofService)}
+	wantsMeta, fits := metaOf(q)
+	if wantsMeta {
+		r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode | ofService)}
+	}
+	waited, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	var revision uint64
+	if wantsMeta {
+		revision, err = c.servicesOnNodes(ctx, r, fits, out)
+	} else {
+		revision, err = c.servicesEverywhere(ctx, r, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stateAt(ctx, r, waited, revision)
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{json: out}).of(s), nil
+}
+
+// servicesEverywhere adds the names of all services, with their tags.
+func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string][]string) (revision uint64, _ error) {
+	list, err := newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceSummary], error) {
+		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		return page[*tenurev1.ServiceSummary]{list.GetServices(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return list.revision, list.each(ctx, func(s *tenurev1.ServiceSummary) error {
+		out[s.GetName()] = append([]string{}, s.GetTags()...)
+		return nil
+	})
+}
+
+// servicesOnNodes adds the names of the services on some nodes, with their tags.
+func (c *catalog) servicesOnNodes(
+	ctx context.Context, r read, fits func(*tenurev1.Node) bool, out map[string][]string,
+) (revision uint64, _ error) {
+	nodes, err := c.nodePages(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	return nodes.revision, nodes.each(ctx, func(n *tenurev1.Node) error {
+		if !fits(n) {
+			return nil
+		}
+		whole, err := c.wholeNode(ctx, n.GetName(), r.consistency)
+		if err != nil {
+			return err
+		}
+		for _, s := range whole.services {
+			tags := out[s.GetName()]
+			if tags == nil {
+				tags = []string{}
+			}
+			out[s.GetName()] = union(tags, s.GetTags())
+		}
+		return nil
+	})
+}

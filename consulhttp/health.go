@@ -1,0 +1,262 @@
+package consulhttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// watchedNodesMax is how many nodes of a service a wait names; with more, it looks at the events of all nodes.
+const watchedNodesMax = 128
+
+// stateAny selects checks in any state.
+const stateAny = "any"
+
+// ofInstances selects the events of some kinds of a service, and those of the nodes on which it runs, which are shown with it.
+func (c *catalog) ofInstances(service, consistency string, counted kinds) selection {
+	return selection{
+		request: &tenurev1.WatchRequest{Services: []string{service}}, counts: events(counted),
+		also: func(ctx context.Context) (selection, error) { return c.ofNodesWith(ctx, service, consistency) },
+	}
+}
+
+// ofNodesWith selects the events of the nodes on which a service runs.
+func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) (selection, error) {
+	list, err := c.instancePages(ctx, service, consistency)
+	if err != nil {
+		return selection{}, err
+	}
+	nodes := map[string]bool{}
+	err = list.each(ctx, func(i *tenurev1.ServiceInstance) error {
+		nodes[strings.ToLower(i.GetNode().GetName())] = true
+		return nil
+	})
+	if err != nil || len(nodes) == 0 {
+		return selection{}, err
+	}
+	request := &tenurev1.WatchRequest{AllNodes: len(nodes) > watchedNodesMax}
+	for name := range nodes {
+		if !request.GetAllNodes() {
+			request.Nodes = append(request.Nodes, name)
+		}
+	}
+	return selection{request: request, counts: func(_ context.Context, e *tenurev1.Event) (bool, error) {
+		return e.GetNode() != nil && nodes[strings.ToLower(e.GetNode().GetName())], nil
+	}}, nil
+}
+
+// instancePages reads the instances of a service.
+func (c *catalog) instancePages(ctx context.Context, service, consistency string) (*paged[*tenurev1.ServiceInstance], error) {
+	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceInstance], error) {
+		list, err := c.nodes.ListInstances(ctx, &tenurev1.ListInstancesRequest{
+			Service: service, PageToken: token, Read: readOptions(consistency),
+		})
+		return page[*tenurev1.ServiceInstance]{list.GetInstances(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+	})
+}
+
+// fitsInstance returns whether an instance has the tags and its node the facts that a request wants.
+func fitsInstance(q *request) func(*tenurev1.ServiceInstance) bool {
+	_, fits := metaOf(q)
+	return func(i *tenurev1.ServiceInstance) bool {
+		for _, want := range q.query["tag"] {
+			if want != "" && !slices.ContainsFunc(i.GetService().GetTags(), func(tag string) bool { return strings.EqualFold(tag, want) }) {
+				return false
+			}
+		}
+		return fits(i.GetNode())
+	}
+}
+
+// instancesRead answers a read of the instances of a service.
+func (c *catalog) instancesRead(
+	ctx context.Context, q *request, counted kinds, shown func(*tenurev1.ServiceInstance) any,
+) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing service name")
+	}
+	if !utf8.ValidString(q.rest) {
+		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
+	}
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	r.selection = c.ofInstances(q.rest, r.consistency, counted)
+	waited, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	ranks, rank, err := c.rankOf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.instancePages(ctx, q.rest, r.consistency)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stateAt(ctx, r, waited, list.revision)
+	if err != nil {
+		return nil, err
+	}
+	fits := fitsInstance(q)
+	rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
+	return (&answer{stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
+		if !fits(i) {
+			return nil, nil
+		}
+		return shown(i), nil
+	})}).of(s), nil
+}
+
+// service serves GET /v1/catalog/service/SERVICE.
+func (c *catalog) service(ctx context.Context, q *request) (*answer, error) {
+	return c.instancesRead(ctx, q, ofService, func(i *tenurev1.ServiceInstance) any {
+		return wire.CatalogServiceOf(i, c.options.Datacenter)
+	})
+}
+
+// healthOfService serves GET /v1/health/service/SERVICE.
+func (c *catalog) healthOfService(ctx context.Context, q *request) (*answer, error) {
+	passing := q.has("passing") && q.text("passing") != "0" && q.text("passing") != "false"
+	return c.instancesRead(ctx, q, ofService|ofCheck, func(i *tenurev1.ServiceInstance) any {
+		if passing && i.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
+			return nil
+		}
+		return wire.HealthOf(i, c.options.Datacenter)
+	})
+}
+
+// checksOfService serves GET /v1/health/checks/SERVICE.
+func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing service name")
+	}
+	if !utf8.ValidString(q.rest) {
+		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
+	}
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	// Checks of nodes count for the service, too, but are not shown.
+	own := func(_ context.Context, e *tenurev1.Event) (bool, error) {
+		return e.GetService() != nil || e.GetCheck().GetServiceId() != "", nil
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.rest}}, counts: own}
+	waited, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.instancePages(ctx, q.rest, r.consistency)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stateAt(ctx, r, waited, list.revision)
+	if err != nil {
+		return nil, err
+	}
+	ranks, rank, err := c.rankOf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	_, fits := metaOf(q)
+	return (&answer{stream: func(to io.Writer, pretty bool) error {
+		w := &arrayWriter{to: to, pretty: pretty}
+		for near := range ranks {
+			err := list.each(ctx, func(i *tenurev1.ServiceInstance) error {
+				if rank(i.GetNode()) != near || !fits(i.GetNode()) {
+					return nil
+				}
+				return addChecks(w, i)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return w.close()
+	}}).of(s), nil
+}
+
+// addChecks adds the checks of an instance, without those of its node.
+func addChecks(w *arrayWriter, i *tenurev1.ServiceInstance) error {
+	for _, k := range i.GetChecks() {
+		if k.GetServiceId() == "" {
+			continue
+		}
+		if err := w.add(wire.CheckOf(k, i.GetService().GetTags())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checksInState serves GET /v1/health/state/STATE.
+func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error) {
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	var status tenurev1.CheckStatus
+	if q.rest != stateAny {
+		if status, err = wire.Status(q.rest); err != nil || q.rest == "" {
+			return nil, refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
+		}
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status)}
+	waited, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.checkPages(ctx, status, r.consistency)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stateAt(ctx, r, waited, list.revision)
+	if err != nil {
+		return nil, err
+	}
+	_, fits := metaOf(q)
+	n := &wholeNode{node: &tenurev1.Node{}}
+	return (&answer{stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
+		// Checks of a node come together.
+		if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
+			var err error
+			if n, err = c.wholeNode(ctx, k.GetNode(), r.consistency); err != nil {
+				return nil, err
+			}
+		}
+		if !fits(n.node) {
+			return nil, nil
+		}
+		return wire.CheckOf(k, n.tagsOf(k.GetServiceId())), nil
+	})}).of(s), nil
+}
+
+// checkPages reads the checks with a status; unspecified is any.
+func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, consistency string) (*paged[*tenurev1.Check], error) {
+	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Check], error) {
+		list, err := c.nodes.ListChecks(ctx, &tenurev1.ListChecksRequest{
+			Status: status, PageToken: token, Read: readOptions(consistency),
+		})
+		return page[*tenurev1.Check]{list.GetChecks(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+	})
+}
+
+// inState counts the events of checks that are or may have been in a state; unspecified is any.
+func inState(status tenurev1.CheckStatus) func(context.Context, *tenurev1.Event) (bool, error) {
+	return func(_ context.Context, e *tenurev1.Event) (bool, error) {
+		k := e.GetCheck()
+		if k == nil {
+			return false, nil
+		}
+		return status == 0 || e.GetType() != tenurev1.EventType_EVENT_TYPE_CHECK_STATUS ||
+			k.GetStatus() == status || e.GetPreviousStatus() == status, nil
+	}
+}

@@ -1,0 +1,161 @@
+package consulhttp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// Texts that programs look for, about what a session is bound to.
+const (
+	textNoNode        = "Missing node registration"
+	textNoCheck       = "Missing check '%s' registration"
+	textCheckCritical = "Check '%s' is in critical state"
+)
+
+// bind adds the node and the checks that a new session is bound to.
+func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.CreateSessionRequest) error {
+	checks, byDefault, err := checksOf(body)
+	if err != nil {
+		return err
+	}
+	name := body.Node
+	if name == "" {
+		if name, err = c.ownNode(ctx); err != nil {
+			return err
+		}
+	}
+	n, err := c.wholeNode(ctx, name, consistencyLeader)
+	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT {
+		n, err = &wholeNode{}, nil // No node has such a name; a member may.
+	}
+	if err != nil {
+		return err
+	}
+	create.Node = n.node.GetName()
+	if n.node == nil {
+		// A member belongs to the cluster without being registered.
+		member, err := c.memberNamed(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case member == "":
+			return known(refusal(http.StatusInternalServerError, textNoNode))
+		case len(checks) > 0:
+			return known(refusal(http.StatusInternalServerError, textNoCheck, shown(wire.CheckName(checks[0]))))
+		}
+		create.Node = member
+	}
+	hasLiveness := slices.ContainsFunc(n.checks, func(k *tenurev1.Check) bool { return k.GetCheckId() == wire.Liveness })
+	switch {
+	case byDefault && len(checks) == 0:
+		return nil // The cluster does the same.
+	case byDefault && (hasLiveness || n.node.GetGossipAddress() != ""):
+		checks = append(checks, wire.Liveness)
+	}
+	slices.Sort(checks)
+	create.Checks = &tenurev1.SessionChecks{NodeChecks: slices.Compact(checks)}
+	return nil
+}
+
+// memberNamed returns a member's name as it is written; empty if there is none.
+func (c *catalog) memberNamed(ctx context.Context, name string) (string, error) {
+	members, err := c.members(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range members.all {
+		if strings.EqualFold(m.GetName(), name) {
+			return m.GetName(), nil
+		}
+	}
+	return "", nil
+}
+
+// nodeNamed returns a node's name as it is written in sessions.
+func (c *catalog) nodeNamed(ctx context.Context, name string) (string, error) {
+	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: name})
+	switch reasonOf(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
+	default:
+		return found.GetNode().GetName(), err
+	}
+	member, err := c.memberNamed(ctx, name)
+	if member == "" {
+		member = name
+	}
+	return member, err
+}
+
+// unbound returns the error of a session that could not be created, as Consul says it.
+func unbound(create *tenurev1.CreateSessionRequest, err error) error {
+	text := messageOf(err)
+	switch reasonOf(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		return known(refusal(http.StatusInternalServerError, textNoNode))
+	case tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
+		check := named(create, func(id string) bool { return strings.HasSuffix(text, "no check "+strconv.Quote(id)) })
+		return known(refusal(http.StatusInternalServerError, textNoCheck, check))
+	case tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL:
+		check := named(create, func(id string) bool { return strings.HasPrefix(text, "check "+strconv.Quote(id)) })
+		return known(refusal(http.StatusInternalServerError, textCheckCritical, check))
+	default:
+		return err
+	}
+}
+
+// named returns the check of a new session that an error is about; without one, it is what gossip says of the node.
+func named(create *tenurev1.CreateSessionRequest, is func(id string) bool) string {
+	for _, id := range create.GetChecks().GetNodeChecks() {
+		if is(id) {
+			return shown(wire.CheckName(id))
+		}
+	}
+	return wire.SerfHealth
+}
+
+// checksOf returns the checks that a session names, by Tenure's ids, and whether what gossip says of its node is added to them.
+func checksOf(body *sessionBody) (checks []string, byDefault bool, _ error) {
+	var legacy []string
+	given := len(body.Checks) > 0
+	if given {
+		if err := json.Unmarshal(body.Checks, &legacy); err != nil {
+			return nil, false, refusal(http.StatusBadRequest, "Request decode failed: Checks must be a list of names.")
+		}
+	}
+	var node []string
+	if body.NodeChecks != nil {
+		node = *body.NodeChecks
+	}
+	var names []string
+	switch {
+	case given && len(legacy) == 0:
+	case !given:
+		names, byDefault = node, body.NodeChecks == nil
+	case len(legacy) == 1 && legacy[0] == wire.SerfHealth:
+		names = node
+		if body.NodeChecks == nil {
+			names = legacy
+		}
+	case body.NodeChecks != nil && len(node) == 0:
+	default:
+		names, byDefault = slices.Concat(legacy, node), body.NodeChecks == nil
+	}
+	for _, k := range body.ServiceChecks {
+		names = append(names, k.ID)
+	}
+	for _, name := range names {
+		id, err := wire.CheckID(name)
+		if err != nil {
+			return nil, false, refusal(http.StatusBadRequest, "%v", err)
+		}
+		checks = append(checks, id)
+	}
+	return checks, byDefault, nil
+}
