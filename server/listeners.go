@@ -23,6 +23,7 @@ import (
 	"github.com/tenure-io/tenure/server/descriptor"
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/line"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/rest"
 )
@@ -59,6 +60,9 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	tenurev1.RegisterElectionServiceServer(server, r.api.Elections)
 	tenurev1.RegisterClusterServiceServer(server, r.api.Cluster)
 	tenurev1.RegisterCatalogServiceServer(server, r.api.Catalog)
+	tenurev1.RegisterLineServiceServer(server, line.New(line.Options{
+		Gate: r.gate, Stopping: r.stopping, KV: r.api.KV, Locks: r.api.Locks, Sessions: r.api.Sessions, Elections: r.api.Elections,
+	}))
 	healthpb.RegisterHealthServer(server, r.health)
 	files, err := descriptor.Load()
 	if err != nil {

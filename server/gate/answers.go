@@ -57,10 +57,15 @@ func counted(ctx context.Context, method string, response any) (any, error) {
 	if ok {
 		return answer, nil
 	}
+	return nil, overShare(conn, method)
+}
+
+// overShare refuses an answer that is more than its caller's share.
+func overShare(conn answerConn, method string) error {
 	if !onlyReads(method) {
 		conn.Cut() // The client sees a lost connection, and knows that the outcome is unknown.
 	}
-	return nil, unread.Refusal()
+	return unread.Refusal()
 }
 
 // buildsMuch reports whether the answer to a method may have as much in it as fits in one: a page, or the results of a transaction.

@@ -78,30 +78,41 @@ func (g *Gate) Know(fullMethod string) { g.metrics.know(fullMethod) }
 
 // Unary is the interceptor for calls with one answer.
 func (g *Gate) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	return g.serve(ctx, request, info.FullMethod, answering{handler: handler, counted: counted})
+}
+
+// answering is how the answer to a call is made, and how it counts from then on.
+type answering struct {
+	handler grpc.UnaryHandler
+	counted func(ctx context.Context, method string, response any) (any, error)
+}
+
+// serve makes a call. Its error is a status.
+func (g *Gate) serve(ctx context.Context, request any, method string, a answering) (any, error) {
 	began := time.Now()
-	response, err := g.answer(ctx, request, info.FullMethod, handler)
+	response, err := g.answer(ctx, request, method, a)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
-		why, err = g.refuse(info.FullMethod, err)
+		why, err = g.refuse(method, err)
 	}
 	took := time.Since(began)
-	g.metrics.call(info.FullMethod, why, took)
-	g.access(ctx, info.FullMethod, why, took)
+	g.metrics.call(method, why, took)
+	g.access(ctx, method, why, took)
 	return response, err
 }
 
 // answer returns the answer to a call, which counts from then on.
-func (g *Gate) answer(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (any, error) {
+func (g *Gate) answer(ctx context.Context, request any, method string, a answering) (any, error) {
 	if buildsMuch(method) {
 		in, end := g.rooms.builds.Context(ctx)
 		defer g.rooms.inside.Keep(insideCall(ctx), end)
 		ctx = in
 	}
-	response, err := g.admit(ctx, request, method, handler)
+	response, err := g.admit(ctx, request, method, a.handler)
 	if err != nil {
 		return nil, err
 	}
-	return counted(ctx, method, response)
+	return a.counted(ctx, method, response)
 }
 
 // Enter lets a call pass, or says why it is refused: somebody calls a method with a request, which is nil for a stream. leave must
@@ -138,7 +149,7 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 	return handler(ctx, request)
 }
 
-// Stream is the interceptor for streams. A stream ends with STOPPING when the server stops.
+// Stream is the interceptor for streams. A stream ends with STOPPING when the server stops; a line does so by itself, once its calls have ended.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
 	g.metrics.streams.Inc()
@@ -159,8 +170,10 @@ func (g *Gate) serveStream(
 ) (err error) {
 	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
-	stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) })
-	defer stop()
+	if info.FullMethod != tenurev1.LineService_Line_FullMethodName {
+		stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) })
+		defer stop()
+	}
 	defer func() {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), reason.ErrStopping) {
 			if e := reason.Of(err); e == nil || e.Applied != reason.AppliedUnknown {

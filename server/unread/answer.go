@@ -43,6 +43,12 @@ func New(conn Conn, message proto.Message) (*Answer, bool) {
 	return a, conn.Owe(a.owed())
 }
 
+// Owe counts an answer that is sent together with others, until pay is called. It reports false if that is more than the caller's share.
+func Owe(conn Conn, message proto.Message) (pay func(), ok bool) {
+	owed := (&Answer{bytes: proto.Size(message)}).owed()
+	return func() { conn.Pay(owed) }, conn.Owe(owed)
+}
+
 // owed is what the answer counts.
 func (a *Answer) owed() int64 { return copies*int64(a.bytes) + callBytes }
 

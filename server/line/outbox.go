@@ -1,0 +1,147 @@
+package line
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
+)
+
+// answer is an answer that waits to be sent.
+type answer struct {
+	message *tenurev1.LineAnswer
+	bytes   int
+	sent    func() // nil: nothing is to be said then
+}
+
+// outbox has what is to be sent on a line. Whoever finds that nobody sends, sends.
+type outbox struct {
+	stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]
+	room   chan struct{} // one slot: something was sent since the reader looked
+	broken chan struct{} // closed after err is set
+
+	mu      sync.Mutex // guards what follows, and is held while nothing blocks
+	queue   []*answer
+	bytes   int // of the queue
+	first   *tenurev1.LineLimits
+	last    *tenurev1.LineDrain
+	sending bool
+	err     error
+}
+
+func (o *outbox) init(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) {
+	o.stream, o.room, o.broken = stream, make(chan struct{}, 1), make(chan struct{})
+}
+
+// limits sends the bounds of the line.
+func (o *outbox) limits() {
+	o.mu.Lock()
+	o.first = &tenurev1.LineLimits{CallsMax: callsMax, RequestBytesMax: requestBytesMax}
+	o.mu.Unlock()
+	o.send()
+}
+
+// drain sends that the line drains.
+func (o *outbox) drain(d *tenurev1.LineDrain) {
+	o.mu.Lock()
+	o.last = d
+	o.mu.Unlock()
+	o.send()
+}
+
+// add adds an answer. Call send after.
+func (o *outbox) add(a *answer) {
+	a.bytes = proto.Size(a.message)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, a)
+	o.bytes += a.bytes
+}
+
+// await waits until the answers that are not sent are few.
+func (o *outbox) await(ctx context.Context) error {
+	for {
+		o.mu.Lock()
+		few := len(o.queue) < unsentMax && o.bytes < unsentBytesMax
+		o.mu.Unlock()
+		if few {
+			return nil
+		}
+		select {
+		case <-o.room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// send sends what there is, and what comes while it sends, unless another goroutine does so.
+func (o *outbox) send() {
+	for {
+		message, answers := o.next()
+		if message == nil {
+			return
+		}
+		err := o.stream.Send(message)
+		for _, a := range answers {
+			if a.sent != nil {
+				a.sent()
+			}
+		}
+		select {
+		case o.room <- struct{}{}:
+		default:
+		}
+		o.mu.Lock()
+		o.sending = false
+		if err != nil && o.err == nil {
+			o.err = err
+			close(o.broken)
+		}
+		o.mu.Unlock()
+	}
+}
+
+// next takes the next message, which the caller sends; nil if there is none, or somebody else sends.
+func (o *outbox) next() (*tenurev1.LineResponse, []*answer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sending || len(o.queue) == 0 && o.first == nil && o.last == nil {
+		return nil, nil
+	}
+	n, bytes := 0, 0
+	for n < len(o.queue) && (n == 0 || bytes+o.queue[n].bytes <= messageBytes) {
+		bytes += o.queue[n].bytes
+		n++
+	}
+	taken := o.queue[:n:n]
+	if o.queue = o.queue[n:]; len(o.queue) == 0 {
+		o.queue = nil
+	}
+	o.bytes -= bytes
+	message := &tenurev1.LineResponse{Limits: o.first, Drain: o.last}
+	for _, a := range taken {
+		message.Answers = append(message.Answers, a.message)
+	}
+	o.first, o.last, o.sending = nil, nil, true
+	return message, taken
+}
+
+// statusOf returns an error that is a status as it is sent on a line.
+func statusOf(err error) *tenurev1.LineStatus {
+	s := status.Convert(err).Proto()
+	return &tenurev1.LineStatus{Code: s.GetCode(), Message: s.GetMessage(), Details: s.GetDetails()}
+}
+
+// refusal refuses a call that is beyond a bound of its line.
+func refusal(limit string, most int) error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
+		"this line has as many calls under way as it may; %d is the bound", most).
+		With("limit", limit).With("limit_value", strconv.Itoa(most))
+}

@@ -1,0 +1,66 @@
+package line
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
+)
+
+// Bounds of a line.
+const (
+	// callsMax is how many calls of a line may be under way; more are refused.
+	callsMax = 1024
+	// requestBytesMax is how much their requests may have together; a call beyond that is refused, unless it is alone.
+	requestBytesMax = 4 << 20
+	// messageCallsMax is how many calls may be in one message; a message with more ends the line.
+	messageCallsMax = 4096
+	// credentialsMax is how many credentials a line may have, and tokenBytesMax how long one may be, as in a header. More ends the line.
+	credentialsMax = 64
+	tokenBytesMax  = 16 << 10
+	// messageBytes is how large a message becomes, unless one answer is larger.
+	messageBytes = 64 << 10
+	// unsentMax and unsentBytesMax are how many answers may wait to be sent before the line is no longer read.
+	unsentMax      = 1024
+	unsentBytesMax = 1 << 20
+	// idleMax is how many goroutines of a line wait for its next call.
+	idleMax = 16
+)
+
+// Gate is what every call passes.
+type Gate interface {
+	// Call makes a call. Its error is a status.
+	Call(ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler) (*gate.Kept, error)
+	// Refuse returns the status of an error that ends a call before it is made. sent is called when it is sent.
+	Refuse(ctx context.Context, method string, err error) (sent func(), refusal error)
+}
+
+// Options are what lines need.
+type Options struct {
+	// Gate is what every call passes.
+	Gate Gate
+	// Stopping ends when the server stops.
+	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
+	// KV, Locks, Sessions and Elections make the calls.
+	KV        tenurev1.KVServiceServer
+	Locks     tenurev1.LockServiceServer
+	Sessions  tenurev1.SessionServiceServer
+	Elections tenurev1.ElectionServiceServer
+}
+
+// Service serves lines. Its methods may be called by any goroutine.
+type Service struct {
+	tenurev1.UnimplementedLineServiceServer
+	options Options
+}
+
+// New returns the service.
+func New(o Options) *Service { return &Service{options: o} }
+
+// Line serves one line until its client closes it, or the server stops.
+func (s *Service) Line(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) error {
+	return newLine(&s.options, stream).run()
+}
