@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenure-io/tenure/clients/go/internal/clock"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	"github.com/tenure-io/tenure/clients/go/internal/line"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -76,6 +77,9 @@ func Open(target string, options ...Option) (*Client, error) {
 	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
 		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(&o)...)
+	}
+	if len(o.grpc) == 0 && !o.alone { // Else the program's interceptors see each call.
+		poolOptions.Dial = line.Over(poolOptions.Dial)
 	}
 	poolOptions.Dial = secured.bearing(poolOptions.Dial)
 	if !o.fixed { // Else what the one answers is what the program wants to know.

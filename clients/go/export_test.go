@@ -7,6 +7,11 @@ func OverMemory(n *memnet.Net) Option {
 	return func(o *clientOptions) { o.dial = n.Dial }
 }
 
+// WithoutLine makes a client make each call by itself.
+func WithoutLine() Option {
+	return func(o *clientOptions) { o.alone = true }
+}
+
 // WithSeed makes a client's choices of members the same each time.
 func WithSeed(seed uint64) Option {
 	return func(o *clientOptions) { o.seed = seed }

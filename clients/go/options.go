@@ -25,6 +25,8 @@ type clientOptions struct {
 	// dial replaces gRPC in tests.
 	dial conn.Dial
 	seed uint64
+	// alone makes each call by itself, in tests.
+	alone bool
 }
 
 // WithTLS sets how connections are secured, where files do not suffice. It means TLS, of version 1.3 at least, and excludes WithCAFile,
@@ -73,6 +75,7 @@ func WithInsecure() Option {
 }
 
 // WithDialOptions adds options of gRPC, such as interceptors and handlers of statistics. They apply to every connection, after the library's own.
+// So that they see each call, calls are then made one by one and not over a line, which takes more work.
 func WithDialOptions(options ...grpc.DialOption) Option {
 	return func(o *clientOptions) { o.grpc = append(o.grpc, options...) }
 }

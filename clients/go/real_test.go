@@ -23,9 +23,9 @@ const (
 )
 
 // open returns a client of a member, and closes it with the test.
-func open(t *testing.T, address string) *tenure.Client {
+func open(t *testing.T, address string, options ...tenure.Option) *tenure.Client {
 	t.Helper()
-	c, err := tenure.Open("tenure://" + address + "/app?ttl=" + longTTL.String())
+	c, err := tenure.Open("tenure://"+address+"/app?ttl="+longTTL.String(), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,10 @@ func TestAgainstARealMember(t *testing.T) {
 		"an error tells its kind, and whether anything was applied": errorKinds,
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { test(t, open(t, member.Addresses.GRPC)) })
+		t.Run(name, func(t *testing.T) {
+			t.Run("over a line", func(t *testing.T) { test(t, open(t, member.Addresses.GRPC)) })
+			t.Run("one by one", func(t *testing.T) { test(t, open(t, member.Addresses.GRPC, tenure.WithoutLine())) })
+		})
 	}
 }
 
