@@ -49,7 +49,7 @@ func session(t *testing.T, c *tenure.Client, options ...tenure.SessionOption) *t
 }
 
 func TestAgainstARealMember(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
 	t.Cleanup(cancel)
 	member := rig.Start(ctx, t, binary)
 	tests := map[string]func(t *testing.T, c *tenure.Client){
@@ -75,10 +75,11 @@ func TestAgainstARealMember(t *testing.T) {
 		"an error tells its kind, and whether anything was applied": errorKinds,
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Run("over a line", func(t *testing.T) { test(t, open(t, member.Addresses.GRPC)) })
-			t.Run("one by one", func(t *testing.T) { test(t, open(t, member.Addresses.GRPC, tenure.WithoutLine())) })
-		})
+		t.Run("over a line/"+name, func(t *testing.T) { test(t, open(t, member.Addresses.GRPC)) })
+	}
+	another := rig.Start(ctx, t, binary)
+	for name, test := range tests {
+		t.Run("one by one/"+name, func(t *testing.T) { test(t, open(t, another.Addresses.GRPC, tenure.WithoutLine())) })
 	}
 }
 

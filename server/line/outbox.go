@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"sync"
 
@@ -84,6 +85,7 @@ func (o *outbox) await(ctx context.Context) error {
 // send sends what there is, and what comes while it sends, unless another goroutine does so.
 func (o *outbox) send() {
 	for {
+		runtime.Gosched() // Calls that were committed together end together: theirs is the same message.
 		message, answers := o.next()
 		if message == nil {
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -143,6 +144,7 @@ func (s *stream) send(ctx context.Context, rpc grpc.ClientStream) {
 			}
 			continue
 		case <-s.wake:
+			runtime.Gosched() // Callers that were answered together call again together: theirs is the same message.
 		}
 		for message := s.next(); message != nil; message = s.next() {
 			if rpc.SendMsg(message) != nil {
