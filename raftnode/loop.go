@@ -17,16 +17,18 @@ type loop struct {
 	n      *Node
 	turn   *turn.Turn
 	ticks  <-chan time.Time
-	ticked int // ticks so far
+	ticked int         // ticks so far
+	alarm  *time.Timer // for the core
 	events []core.Event
 }
 
 // newLoop returns the loop of a member that starts, and shows the first view.
 func newLoop(n *Node) *loop {
-	l := &loop{n: n}
+	l := &loop{n: n, alarm: time.NewTimer(0)}
+	l.alarm.Stop()
 	l.turn = turn.New(turn.Options{
 		Core: n.core, View: &n.view, Readers: n.readers, Proposals: n.proposals, Confs: n.confs, Peers: &n.peers,
-		ElectionTicks: n.o.ElectionTicks, Self: n.self, Surroundings: around{n},
+		ElectionTicks: n.o.ElectionTicks, Self: n.self, Surroundings: around{n, l},
 	})
 	return l
 }
@@ -41,6 +43,7 @@ func (l *loop) run(ctx context.Context) {
 	}()
 	ticker := time.NewTicker(l.n.o.Tick)
 	defer ticker.Stop()
+	defer l.alarm.Stop()
 	l.ticks = ticker.C
 	if l.n.core.SoleVoter() {
 		// Nobody else can lead, so there is nothing to wait for.
@@ -62,7 +65,9 @@ func (l *loop) wait(ended <-chan struct{}) bool {
 		return false
 	case <-l.ticks:
 		l.ticked++
-		l.events = append(l.events, core.Tick{})
+		l.events = append(l.events, core.Tick{At: l.n.now()})
+	case <-l.alarm.C:
+		l.events = append(l.events, core.Alarm{At: l.n.now()})
 	case c := <-l.n.confApplies:
 		c.answer <- l.n.core.ApplyConfChange(c.change)
 	case <-l.n.mail.wake:
@@ -89,7 +94,10 @@ func (l *loop) handOver() {
 }
 
 // around carries out what the loop's turns decide.
-type around struct{ n *Node }
+type around struct {
+	n *Node
+	l *loop
+}
 
 // Stops reports whether the member has failed.
 func (a around) Stops() bool { return a.n.failure.Load() != nil }
@@ -142,6 +150,18 @@ func (a around) Send(msgs []*raftpb.Message) {
 
 // Dropped counts.
 func (a around) Dropped() { a.n.metrics.dropped.Inc() }
+
+// Gone counts. What an operator sees of it is the next leader.
+func (a around) Gone(asks bool) {
+	a.n.metrics.leadersGone.Inc()
+	if asks {
+		a.n.metrics.episodes.Inc()
+	}
+	a.n.log.Info("the leader's process has ended", zap.Bool("asks_for_votes", asks))
+}
+
+// Alarm sets the loop's alarm.
+func (a around) Alarm(at time.Duration) { a.l.alarm.Reset(at - a.n.now()) }
 
 // Released has the log cut.
 func (a around) Released() { a.n.janitor.Ring() }

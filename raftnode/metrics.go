@@ -15,6 +15,8 @@ type metrics struct {
 	reads        prometheus.Counter
 	dropped      prometheus.Counter
 	leaderships  prometheus.Counter
+	leadersGone  prometheus.Counter
+	episodes     prometheus.Counter
 	checkpoints  prometheus.Counter
 	truncations  prometheus.Counter
 	confChanges  prometheus.Counter
@@ -61,6 +63,10 @@ func newMetrics() *metrics {
 	m.startsRefused = counter("tenure_raft_starts_refused_total",
 		"Callers that were refused because they named a start of a member that the member does not confirm.")
 	m.leaderships = counter("tenure_raft_leader_changes_total", "Changes of leader or term that this member saw.")
+	m.leadersGone = counter("tenure_raft_leaders_gone_total",
+		"How often this member found that the leader's process had ended.")
+	m.episodes = counter("tenure_raft_early_elections_total",
+		"How often this member asked for votes because the leader's process had ended, without waiting for the election timeout.")
 	m.checkpoints = counter("tenure_raft_checkpoints_total", "Checkpoints made.")
 	m.comparisons = counter("tenure_health_comparisons_total", "Members that answered when their states were compared.")
 	m.checksumsDiffer = counter("tenure_health_checksums_differ_total",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
@@ -65,6 +66,9 @@ type Node struct {
 	changes     *membership.Changes
 	confApplies chan confChange // from the apply goroutine to the loop
 	background  sync.WaitGroup  // goroutines that outlive their cause, ended before Run returns
+
+	begun    time.Time    // when the clock of core.Gone began
+	syncTime atomic.Int64 // of writes of the log, in nanoseconds, an average in which older ones count less and less
 
 	state   atomic.Int32
 	cancel  atomic.Pointer[context.CancelFunc]
@@ -182,6 +186,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 		confApplies: make(chan confChange),
 		done:        make(chan struct{}),
 		metrics:     newMetrics(),
+		begun:       time.Now(),
 	}
 	n.installer = &installer{n: n}
 	n.store.Store(d.store)
@@ -263,7 +268,7 @@ func meetOthers(n *Node) (err error) {
 		Identity: n.identity, Dir: n.dir, Log: n.rlog, Wire: n.wire, Consensus: n, Changes: n.changes,
 		Receiver: n.receiver, Reseed: n.couriers.Reseed, Health: n.health,
 		Lead:    n.view.Lead,
-		Receive: n.Receive, Unreachable: n.ReportUnreachable, Fail: n.fail, Background: &n.background,
+		Receive: n.Receive, Unreachable: n.ReportUnreachable, Gone: n.ReportGone, Fail: n.fail, Background: &n.background,
 		TermJumps: n.metrics.termJumps, StartsRefused: n.metrics.startsRefused,
 	})
 	return err
@@ -292,6 +297,7 @@ func (n *Node) start() error {
 		member: n.identity.MemberID, queue: n.appendQ,
 		appender: core.NewAppender(core.AppenderOptions{Log: n.rlog, Install: n.installer.install}),
 		send:     n.o.Transport.Send, post: n.mail.put, appended: n.janitor.Appended, fail: n.fail, metrics: n.metrics,
+		syncTime: &n.syncTime,
 	}
 	n.applying = &applyWorker{n: n, queue: n.applyQ, applies: turn.Applies{
 		Proposals: n.proposals, Confs: n.confs, View: &n.view, Term: applied.Term, Watch: n.o.OnApplied,
@@ -320,6 +326,20 @@ func (n *Node) Receive(m *raftpb.Message) {
 
 // ReportUnreachable says that messages to a peer were lost.
 func (n *Node) ReportUnreachable(id uint64) { n.mail.put(core.Unreachable{ID: id}) }
+
+// ReportGone says that the process of another member has ended.
+func (n *Node) ReportGone(id uint64) {
+	gone := core.Gone{ID: id, At: n.now(), Sync: time.Duration(n.syncTime.Load())}
+	for peer, way := range n.self.Ways() {
+		if peer != id {
+			gone.RoundTrip = max(gone.RoundTrip, way.RoundTrip)
+		}
+	}
+	n.mail.put(gone)
+}
+
+// now is the time on the clock of core.Gone.
+func (n *Node) now() time.Duration { return time.Since(n.begun) }
 
 // ReportSnapshot says how sending a snapshot to a peer ended; it is due for every one.
 func (n *Node) ReportSnapshot(id uint64, ok bool) { n.mail.put(core.SnapshotSent{ID: id, OK: ok}) }

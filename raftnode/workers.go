@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -11,6 +12,9 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/turn"
 )
+
+// syncTimeShare is how much a write counts in the average time of writes: one part of so many.
+const syncTimeShare = 8
 
 // appendWorker writes to the log, on a goroutine of its own.
 type appendWorker struct {
@@ -22,6 +26,7 @@ type appendWorker struct {
 	appended func() // has the log's size looked at
 	fail     func(error)
 	metrics  *metrics
+	syncTime *atomic.Int64
 }
 
 // run does append work. What gathers during one write is the next batch.
@@ -56,6 +61,8 @@ func (w *appendWorker) observe(done core.Appended, took time.Duration) {
 	}
 	if done.Synced {
 		w.metrics.syncs.Observe(took.Seconds())
+		was := w.syncTime.Load() // Only this goroutine writes it.
+		w.syncTime.Store(was + (int64(took)-was)/syncTimeShare)
 	}
 }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -23,6 +24,8 @@ type Config struct {
 	Logger raft.Logger
 	// ElectionTicks and HeartbeatTicks count Tick events; 0 is 20 and 2.
 	ElectionTicks, HeartbeatTicks int
+	// ElectionTimeout is how long ElectionTicks are on the clock of Gone; 0 lets no member ask for votes early.
+	ElectionTimeout time.Duration
 	// ReadRetryTicks is how long a read round may take before it is asked again; 0 is 10.
 	ReadRetryTicks int
 	// AppendsMax is how many appends may be unfinished before proposals are held back; 0 is 1. Held back, they gather.
@@ -90,6 +93,7 @@ type Core struct {
 	tried   []uint64 // members that were asked in vain to take over from this one, which hangs
 	changes []change // of members, in the log and not applied yet
 	reads   reads
+	gone    succession
 }
 
 // New makes a Core that continues from what Storage holds.
@@ -102,6 +106,7 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{rn: rn, cfg: cfg, applied: cfg.Applied, reads: reads{next: cfg.ReadSeed}}
 	st := rn.BasicStatus()
 	c.lead, c.commit = leadershipOf(st), st.HardState.GetCommit()
+	c.gone.electionTimeout = cfg.ElectionTimeout
 	return c, c.loadChanges()
 }
 
@@ -208,6 +213,7 @@ func (c *Core) observe(fx *Effects) {
 		c.started = false
 	}
 	c.lead = now
+	c.gone.led(now)
 	c.reads.restart()
 	fx.Leadership = &now
 	// A term that began and ended in one step never began.
@@ -270,7 +276,8 @@ func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState {
 	return c.rn.ApplyConfChange(cc)
 }
 
-func (Tick) step(c *Core, _ *Effects) {
+func (e Tick) step(c *Core, fx *Effects) {
+	c.passed(fx, e.At)
 	c.writes.tick()
 	c.applies.tick(&c.writes)
 	c.reads.tick()

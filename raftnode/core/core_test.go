@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -123,7 +124,7 @@ func (c *cluster) open(m *member) (err error) {
 	})
 	m.core, err = core.New(core.Config{
 		ID: m.id, Storage: fixedStorage{Log: m.log, members: m.members}, Applied: m.state.applied.Index,
-		Logger: quiet{Logger: &raft.DefaultLogger{Logger: discard()}}, ElectionTicks: 30, HeartbeatTicks: 1,
+		Logger: quiet{Logger: &raft.DefaultLogger{Logger: discard()}}, ElectionTicks: 30, HeartbeatTicks: 1, ElectionTimeout: time.Second,
 		UncommittedBytesMax: 100, ReadSeed: m.id * 1000,
 	})
 	return err
@@ -153,10 +154,18 @@ func (c *cluster) step(m *member, events ...core.Event) {
 	if fx.Started != 0 {
 		c.say(m, "leads, first entry of term %d applied", fx.Started)
 	}
+	if fx.LeaderGone {
+		c.say(m, "leader gone, asks for votes %v", fx.Episode)
+	}
+	if fx.Alarm != 0 {
+		c.say(m, "alarm at %v", fx.Alarm)
+	}
 	for _, r := range fx.Reads {
 		c.say(m, "read %d: index %d term %d error %v", r.Handle, r.Index, r.Term, r.Err)
 	}
 }
+
+func ms(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func handle(h uint64) string {
 	if h == 0 {
@@ -272,6 +281,8 @@ func (c *cluster) settle(hanging uint64) error {
 //	crash ID                    start again from what was synced
 //	settle                      do everything until nothing is left
 //	settle-without ID           the same, but for the writes of a member's log
+//	gone ID of= at= [sync=]     the process of a member has ended; times in milliseconds
+//	alarm ID at=                the time has come
 //	status ID
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -385,6 +396,10 @@ func (c *cluster) run(d *datadriven.TestData) error {
 		c.step(m, core.ChangeConf{Handle: arg(1), Change: change})
 	case "transfer":
 		c.step(m, core.Transfer{To: named("to")})
+	case "gone":
+		c.step(m, core.Gone{ID: named("of"), At: ms(named("at")), Sync: ms(named("sync"))})
+	case "alarm":
+		c.step(m, core.Alarm{At: ms(named("at"))})
 	case "append":
 		return c.append(m)
 	case "apply":

@@ -1,6 +1,10 @@
 package core
 
-import raftpb "go.etcd.io/raft/v3/raftpb"
+import (
+	"time"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+)
 
 // Event is something that happened. The kinds are those of this file.
 type Event interface {
@@ -8,7 +12,10 @@ type Event interface {
 }
 
 // Tick says that one unit of time passed.
-type Tick struct{}
+type Tick struct {
+	// At is the time on the clock of Gone and Alarm; 0 if it is not known.
+	At time.Duration
+}
 
 // Age says that one unit of time passed, to those who wait for proof of a read only. It stands for Tick on a member that
 // must not ask for votes.
@@ -16,6 +23,20 @@ type Age struct{}
 
 // Campaign asks for an election now, without waiting for the election time-out.
 type Campaign struct{}
+
+// Gone says that the process of another member has ended, as far as its connections tell.
+type Gone struct {
+	ID uint64
+	// At is the time, on a clock that only goes forward.
+	At time.Duration
+	// Sync is how long a write of the log takes, RoundTrip how long a message to another member and its answer.
+	Sync, RoundTrip time.Duration
+}
+
+// Alarm says that the time has come for which Effects.Alarm asked.
+type Alarm struct {
+	At time.Duration
+}
 
 // Receive is a message from a peer. Messages that only a member itself may send are dropped.
 type Receive struct {
@@ -88,6 +109,11 @@ type Effects struct {
 	Leadership *Leadership
 	// Started is the term whose first entry this member, its leader, has just applied; 0 otherwise.
 	Started uint64
+	// LeaderGone says that the process of the leader has ended, Episode that this member asks for votes because of that, now or
+	// in its turn.
+	LeaderGone, Episode bool
+	// Alarm is when an Alarm is due; 0 if that has not changed.
+	Alarm time.Duration
 }
 
 // Reset empties the effects for the next step.

@@ -178,6 +178,8 @@ func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 		case core.Tick:
 			// Without ticks it does not campaign. Who waits for a proof does not wait for ever.
 			ev = core.Age{}
+		case core.Gone, core.Alarm:
+			continue
 		case core.Receive:
 			switch e.Message.GetType() {
 			case raftpb.MsgVote, raftpb.MsgPreVote, raftpb.MsgTimeoutNow:

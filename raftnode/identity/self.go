@@ -40,9 +40,10 @@ type Member struct {
 	}
 	// Lead returns who leads. It is known once the member is open.
 	Lead func() core.Leadership
-	// Receive takes a message of a peer, Unreachable that messages to one were lost. They do not block.
-	Receive     func(m *raftpb.Message)
-	Unreachable func(id uint64)
+	// Receive takes a message of a peer, Unreachable that messages to one were lost, Gone that the process of one has ended. They
+	// do not block.
+	Receive           func(m *raftpb.Message)
+	Unreachable, Gone func(id uint64)
 	// Doubted is told of a heartbeat that promises more than the log holds, by a member without Wire that asks others in a way
 	// of its own, and then calls Judge. Without both such a heartbeat stops the member. It does not block.
 	Doubted func(commit uint64)

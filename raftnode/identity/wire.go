@@ -87,10 +87,10 @@ func Open(
 	w.Transport, err = transport.New(transport.Options{
 		Listener: o.Listener, Services: o.Services, Security: o.Security, Calls: w,
 		Receive:     w.receive,
-		Unreachable: w.unreachable,
-		Describe:    w.describePeer,
-		Accepted:    w.accepted,
-		Confirm:     w.confirm, ConfirmStart: w.claims.believe,
+		Unreachable: w.unreachable, Gone: w.gone,
+		Describe: w.describePeer,
+		Accepted: w.accepted,
+		Confirm:  w.confirm, ConfirmStart: w.claims.believe,
 		Fenced:     w.fence,
 		SilenceMax: max(silenceMin, silenceElections*o.ElectionTimeout),
 		BackoffMax: max(backoffMin, o.ElectionTimeout),
@@ -156,6 +156,12 @@ func (w *Wire) receive(m *raftpb.Message) {
 func (w *Wire) unreachable(member uint64) {
 	if n := w.self.Load(); n != nil {
 		n.m.Unreachable(member)
+	}
+}
+
+func (w *Wire) gone(member uint64) {
+	if n := w.self.Load(); n != nil {
+		n.m.Gone(member)
 	}
 }
 

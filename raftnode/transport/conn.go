@@ -27,7 +27,7 @@ func (t *Transport) dial(address, name string, more ...grpc.DialOption) (*grpc.C
 	if t.o.Security != nil {
 		security = t.o.Security.Client(name)
 	}
-	return grpc.NewClient("passthrough:///"+address, append(more,
+	return grpc.NewClient("passthrough:///"+address, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.o.Dial(ctx, address) }),
 		grpc.WithNoProxy(),
@@ -42,15 +42,15 @@ func (t *Transport) dial(address, name string, more ...grpc.DialOption) (*grpc.C
 			MinConnectTimeout: connectTimeout,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
-	)...)
+	}, more...)...)
 }
 
 // dialPeer returns a connection on which every call names both ends.
-func (t *Transport) dialPeer(id uint64, at Peer) (*grpc.ClientConn, error) {
+func (t *Transport) dialPeer(id uint64, at Peer, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	name := func(ctx context.Context) context.Context {
 		return metadata.NewOutgoingContext(ctx, t.present().credentials(ctx, id))
 	}
-	return t.dial(at.Address, at.Name,
+	return t.dial(at.Address, at.Name, append(more,
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 		) error {
@@ -61,5 +61,5 @@ func (t *Transport) dialPeer(id uint64, at Peer) (*grpc.ClientConn, error) {
 		) (grpc.ClientStream, error) {
 			return open(name(ctx), desc, cc, method, opts...)
 		}),
-	)
+	)...)
 }

@@ -21,7 +21,8 @@ type link struct {
 	client peerv1.PeerServiceClient
 	opened atomic.Int32 // streams that were accepted
 	pinged atomic.Int64 // when the ping that is not answered was sent, in nanoseconds since begin; 0 is none
-	number uint64       // of the last ping; owned by the urgent stream's sender
+	cut    cutting
+	number uint64 // of the last ping; owned by the urgent stream's sender
 	begin  time.Time
 }
 
@@ -40,12 +41,13 @@ func (p *peer) connect(ctx context.Context) error {
 	p.leave = leave
 	at := p.peer
 	p.mu.Unlock()
-	cc, err := p.t.dialPeer(p.id, at)
+	l := &link{p: p, begin: time.Now()}
+	cc, err := p.t.dialPeer(p.id, at, l.cut.watch(p.t.o.Dial, at.Address))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = cc.Close() }() // Its only error is that it is closed already.
-	l := &link{p: p, client: peerv1.NewPeerServiceClient(cc), begin: time.Now()}
+	l.client = peerv1.NewPeerServiceClient(cc)
 	g, life := errgroup.WithContext(life)
 	g.Go(func() error { return l.stream(life, p.urgent, laneUrgent) })
 	g.Go(func() error { return l.stream(life, p.appends, laneAppends) })
@@ -53,6 +55,9 @@ func (p *peer) connect(ctx context.Context) error {
 	err = g.Wait()
 	if cause := context.Cause(life); cause != nil && ctx.Err() == nil && errors.Is(cause, errMoved) {
 		return cause
+	}
+	if l.opened.Load() >= streams && l.cut.happened(err) {
+		return &cutError{err: FromStatus(err)}
 	}
 	return FromStatus(err)
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Receive func(m *raftpb.Message)
 	// Unreachable is told of a peer to which messages were lost. Required.
 	Unreachable func(member uint64)
+	// Gone is told that the process of a peer has ended. Nil is told nothing.
+	Gone func(member uint64)
 	// Describe is told how a peer describes itself, whenever it connects. Nil is told nothing.
 	Describe func(m *storev1.Member)
 	// Accepted is told that a peer has accepted this member; it may block for a write to the disk. Nil is told nothing.
@@ -91,9 +93,15 @@ const (
 	streamsMax        = 4096
 	headerBytesMax    = 16 << 10
 	connectTimeout    = 5 * time.Second
-	pingEvery         = 500 * time.Millisecond
-	keepaliveTime     = 10 * time.Second // the shortest that gRPC takes
-	keepaliveTimeout  = 4 * time.Second
+	// redialMax bounds how long it is tried to find out whether the process of a peer has ended, redialsMax how often. One
+	// attempt is too few: a process that ends may still accept a connection, and cut it.
+	redialMax  = 200 * time.Millisecond
+	redialsMax = 4
+	redialWait = 5 * time.Millisecond
+
+	pingEvery        = 500 * time.Millisecond
+	keepaliveTime    = 10 * time.Second // the shortest that gRPC takes
+	keepaliveTimeout = 4 * time.Second
 	// confirmationsMax bounds how many members that are not known are asked about at once.
 	confirmationsMax = 4
 	// claimsMax bounds how many starts that are not known are asked about at once.
@@ -107,6 +115,9 @@ func (o *Options) setDefaults() {
 		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		}
+	}
+	if o.Gone == nil {
+		o.Gone = func(uint64) {}
 	}
 	if o.Describe == nil {
 		o.Describe = func(*storev1.Member) {}

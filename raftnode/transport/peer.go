@@ -140,6 +140,9 @@ func (p *peer) run(ctx context.Context) {
 			return
 		}
 		connected := p.lost(err)
+		if cut := (*cutError)(nil); errors.As(err, &cut) && p.ended(ctx) {
+			p.t.o.Gone(p.id)
+		}
 		if connected || errors.Is(err, errMoved) {
 			wait = backoffMin
 		}

@@ -34,6 +34,7 @@ type end struct {
 	self     transport.Self
 	listener net.Listener
 	stop     func()
+	killed   atomic.Bool // its listener was closed
 
 	mu          sync.Mutex // guards what follows
 	received    []*raftpb.Message
@@ -90,7 +91,7 @@ func start(t testing.TB, id uint64, o transport.Options) *end {
 	go func() { ended <- e.Run(ctx) }()
 	e.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil && !e.killed.Load() {
 			t.Errorf("member %d: run: %v", id, err)
 		}
 	})

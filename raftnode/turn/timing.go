@@ -23,8 +23,9 @@ func HangAfter(tick time.Duration, electionTicks int) time.Duration {
 // Timed returns a core's configuration with the fields that count ticks.
 func Timed(tick time.Duration, electionTicks int) core.Config {
 	return core.Config{
-		ElectionTicks:  electionTicks,
-		ReadRetryTicks: int(max(1, readRetry/tick)),
-		WriteTicksMax:  int(max(1, HangAfter(tick, electionTicks)/tick)),
+		ElectionTicks:   electionTicks,
+		ElectionTimeout: time.Duration(electionTicks) * tick,
+		ReadRetryTicks:  int(max(1, readRetry/tick)),
+		WriteTicksMax:   int(max(1, HangAfter(tick, electionTicks)/tick)),
 	}
 }

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"time"
+
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/tenure-io/tenure/raftnode/core"
@@ -43,6 +45,10 @@ type Surroundings interface {
 	Send(msgs []*raftpb.Message)
 	// Dropped counts an entry that did not enter the log.
 	Dropped()
+	// Gone is told that the leader's process has ended, and whether this member asks for votes because of that.
+	Gone(asks bool)
+	// Alarm is asked for a core.Alarm at a time on the clock of core.Gone. It takes the place of an earlier one.
+	Alarm(at time.Duration)
 	// Released is told when a member does not need the log any more that was kept for it beyond what is kept for others.
 	Released()
 }
@@ -158,6 +164,12 @@ func (t *Turn) perform() {
 	}
 	if fx.Started != 0 {
 		t.s.Started(fx.Started)
+	}
+	if fx.LeaderGone {
+		t.s.Gone(fx.Episode)
+	}
+	if fx.Alarm != 0 {
+		t.s.Alarm(fx.Alarm)
 	}
 }
 

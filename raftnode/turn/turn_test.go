@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
@@ -72,6 +73,7 @@ func (s *script) Step(fx *core.Effects, events ...core.Event) {
 	fx.Reads = append(fx.Reads, next.Reads...)
 	fx.Dropped = append(fx.Dropped, next.Dropped...)
 	fx.Started = max(fx.Started, next.Started)
+	fx.LeaderGone, fx.Episode, fx.Alarm = next.LeaderGone, next.Episode, max(fx.Alarm, next.Alarm)
 }
 
 func (s *script) Leadership() core.Leadership                  { return s.lead }
@@ -91,6 +93,8 @@ func (m *member) Retire(term, commit uint64) { m.tell("retire term %d at %d", te
 func (m *member) Stops() bool                { return m.stops }
 func (m *member) Hangs(hangs bool)           { m.tell("hangs %t", hangs) }
 func (m *member) Dropped()                   { m.tell("dropped") }
+func (m *member) Gone(asks bool)             { m.tell("gone, asks %t", asks) }
+func (m *member) Alarm(at time.Duration)     { m.tell("alarm at %v", at) }
 func (m *member) Released()                  { m.tell("released") }
 func (m *member) Started(term uint64)        { m.tell("started term %d", term) }
 

@@ -65,6 +65,8 @@ func (w *World) inject(f Fault) {
 		}
 	case "transfer":
 		w.transfer(m)
+	case "resets":
+		w.reset(f, w.now+length)
 	case "checkpoint":
 		if m != nil && m.up() {
 			m.life.makeCheckpoint()

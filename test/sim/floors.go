@@ -46,6 +46,9 @@ type Floors struct {
 	OldCopies, Mended, Doubts int
 	// HungSteppedDown are leaders that did not lead any more while their disk hung.
 	HungSteppedDown int
+	// LeadersGone were found to have ended, or wrongly taken for it; EarlyElections are episodes because of that. Resets are
+	// connections that were cut, FalseResets those whose process went on, and that were refused again.
+	LeadersGone, EarlyElections, Resets, FalseResets int
 	// Restores are new clusters from a backup.
 	Restores int
 	// What watches did.
@@ -103,6 +106,9 @@ func (f Floors) Below() []string {
 		{"leaders that stepped down because their disk hung", f.HungSteppedDown, n / 50},
 		{"disks put back to an older copy", f.OldCopies, n / 20},
 		{"members that mended", f.Mended, n / 25},
+		{"connections reset", f.Resets, 10 * n},
+		{"leaders that were wrongly taken for gone", f.FalseResets, n},
+		{"elections without a time-out", f.EarlyElections, n},
 		{"restores", f.Restores, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},

@@ -65,6 +65,7 @@ type life struct {
 	ticks     int
 	heard     map[uint64]int // tick at which a message came from a peer
 	ledSince  int            // tick
+	early     early
 }
 
 // open opens the member's disk and makes a life of it.
@@ -171,7 +172,7 @@ func (r *life) soon(do func(*life)) {
 func (r *life) tickLater() {
 	r.after(r.w.plan.tick(), func() {
 		r.ticks++
-		r.post(core.Tick{})
+		r.post(core.Tick{At: r.m.clock()})
 		r.tickLater()
 		r.watchLeadership()
 	})
@@ -196,6 +197,7 @@ func (r *life) leadershipChanged(l core.Leadership) {
 		r.w.floors.HungSteppedDown += int(boolNumber(r.led))
 	}
 	r.led = l.Role == core.RoleLeader
+	r.watchCampaign(l)
 	r.endLead()
 	if l.Role == core.RoleLeader {
 		r.ledSince = r.ticks

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
@@ -55,6 +56,14 @@ func (a around) Send(msgs []*raftpb.Message) {
 
 // Dropped counts.
 func (a around) Dropped() { a.r.w.floors.Dropped++ }
+
+// Gone holds against what is true that this member takes its leader for gone.
+func (a around) Gone(asks bool) { a.r.leaderGone(asks) }
+
+// Alarm lets the core know when its time has come.
+func (a around) Alarm(at time.Duration) {
+	a.r.after(at-a.r.m.clock(), func() { a.r.post(core.Alarm{At: a.r.m.clock()}) })
+}
 
 // Released does nothing: here the log is cut when something is applied.
 func (a around) Released() {}

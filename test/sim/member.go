@@ -39,6 +39,8 @@ type member struct {
 	// hungUntil is when the writes of the log end that began before.
 	hungUntil time.Duration
 
+	starts uint64 // lives that began
+
 	rate   float64 // of its clock
 	offset time.Duration
 }
@@ -135,6 +137,7 @@ func (m *member) receive(from sender, msg *raftpb.Message) {
 	}
 	m.life.soon(func(r *life) {
 		r.heard[from.id] = r.ticks
+		r.noteLeader(msg)
 		if r.self.Hear(msg) {
 			r.post(core.Receive{Message: msg})
 		}
@@ -163,6 +166,7 @@ func (m *member) end() {
 	m.life = nil
 	m.paused, m.backlog = false, nil
 	r.close()
+	m.w.processEnded(m)
 }
 
 // start begins a life on the member's disk.
@@ -181,6 +185,7 @@ func (m *member) start() {
 		return
 	}
 	m.life = r
+	m.starts++
 	r.begin()
 }
 

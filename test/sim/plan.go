@@ -191,6 +191,7 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	}
 	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))     //nolint:gosec // As above.
 	p.drawOldCopies(rand.New(rand.NewPCG(p.Seed, 0x636f7079))) //nolint:gosec // As above.
+	p.drawResets(rand.New(rand.NewPCG(p.Seed, 0x72736574)))    //nolint:gosec // As above.
 	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
 }
 
@@ -231,6 +232,20 @@ func (p *Plan) drawOldCopies(d *rand.Rand) {
 		p.Faults = append(p.Faults, Fault{
 			Kind: "old copy", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(20), 300, 1500),
 			Member: 1 + d.IntN(p.Members),
+		})
+	}
+}
+
+// drawResets cuts connections to the leader in every third seed, mostly again and again. Percent of those who try again are
+// refused, so that they take the leader for gone, wrongly. Draws of its own leave the rest of the plan as it is.
+func (p *Plan) drawResets(d *rand.Rand) {
+	if d.IntN(3) > 0 {
+		return
+	}
+	for range 1 + d.IntN(4) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: "resets", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(0), 3000, 20_000),
+			Percent: choose(d, 0, 50, 100),
 		})
 	}
 }
