@@ -72,7 +72,7 @@ func Step(s State, ev Event, electionTimeout, now time.Duration) (State, Effects
 	return ev.step(s, electionTimeout, now)
 }
 
-func (e Led) step(s State, _, now time.Duration) (State, Effects) {
+func (e Led) step(s State, _, now time.Duration) (State, Effects) { //nolint:unparam // Other events have effects.
 	if e.Leader == s.leader && e.Term == s.term {
 		return s, Effects{}
 	}

@@ -36,7 +36,7 @@ func (w *World) processEnded(m *member) {
 // reset cuts the connections to whoever leads, of some or all others, until a time.
 func (w *World) reset(f Fault, until time.Duration) {
 	d := w.dice("resets " + w.now.String())
-	again := func() {}
+	var again func()
 	again = func() {
 		if w.quiet {
 			return
