@@ -59,10 +59,13 @@ func (l *lone) run() {
 }
 
 // gives tells whether the member votes for a candidate of a term whose log is long enough for anybody.
-func (l *lone) gives(from, term uint64) bool {
+func (l *lone) gives(from, term uint64) bool { return l.asks(from, term, term-1, 1000) }
+
+// asks tells whether the member votes for a candidate whose log ends with an entry of a term.
+func (l *lone) asks(from, term, logTerm, index uint64) bool {
 	l.node.Receive(&raftpb.Message{
 		Type: raftpb.MsgVote.Enum(), From: new(from), To: new(uint64(1)), Term: new(term),
-		Index: new(uint64(1000)), LogTerm: new(term - 1),
+		Index: new(index), LogTerm: new(logTerm),
 	})
 	synctest.Wait()
 	l.mu.Lock()
@@ -333,4 +336,102 @@ func TestAMajorityThatLostItsEndIsFound(t *testing.T) {
 	if err != nil || r.Keys != 21 {
 		t.Errorf("recovered: got %d keys, %v, want 21", r.Keys, err)
 	}
+}
+
+// Two members, one of which lost what it had acknowledged, elect the other one again after its restart, whether or not the one
+// that mends has followed it meanwhile. A candidate that lacks what was acknowledged gets no vote.
+func TestAMemberThatMendsElectsWhoHoldsItsPromise(t *testing.T) {
+	for name, followed := range map[string]bool{"it has followed the leader": true, "it knows no leader": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, nil)
+				f.begin(2)
+				f.put("k", "v")
+				f.agree(1, 2)
+				older := map[uint64]vfs.FS{1: vfs.NewMem(), 2: vfs.NewMem()}
+				for id, copied := range older {
+					f.stop(id)
+					copyDir(t, f.disks[id], "/data", copied, "/data")
+				}
+				f.restart(1, 2)
+				for i := range 20 {
+					f.put(fmt.Sprint("k", i), "v")
+				}
+				f.put("last", "v")
+				f.agree(1, 2)
+				last := f.leader().Status()
+				leader, mends := last.MemberID, 3-last.MemberID
+				f.stop(mends)
+				f.disks[mends] = older[mends]
+				writeMend(t, older[mends], fmt.Sprintf(`{"index":"%d","index_term":"%d","term":"%d"}`, last.LastIndex, last.Term, last.Term))
+				if followed {
+					f.start(mends)
+					f.await("a leader known", func() bool { return f.node(mends).Status().Leader == leader })
+					f.restart(leader)
+				} else {
+					f.restart(leader)
+					f.start(mends)
+				}
+				f.put("after", "v")
+				f.agree(1, 2)
+			})
+		})
+	}
+}
+
+// The vote of a member that mends is for members that hold what it has promised.
+func TestAMemberThatMendsVotesForNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lone{t: t, fs: vfs.NewMem(), votes: map[uint64]bool{}}
+		l.run()
+		if err := l.end(); err != nil {
+			t.Fatal(err)
+		}
+		writeMend(t, l.fs, `{"index":"100","index_term":"5","term":"7"}`)
+		l.run()
+		tests := []struct {
+			what                 string
+			term, logTerm, index uint64
+			want                 bool
+		}{
+			{"a candidate of a closed term", 7, 6, 200, false},
+			{"an end that is too early", 8, 5, 99, false},
+			{"an older term, however long", 9, 4, 1000, false},
+			{"all that was promised", 10, 5, 100, true},
+			{"a later leader's log", 11, 6, 2, true},
+		}
+		for _, test := range tests {
+			if got := l.asks(2, test.term, test.logTerm, test.index); got != test.want {
+				t.Errorf("%s: votes: got %t, want %t", test.what, got, test.want)
+			}
+		}
+		if err := l.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A leader whose own write hangs tells of entries that others acknowledged and that its own disk lacks: they may be committed.
+func TestWhatAHangingLeaderWasToldIsPromised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, disks := hangingFleet(t, 3)
+		f.put("k", "v")
+		f.agree(1, 2, 3)
+		leader := f.leader()
+		before := leader.Status()
+		witness := before.MemberID%3 + 1
+		release := disks[before.MemberID].hang()
+		ctx, cancel := context.WithCancel(t.Context())
+		var proposing sync.WaitGroup
+		proposing.Go(func() { _, _ = leader.Propose(ctx, put("k2", "v")) }) // It may be too late for an answer.
+		f.await("the member to hold the entry", func() bool { return f.node(witness).Status().LastIndex > before.LastIndex })
+		synctest.Wait()
+		index, term := raftnode.Promised(leader, witness)
+		if index != before.LastIndex+1 || term != before.Term {
+			t.Errorf("promised: got entry %d of term %d, want %d of term %d", index, term, before.LastIndex+1, before.Term)
+		}
+		release()
+		cancel()
+		proposing.Wait()
+	})
 }

@@ -295,6 +295,7 @@ func (Age) step(c *Core, _ *Effects) {
 	c.writes.tick()
 	c.applies.tick(&c.writes)
 	c.reads.tick()
+	c.rn.TickQuiesced() // Time passes without an election.
 }
 
 func (Campaign) step(c *Core, _ *Effects) {

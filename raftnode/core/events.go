@@ -17,8 +17,8 @@ type Tick struct {
 	At time.Duration
 }
 
-// Age says that one unit of time passed, to those who wait for proof of a read only. It stands for Tick on a member that
-// must not ask for votes.
+// Age says that one unit of time passed, to those who wait for proof of a read, and to a vote that another member may want once
+// the leader is silent. It stands for Tick on a member that must not ask for votes.
 type Age struct{}
 
 // Campaign asks for an election now, without waiting for the election time-out.

@@ -38,7 +38,8 @@ func (m mend) and(other mend) mend {
 	return m
 }
 
-// mending holds back the votes of a member until its disk holds again what it has promised.
+// mending holds back the votes of a member until its disk holds again what it has promised, but for those that only help members
+// that hold it.
 type mending struct {
 	n     *Self
 	state atomic.Pointer[mend] // nil on a healthy member
@@ -151,19 +152,31 @@ func Lost(dir *datadir.Dir, log *raftlog.Log) (uint64, error) {
 	return m.Index, nil
 }
 
-// alarm tells that the member gives no vote, and why; nil if it does.
+// holds reports whether the log of a candidate, which ends with an entry of a term, has what this member has promised. Of an
+// entry whose term is not known nobody can tell.
+func (m mend) holds(term, index uint64) bool {
+	return m.IndexTerm > 0 && (term > m.IndexTerm || term == m.IndexTerm && index >= m.Index)
+}
+
+// alarm tells that the member does not vote like the others, and why; nil if it does.
 func (g *mending) alarm() []health.Alarm {
 	m := g.state.Load()
 	if m == nil || !g.behind(m) {
 		return nil
 	}
 	return []health.Alarm{{Name: health.AlarmWipedDisk, Member: g.n.m.Identity.MemberID, Message: fmt.Sprintf(
-		"The disk of this member lost entries up to %d that it had acknowledged: it gives no vote until a leader has sent it "+
-			"a snapshot. If none can be elected without it, start the other members first.", m.Index)}}
+		"The disk of this member lost entries up to %d that it had acknowledged: it votes only for members that have them, until "+
+			"a leader has sent it a snapshot. If none can be elected, start the other members first.", m.Index)}}
 }
 
-// filter takes away what a member that mends must not see: it gives no vote and asks for none, and believes no commit index
-// of heartbeats. It runs on the loop.
+// filter takes away what a member that mends must not see: it asks for no votes, and believes no commit index of heartbeats.
+//
+// It votes only for candidates whose logs hold what it has promised, though its own log, with which raft compares theirs, does
+// not. Raft needs two things of a vote: that there is one in a term, which closeTerms sees to; and that whoever is elected has
+// all that may be committed, which is part of the promise as far as this member helped to commit it. So the vote represents the
+// log that was lost. Without it two voters, of which one mends, could not elect the other one again after its restart.
+//
+// It runs on the loop.
 func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 	m := g.state.Load()
 	if m == nil {
@@ -176,13 +189,18 @@ func (g *mending) filter(events []core.Event, term uint64) []core.Event {
 	for _, ev := range events {
 		switch e := ev.(type) {
 		case core.Tick:
-			// Without ticks it does not campaign. Who waits for a proof does not wait for ever.
+			// It does not campaign. But who waits for a proof does not wait for ever, and a leader that is gone is not
+			// waited for.
 			ev = core.Age{}
 		case core.Gone, core.Alarm:
 			continue
 		case core.Receive:
 			switch e.Message.GetType() {
-			case raftpb.MsgVote, raftpb.MsgPreVote, raftpb.MsgTimeoutNow:
+			case raftpb.MsgVote, raftpb.MsgPreVote:
+				if !m.holds(e.Message.GetLogTerm(), e.Message.GetIndex()) {
+					continue
+				}
+			case raftpb.MsgTimeoutNow:
 				continue
 			default:
 				ev = core.Receive{Message: unpromising(e.Message)}
@@ -330,7 +348,7 @@ func (s *Self) reseed(caller *peerv1.PeerHeader) {
 		return
 	}
 	// Raft takes nothing back that it believes: the snapshot has to reach that far.
-	_, index := s.witnesses.of(id, lead)
+	index := s.witnesses.of(id, lead).index
 	s.m.Background.Go(func() {
 		err := s.m.Reseed(&raftpb.Message{
 			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(s.m.Identity.MemberID), Term: new(lead.Term),

@@ -26,6 +26,8 @@ type witnesses struct {
 type testimony struct {
 	term  uint64 // newest term it spoke in
 	index uint64 // newest entry it acknowledged that was known to be committed, of earlier terms of this leader
+	// indexTerm is the term that this member led then. The entry is of that term, or of an older one.
+	indexTerm uint64
 	// ackTerm is the term in which it acknowledged ackIndex.
 	ackTerm, ackIndex uint64
 }
@@ -64,27 +66,31 @@ func (w *witnesses) retire(term, commit uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range w.peers {
-		if t.ackTerm == term {
-			t.index = max(t.index, min(t.ackIndex, commit))
+		if index := min(t.ackIndex, commit); t.ackTerm == term && index > t.index {
+			t.index, t.indexTerm = index, term
 		}
 	}
 }
 
 // of returns what a member has promised to this one, whose leadership is given. While this one leads everything counts that
 // was acknowledged, committed or not: the leader goes on believing in it, and commits entries by it.
-func (w *witnesses) of(id uint64, lead core.Leadership) (term, index uint64) {
+func (w *witnesses) of(id uint64, lead core.Leadership) (p promise) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.peers[id]
 	if t == nil {
-		return 0, 0
+		return p
 	}
-	index = t.index
-	if lead.Role == core.RoleLeader && lead.Term == t.ackTerm {
-		index = max(index, t.ackIndex)
+	p = promise{term: t.term, index: t.index, led: t.indexTerm}
+	if lead.Role == core.RoleLeader && lead.Term == t.ackTerm && t.ackIndex > p.index {
+		p.index, p.led = t.ackIndex, t.ackTerm
 	}
-	return t.term, index
+	return p
 }
+
+// promise is what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged, in a term
+// that this member led.
+type promise struct{ term, index, led uint64 }
 
 // testify tells a member what this one knows of it.
 func (s *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
@@ -108,23 +114,25 @@ func (s *Self) testify(caller *peerv1.PeerHeader) *peerv1.Witness {
 // Promised returns what a member has promised to this one: the newest term it spoke in, and the last entry it acknowledged.
 // The entry's term is zero when the log here is cut behind it; it is committed then.
 func (s *Self) Promised(id uint64) (term, index, indexTerm uint64) {
-	term, index = s.witnesses.of(id, s.m.Lead())
+	p := s.witnesses.of(id, s.m.Lead())
 	last, err := s.m.Log.LastIndex()
-	if err != nil {
-		return term, 0, 0
+	switch {
+	case err != nil:
+		return p.term, 0, 0
+	case p.index > last:
+		// The member was faster than the disk here, where all that a leader has yet to write is of its own term: its older
+		// entries were written before it asked for votes. Others may have committed that entry without this member's disk.
+		return p.term, p.index, p.led
 	}
-	// The member may have been faster than the disk here.
-	index = min(index, last)
-	if indexTerm, err = s.m.Log.Term(index); err != nil {
+	if indexTerm, err = s.m.Log.Term(p.index); err != nil {
 		indexTerm = 0
 	}
-	return term, index, indexTerm
+	return p.term, p.index, indexTerm
 }
 
 // Acknowledged returns how far a member has acknowledged this one's entries. A snapshot that re-seeds it has to reach that far.
 func (s *Self) Acknowledged(id uint64) uint64 {
-	_, index := s.witnesses.of(id, s.m.Lead())
-	return index
+	return s.witnesses.of(id, s.m.Lead()).index
 }
 
 // greetMin is the least time that a starting member gives the others to tell what they know.

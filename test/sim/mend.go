@@ -103,10 +103,10 @@ func (r *life) reseed(to uint64) {
 
 // oldCopy puts a copy of a member's disk in its place some time after it was made: writes that were synced are lost. A member
 // that nobody can tell so cannot know. So it happens only if all others are there the whole time, under one leader, and reach
-// it when it is back: then each promise that is lost is known to somebody. And there must be a quorum without the member, since it gives no
-// vote before it has mended.
+// it when it is back: then each promise that is lost is known to somebody. It votes only for members that have what it has promised, so
+// the leader of two voters must not lose what it has not written yet.
 func (w *World) oldCopy(m *member, length time.Duration) {
-	if m == nil || !m.up() || m.life.fails() || m.oldCopy || w.voters() < 3 {
+	if m == nil || !m.up() || m.life.fails() || m.oldCopy || w.voters() < 2 {
 		return
 	}
 	lives, leader := w.lives(m)
@@ -145,7 +145,7 @@ func (w *World) oldCopy(m *member, length time.Duration) {
 		if dice.IntN(2) == 0 {
 			// Those who are left must not come to another end without what the member has forgotten.
 			w.after(between(dice, 0, 2*w.plan.electionTimeout()), func() {
-				if leader.m.life == leader && !w.quiet {
+				if leader.m.life == leader && !w.quiet && (w.voters() > 2 || !leader.m.hangs()) {
 					leader.m.crash(false)
 					w.after(between(dice, 10*time.Millisecond, 4*time.Second), leader.m.start)
 				}
