@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -26,6 +27,8 @@ import (
 type Agent struct {
 	options  Options
 	dir      *keep.Dir
+	part     *part
+	mu       sync.Mutex // guards node
 	node     *tenurev1.Node
 	boot     uint64
 	registry *registry.Registry
@@ -36,6 +39,10 @@ type Agent struct {
 	metrics  *metrics
 	ready    chan struct{}
 	serving  Addresses
+
+	// stopSync ends what keeps the catalog like the agent, and syncEnded is closed when it has ended. stop ends the agent.
+	stopSync, stop func()
+	syncEnded      chan struct{}
 }
 
 // Addresses are where an agent listens.
@@ -54,7 +61,8 @@ func New(options Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: options, dir: dir, ready: make(chan struct{})}
+	a := &Agent{options: options, dir: dir, ready: make(chan struct{}), syncEnded: make(chan struct{})}
+	a.part = &part{a: a}
 	if err = a.load(); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
@@ -86,7 +94,7 @@ func (a *Agent) load() error {
 		Prober: &mirror.Mirror{Client: catalog, Others: probe.New("tenure-agent/" + a.options.Version)},
 	})
 	a.syncer = antientropy.New(antientropy.Options{
-		Client: catalog, Registry: a.registry, Node: func() *tenurev1.Node { return a.node },
+		Client: catalog, Registry: a.registry, Node: a.self,
 		Boot: a.boot, Continue: a.dir.Continue,
 		Save: func() error { return a.dir.SetStates(a.registry.States()) },
 		Log:  a.options.Logger, Synced: func(err error) { a.metrics.synced(err) },
@@ -95,6 +103,7 @@ func (a *Agent) load() error {
 		Self:     service.Self{Node: a.node.GetName(), NodeID: a.node.GetNodeId(), Version: a.options.Version, Started: time.Now()},
 		Registry: a.registry, Save: a.saver.save, Reload: a.Reload, Sync: a.syncer.State,
 		Boot: func() uint64 { return a.boot }, Header: catalog.last,
+		Leave: a.leave, Gossip: func() string { return a.self().GetGossipAddress() },
 	})
 	if _, err := a.Reload(); err != nil {
 		return err
@@ -102,6 +111,13 @@ func (a *Agent) load() error {
 	a.restore(registered)
 	a.registry.Loaded()
 	return nil
+}
+
+// self returns what the agent says about its node.
+func (a *Agent) self() *tenurev1.Node {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return proto.CloneOf(a.node)
 }
 
 // restore registers what calls had registered. What may not be registered any more is left out.
@@ -164,14 +180,23 @@ func (a *Agent) Addresses() Addresses { return a.serving }
 // Run runs the checks, keeps the catalog like the agent and serves calls until ctx ends. All that is registered stays so.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.Close()) }()
+	ctx, a.stop = context.WithCancel(ctx)
+	defer a.stop()
 	g, ctx := errgroup.WithContext(ctx)
+	syncing, stopSync := context.WithCancel(ctx)
+	defer stopSync()
+	a.stopSync = stopSync
 	served, err := a.listen(ctx)
 	if err != nil {
 		return err
 	}
 	g.Go(func() error { return served(ctx) })
 	g.Go(func() error { return a.runner.Run(ctx) })
-	g.Go(func() error { return a.syncer.Run(ctx) })
+	g.Go(func() error {
+		defer close(a.syncEnded)
+		return a.syncer.Run(syncing)
+	})
+	g.Go(func() error { return a.part.run(ctx) })
 	g.Go(func() error { return a.saver.run(ctx) })
 	close(a.ready)
 	return g.Wait()

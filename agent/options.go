@@ -53,8 +53,12 @@ type Options struct {
 	HTTP string
 	// Insecure allows addresses that other machines can reach.
 	Insecure bool
+	// Gossip says how the agent takes part in gossip.
+	Gossip Gossip
 	// Catalog calls the cluster.
 	Catalog tenurev1.CatalogServiceClient
+	// Pool calls any member; required for gossip.
+	Pool    Pool
 	Version string
 	Logger  *zap.Logger
 	// Registry takes the agent's metrics.
@@ -88,5 +92,5 @@ func (o *Options) validate() error {
 			return fmt.Errorf("%s %s: %w", of.flag, of.address, ErrInsecure)
 		}
 	}
-	return nil
+	return o.Gossip.check(o.Insecure)
 }

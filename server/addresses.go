@@ -22,6 +22,8 @@ type Addresses struct {
 	Peer string `json:"peer"`
 	// Consul is for clients of Consul; empty when they are not served.
 	Consul string `json:"consul,omitempty"`
+	// Gossip is where others reach its part in gossip; empty when it takes none.
+	Gossip string `json:"gossip,omitempty"`
 	// Debug is for profiles; empty when none are served.
 	Debug string `json:"debug,omitempty"`
 }

@@ -95,6 +95,8 @@ type Config struct {
 	ConsulAddr string
 	// Consul makes the handler of Consul's HTTP, over the connection to this member's own services; required with ConsulAddr.
 	Consul func(conn grpc.ClientConnInterface) (http.Handler, error)
+	// Gossip says how the member takes part in gossip.
+	Gossip Gossip
 	// Insecure allows addresses that other machines can reach, without TLS.
 	Insecure bool
 	// TLS says how clients and the member are sure of each other.
@@ -223,6 +225,7 @@ func (c Config) Validate() error {
 		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure || a.safe))
 	}
 	problems = append(problems, c.checkPeerAddress(), c.TLS.check())
+	problems = append(problems, c.Gossip.check(c.Insecure))
 	if c.DebugAddr != "" {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}

@@ -63,6 +63,7 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	tenurev1.RegisterLineServiceServer(server, line.New(line.Options{
 		Gate: r.gate, Stopping: r.stopping, KV: r.api.KV, Locks: r.api.Locks, Sessions: r.api.Sessions, Elections: r.api.Elections,
 	}))
+	tenurev1.RegisterPoolServiceServer(server, r.api.Pool)
 	healthpb.RegisterHealthServer(server, r.health)
 	files, err := descriptor.Load()
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/leader"
+	"github.com/tenure-io/tenure/server/pool"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/service"
 	"github.com/tenure-io/tenure/server/share"
@@ -134,6 +135,8 @@ type running struct {
 	counts     *catalog.Metrics
 	hints      *renewal.Hinter
 	relayed    *service.Peer
+	peers      *pool.Peers
+	pool       *pool.Task
 	api        *service.Services
 	gate       *gate.Gate
 	health     *gate.Health
@@ -165,6 +168,9 @@ func (r *running) start(ctx context.Context) error {
 		return err
 	}
 	if err = r.makeServices(stopping); err != nil {
+		return err
+	}
+	if err = r.startGossip(ctx); err != nil {
 		return err
 	}
 	conn, err := r.serveInProcess()
@@ -240,6 +246,9 @@ func (r *running) openNode(ctx context.Context) error {
 	if r.counts, err = catalog.NewMetrics(r.config.Registry); err != nil {
 		return err
 	}
+	if err = r.newPool(); err != nil {
+		return err
+	}
 	r.hub, err = watch.New(watch.Options{
 		History:    watch.FromStore(func() *storage.Store { return r.node.Store() }),
 		Registerer: r.config.Registry,
@@ -291,7 +300,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		Tick:           r.config.Tick,
 		ElectionTicks:  r.config.ElectionTicks,
 		OnApplied:      r.applied,
-		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction.Lead},
+		LeaderTasks:    []func(context.Context, uint64) error{r.timers.Lead, r.compaction.Lead, r.pool.Lead},
 		InitialCluster: first,
 		Join:           r.config.Join,
 		JoinToken:      r.config.joinToken,
@@ -299,7 +308,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		LogBytesMax:    r.config.LogBytesMax,
 		PeerListener:   r.listeners.peer,
 		PeerSecurity:   r.secured.peers,
-		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register},
+		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register, r.peers.Register},
 		Addresses:      r.advertised,
 		Zone:           r.config.Zone,
 		Version:        r.config.Version,
@@ -336,6 +345,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.counts.Publish(o)
 	r.arrivals.Publish()
 	r.compaction.Publish(o)
+	r.pool.Publish(o)
 }
 
 // makeServices makes what answers calls.
@@ -394,8 +404,9 @@ func (r *running) makeServices(stopping context.Context) error {
 			ClientAddr: r.advertised.Client,
 			HTTPAddr:   r.advertised.HTTP,
 			PeerAddr:   r.advertised.Peer,
-			Alarms:     r.certificateAlarms,
+			Alarms:     func() []raftnode.Alarm { return append(r.certificateAlarms(), r.peers.Alarms()...) },
 		},
+		Pool: r.peers,
 	})
 	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })
 	r.relayed.Open(r.api)

@@ -40,6 +40,10 @@ type Options struct {
 	Sync func() antientropy.State
 	// Boot returns the number of the agent's start.
 	Boot func() uint64
+	// Leave leaves the pool and stops the agent; an error: it takes no part in gossip.
+	Leave func() error
+	// Gossip returns where the agent takes part in gossip; empty: it does not.
+	Gossip func() string
 	// Header returns the cluster and the member that the agent is connected to.
 	Header func() *tenurev1.ResponseHeader
 }
@@ -89,6 +93,7 @@ func (s *Service) GetAgent(context.Context, *tenurev1.GetAgentRequest) (*tenurev
 		Header: s.options.Header(), Node: s.options.Self.Node, NodeId: s.options.Self.NodeID, Version: s.options.Self.Version,
 		Boot: s.options.Boot(), StartTime: timestamppb.New(s.options.Self.Started),
 		Services: uint32(len(services)), Checks: uint32(len(checks)), OutOfSync: uint32(state.Missing),
+		GossipAddress: s.options.Gossip(),
 	}
 	if !state.LastTime.IsZero() {
 		response.LastSyncTime = timestamppb.New(state.LastTime)
@@ -235,7 +240,10 @@ func (s *Service) ReloadAgent(context.Context, *tenurev1.ReloadAgentRequest) (*t
 	}, nil
 }
 
-// LeaveAgent leaves the pool, in which this version takes no part.
+// LeaveAgent leaves the pool and stops the agent.
 func (s *Service) LeaveAgent(context.Context, *tenurev1.LeaveAgentRequest) (*tenurev1.LeaveAgentResponse, error) {
-	return nil, reason.NotServed("a pool of machines")
+	if err := s.options.Leave(); err != nil {
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%v", err)
+	}
+	return &tenurev1.LeaveAgentResponse{Header: s.options.Header()}, nil
 }

@@ -67,7 +67,7 @@ port. Logs go to standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd.Context(), env, f) },
 	}
 	f.register(cmd.Flags())
-	cmd.AddCommand(newAgentInfoCommand(env), newAgentReloadCommand(env), newAgentMaintenanceCommand(env))
+	cmd.AddCommand(newAgentInfoCommand(env), newAgentReloadCommand(env), newAgentMaintenanceCommand(env), newAgentLeaveCommand(env))
 	return cmd
 }
 
@@ -83,7 +83,11 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Listen, "listen", agentDefault, "address for commands and other gRPC clients on this machine, host:port")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for metrics and health checks, host:port; empty: none")
 	flags.StringVar(&f.exec, "enable-exec", "", "run checks of kind exec: file (those in --services) or api (also those that calls register)")
-	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen and --http on addresses that other machines can reach")
+	flags.StringVar(&o.Gossip.Addr, "gossip", gossipAuto, "address for gossip, over TCP and UDP, IP address and port; off: none; auto: a free port on the address from which it reaches the first of --endpoints")
+	flags.StringVar(&o.Gossip.Advertise, "advertise-gossip", "", "address that others are given instead of --gossip, IP address and port")
+	flags.StringVar(&o.Gossip.KeyFile, "gossip-key", "", "file with keys of the pool, from \"tenure pool keygen\"; SIGHUP reads it again")
+	flags.BoolVar(&o.Gossip.LeaveOnStop, "leave-on-stop", false, "leave the pool on a signal to stop, so that the node goes from the catalog unless a session is bound to it")
+	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen, --http and --gossip on addresses that other machines can reach, the latter without key")
 	flags.DurationVar(&o.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
@@ -107,6 +111,10 @@ func runAgent(ctx context.Context, env *environment, f *agentFlags) error {
 	options := f.options
 	options.Node, options.Exec, options.Version, options.Logger = &f.node, agent.Exec(f.exec), env.version, log
 	options.Catalog, options.Registry = tenurev1.NewCatalogServiceClient(clusterConn{cluster}), prometheus.NewRegistry()
+	options.Pool = tenurev1.NewPoolServiceClient(clusterConn{cluster})
+	if options.Gossip.Addr == gossipAuto {
+		options.Gossip.Addr = gossipAddress(env, options, log)
+	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -133,8 +141,28 @@ func runAgent(ctx context.Context, env *environment, f *agentFlags) error {
 	}
 }
 
+// gossipAuto is the address for gossip that an agent chooses itself.
+const gossipAuto = "auto"
+
+// gossipAddress chooses where an agent takes part in gossip.
+func gossipAddress(env *environment, o agent.Options, log *zap.Logger) string {
+	host, err := localAddress(env.endpoints[0])
+	switch ip := net.ParseIP(host); {
+	case err != nil:
+		log.Warn("the agent takes no part in gossip: it does not know its address; give --gossip", zap.Error(err))
+	case o.Gossip.KeyFile == "" && !o.Insecure && !ip.IsLoopback():
+		log.Warn("the agent takes no part in gossip: others can reach it, and there is no --gossip-key", zap.String("address", host))
+	default:
+		return net.JoinHostPort(host, "0")
+	}
+	return "off"
+}
+
 // reload reads an agent's files again.
 func reload(a *agent.Agent, log *zap.Logger) {
+	if err := a.RenewKeys(); err != nil {
+		log.Error("the keys of the pool were not read again; all stays as it was", zap.Error(err))
+	}
 	content, err := a.Reload()
 	if err != nil {
 		log.Error("the files were not read again; all stays as it was", zap.Error(err))

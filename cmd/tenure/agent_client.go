@@ -81,6 +81,7 @@ func agentRows(a *tenurev1.GetAgentResponse) [][]string {
 	rows := [][]string{
 		{"node", a.GetNode()},
 		{"node id", a.GetNodeId()},
+		{"gossip", orDash(a.GetGossipAddress())},
 		{"version", printable(a.GetVersion())},
 		{"start", fmt.Sprintf("%s (number %d)", a.GetStartTime().AsTime().Format(time.RFC3339), a.GetBoot())},
 		{"services", fmt.Sprint(a.GetServices())},
@@ -118,6 +119,33 @@ func newAgentReloadCommand(env *environment) *cobra.Command {
 					return env.printDocument(answer)
 				}
 				return env.printf("Success! The files have %s and %s.\n", counted(answer.GetServices(), "service"), counted(answer.GetChecks(), "check"))
+			})
+		},
+	}
+	at.add(cmd.Flags())
+	return cmd
+}
+
+// newAgentLeaveCommand returns `tenure agent leave`.
+func newAgentLeaveCommand(env *environment) *cobra.Command {
+	at := &agentFlag{}
+	cmd := &cobra.Command{
+		Use:   "leave",
+		Short: "Leave the pool and stop the agent",
+		Long: `Have the agent leave the pool and stop. The sessions that are bound to the check liveness of this machine
+end. The node goes from the catalog with its services and checks, unless a session is bound to it.`,
+		Example: "  tenure agent leave",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return at.call(cmd.Context(), env, func(ctx context.Context, c tenurev1.AgentServiceClient) error {
+				answer, err := c.LeaveAgent(ctx, &tenurev1.LeaveAgentRequest{})
+				switch {
+				case err != nil:
+					return err
+				case env.json():
+					return env.printDocument(answer)
+				}
+				return env.printf("Success! The agent left the pool and stops.\n")
 			})
 		},
 	}

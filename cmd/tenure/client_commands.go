@@ -19,6 +19,8 @@ func clientCommands(env *environment) []*cobra.Command {
 		newLockCommand(env),
 		newWatchCommand(env),
 		newCatalogCommand(env),
+		newPoolCommand(env),
+		newPoolListCommand(env, "members"),
 		newAgentCommand(env),
 		newServiceCommand(env),
 		newCheckCommand(env),

@@ -140,7 +140,8 @@ func startBackground(dir, endpoints string, argv []string) (*background, error) 
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err
 	}
-	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "TENURE_TIMEOUT="+scriptPatience.String())
+	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "TENURE_TIMEOUT="+scriptPatience.String(),
+		"TENURE_GOSSIP=off") // The node of a member would take a revision at any time; scripts about gossip give --gossip.
 	if endpoints != "" {
 		b.cmd.Env = append(b.cmd.Env, "TENURE_ENDPOINTS="+endpoints)
 	}
@@ -187,7 +188,7 @@ func program(ts *testscript.TestScript, args []string) *background {
 	return programs(ts)[args[0]]
 }
 
-var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)(?: consul=(\S+))?\n`)
+var servingLine = regexp.MustCompile(`serving grpc=(\S+) http=(\S+) peer=(\S+)(?: consul=(\S+))?(?: gossip=\S+)?\n`)
 
 func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	name := args[0]

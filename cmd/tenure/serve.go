@@ -98,6 +98,10 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ManualPromotion, "manual-promotion", false, "while this member leads, make learners voters only on \"tenure member promote\"")
 	flags.Uint64Var(&c.DiskFreeMinBytes, "disk-free-min-bytes", 512<<20, "free disk space below which changes that make the state grow are refused")
 	flags.Uint64Var(&c.LogBytesMax, "log-bytes-max", 512<<20, "how much of the log is kept for members that lag; one that lags further gets a snapshot; at least 16777216")
+	flags.StringVar(&c.Gossip.Addr, "gossip", server.GossipAuto, "address for gossip, over TCP and UDP, host:port; off: none; auto: the host of --peer, with port 7403 or a free one")
+	flags.StringVar(&c.Gossip.Advertise, "advertise-gossip", "", "address that others are given instead of --gossip, host:port")
+	flags.StringVar(&c.Gossip.KeyFile, "gossip-key", "", "file with keys of the pool, from \"tenure pool keygen\"; SIGHUP reads it again")
+	flags.StringVar(&c.Gossip.NodeName, "node", "", "name of this machine in the catalog (default: --name)")
 	flags.StringVar(&c.Zone, "zone", "", "location of the member, such as a rack or a data center; informational only")
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
 	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")
@@ -147,6 +151,12 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 		config.TLS.Reload = hangups
+	}
+	if config.Gossip.KeyFile != "" {
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		config.Gossip.Reload = hangups
 	}
 	if err = f.consul.Validate(); err != nil {
 		return usageError("%w", err)
@@ -205,7 +215,11 @@ func announce(env *environment, at server.Addresses, f *serveFlags) {
 	if at.Consul != "" {
 		consul = " consul=" + at.Consul
 	}
-	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s%s\n", at.GRPC, at.HTTP, peer, consul)
+	gossip := ""
+	if at.Gossip != "" {
+		gossip = " gossip=" + at.Gossip
+	}
+	_, _ = fmt.Fprintf(env.stdout, "tenure: serving grpc=%s http=%s peer=%s%s%s\n", at.GRPC, at.HTTP, peer, consul, gossip)
 	if !f.dev {
 		return
 	}

@@ -106,6 +106,7 @@ func newGatewayMux(conn grpc.ClientConnInterface, log *zap.Logger) (*runtime.Ser
 		tenurev1.RegisterElectionServiceHandlerClient(ctx, mux, tenurev1.NewElectionServiceClient(conn)),
 		tenurev1.RegisterClusterServiceHandlerClient(ctx, mux, tenurev1.NewClusterServiceClient(conn)),
 		tenurev1.RegisterCatalogServiceHandlerClient(ctx, mux, tenurev1.NewCatalogServiceClient(conn)),
+		tenurev1.RegisterPoolServiceHandlerClient(ctx, mux, tenurev1.NewPoolServiceClient(conn)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register gateway: %w", err)

@@ -91,6 +91,8 @@ func restTable() []restRoute {
 		{method: get, pattern: "/v1/services", rpc: tenurev1.CatalogService_ListServices_FullMethodName},
 		{method: get, pattern: "/v1/services/{service=**}", rpc: tenurev1.CatalogService_ListInstances_FullMethodName},
 		{method: get, pattern: "/v1/checks", rpc: tenurev1.CatalogService_ListChecks_FullMethodName},
+		{method: get, pattern: "/v1/pool", rpc: tenurev1.PoolService_ListPool_FullMethodName},
+		{method: del, pattern: "/v1/pool/{node}", rpc: tenurev1.PoolService_ForceLeave_FullMethodName},
 
 		{method: get, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_GetLeader_FullMethodName},
 		{method: post, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Campaign_FullMethodName, body: true, kind: routeStream},

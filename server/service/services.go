@@ -8,6 +8,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
+	"github.com/tenure-io/tenure/server/pool"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -24,6 +25,7 @@ type Services struct {
 	Watches   *Watches
 	Cluster   *cluster.Service
 	Catalog   *catalog.Service
+	Pool      *pool.Service
 	renewer   *renewal.Renewer
 }
 
@@ -41,6 +43,8 @@ type Options struct {
 	TTLMin time.Duration
 	// Self is what the member says of itself.
 	Self cluster.Self
+	// Pool knows the member's part in gossip.
+	Pool *pool.Peers
 }
 
 // Run proves to watches that this member shows all that is committed, until ctx ends.
@@ -58,6 +62,7 @@ func New(o Options) *Services {
 		Watches:   &Watches{Caller: o.Caller, hub: o.Hub, currency: newCurrency(o.Caller.Node)},
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		Catalog:   catalog.New(o.Caller),
+		Pool:      pool.NewService(o.Caller, o.Pool),
 		renewer:   o.Renewer,
 	}
 }

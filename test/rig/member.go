@@ -169,7 +169,8 @@ func (m *Member) Launch(ctx context.Context) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, args...)
 	cmd.Stdout, cmd.Stderr = m.log, m.log
 	// The machine that runs the tests may have little room left, which is not what they are about.
-	cmd.Env = append(os.Environ(), "TENURE_DISK_FREE_MIN_BYTES="+strconv.Itoa(diskFreeMin))
+	cmd.Env = append(os.Environ(), "TENURE_DISK_FREE_MIN_BYTES="+strconv.Itoa(diskFreeMin),
+		"TENURE_GOSSIP=off") // The node of a member would take a revision at any time.
 	if err := cmd.Start(); err != nil {
 		m.t.Fatalf("start tenure: %v", err)
 	}

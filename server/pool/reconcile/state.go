@@ -1,0 +1,312 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenure-io/tenure/gossip"
+)
+
+const (
+	// flapWindow is how far back failures count, flapFirst how long a node must be alive after its second failure in that
+	// time, and flapMax the longest such time.
+	flapWindow, flapFirst, flapMax = 10 * time.Minute, 10 * time.Second, 5 * time.Minute
+	// goneAfter is after which time of one term a node that failed counts as one that left.
+	goneAfter = 72 * time.Hour
+	// askFirst and askMax bound how long it takes until the voters are asked again that did not confirm.
+	askFirst, askMax = time.Second, 10 * time.Second
+	// retryFirst and retryMax bound how long it takes until something is proposed again that failed.
+	retryFirst, retryMax = 500 * time.Millisecond, time.Minute
+)
+
+// Status is what the check liveness says.
+type Status uint8
+
+// The values of Status.
+const (
+	None Status = iota // there is no such check
+	Passing
+	Warning
+	Critical
+)
+
+// Entry is what the catalog has of a node.
+type Entry struct {
+	// Known says that the node is registered, with its id and its name.
+	Known bool
+	// Taken says that another machine is registered under its name, and TakenStatus how that one is.
+	Taken       bool
+	TakenStatus Status
+	// Status is its check liveness; Outside says that this check belongs to a program outside of the cluster.
+	Status  Status
+	Outside bool
+	// Address is where it took part in gossip when it was registered.
+	Address string
+	// Ours says that the leader registered the node, and not an agent or a call.
+	Ours bool
+}
+
+// Event is what a State hears of.
+type Event interface{ event() }
+
+// Seen says how the leader's pool sees a node.
+type Seen struct {
+	gossip.Key
+	State   gossip.State
+	Address string
+}
+
+// Stored says what the catalog has of a node.
+type Stored struct {
+	gossip.Key
+	Entry
+}
+
+// Judged says what the voters say of a node, after an effect Ask.
+type Judged struct {
+	gossip.Key
+	// Failed is how many voters say that it has failed, of Voters in all.
+	Failed, Voters int
+}
+
+// Done says how a proposal ended, which any effect but Ask is.
+type Done struct {
+	gossip.Key
+	// Failed says that it has to be made again.
+	Failed bool
+}
+
+// Tick says that time has passed.
+type Tick struct{}
+
+func (Seen) event()   {}
+func (Stored) event() {}
+func (Judged) event() {}
+func (Done) event()   {}
+func (Tick) event()   {}
+
+// Kind is what an effect does.
+type Kind uint8
+
+// The kinds of effects.
+const (
+	// Ask asks all voters, and comes back as Judged.
+	Ask Kind = iota + 1
+	// Register registers the node as the pool sees it, with its check liveness passing. It and the following come back as Done.
+	Register
+	// Set writes the check liveness.
+	Set
+	// Leave deletes the check liveness.
+	Leave
+	// Deregister deletes the node unless a session is bound to it.
+	Deregister
+)
+
+// Effect is what is to be done about a node.
+type Effect struct {
+	gossip.Key
+	Kind   Kind
+	Status Status // of Set
+	Output string // of Set
+	// Address is where the node took part in gossip, for Ask.
+	Address string
+	// Replace says that Register writes the node also if one has the name: another machine's, or what the leader wrote before.
+	Replace bool
+	// Flap says that Set is about a node that failed before, not long ago.
+	Flap bool
+}
+
+// node is what is known of one node.
+type node struct {
+	state gossip.State
+	addr  string
+	entry Entry
+
+	since    time.Duration // in the present state: alive, or not
+	gone     bool          // for so long that it counts as one that left
+	busy     bool          // an effect is under way
+	notSoon  time.Duration // nothing before this time
+	backoff  time.Duration
+	failures []time.Duration // when it turned critical, in the window
+}
+
+// State is what the leader of one term knows of all nodes.
+type State struct{ nodes map[gossip.Key]*node }
+
+// New returns the state at the start of a term.
+func New() *State { return &State{nodes: map[gossip.Key]*node{}} }
+
+// Nodes returns how many nodes are known.
+func (s *State) Nodes() int { return len(s.nodes) }
+
+// Step takes an event at a time of the leader's monotonic clock, and returns what is to be done.
+func (s *State) Step(e Event, now time.Duration) []Effect {
+	switch e := e.(type) {
+	case Seen:
+		n := s.node(e.Key, now)
+		if (n.state == gossip.Alive) != (e.State == gossip.Alive) {
+			n.since, n.notSoon, n.backoff, n.gone = now, 0, 0, false
+		}
+		if n.state != e.State {
+			n.notSoon = 0
+		}
+		n.state, n.addr = e.State, e.Address
+		return s.decide(e.Key, now)
+	case Stored:
+		n := s.node(e.Key, now)
+		if n.entry != e.Entry {
+			n.notSoon, n.backoff = 0, 0
+		}
+		n.entry = e.Entry
+		return s.decide(e.Key, now)
+	case Judged:
+		return s.judged(e, now)
+	case Done:
+		n := s.node(e.Key, now)
+		n.busy = false
+		if e.Failed {
+			n.wait(now, retryFirst, retryMax)
+			return nil
+		}
+		return s.decide(e.Key, now)
+	default:
+		var out []Effect
+		for k, n := range s.nodes {
+			if n.state == gossip.Unknown && !n.entry.Known && !n.busy {
+				delete(s.nodes, k)
+				continue
+			}
+			out = append(out, s.decide(k, now)...)
+		}
+		return out
+	}
+}
+
+// node returns a node, new if it is not known yet.
+func (s *State) node(k gossip.Key, now time.Duration) *node {
+	n := s.nodes[k]
+	if n == nil {
+		n = &node{since: now}
+		s.nodes[k] = n
+	}
+	return n
+}
+
+// wait has nothing done about a node for a while, longer each time.
+func (n *node) wait(now, first, most time.Duration) {
+	n.backoff = min(max(2*n.backoff, first), most)
+	n.notSoon = now + n.backoff
+}
+
+// decide returns what is to be done about a node: one thing at a time.
+func (s *State) decide(k gossip.Key, now time.Duration) []Effect {
+	n := s.nodes[k]
+	if n.busy || now < n.notSoon || n.entry.Outside {
+		return nil
+	}
+	var e Effect
+	switch n.state {
+	case gossip.Alive:
+		e = n.alive(now)
+	case gossip.Left:
+		e = n.left(now)
+	default:
+		e = n.failed(now)
+	}
+	if e.Kind == 0 {
+		return nil
+	}
+	n.busy = true
+	e.Key = k
+	return []Effect{e}
+}
+
+// alive returns what is to be done about a node that is alive.
+func (n *node) alive(now time.Duration) Effect {
+	e := n.entry
+	switch {
+	case !e.Known && e.Taken && e.TakenStatus != None && e.TakenStatus != Critical:
+		return Effect{} // Another machine has the name, and lives.
+	case !e.Known:
+		return Effect{Kind: Register, Replace: e.Taken}
+	case e.Status == Passing && e.Ours && e.Address != n.addr:
+		return Effect{Kind: Register, Replace: true}
+	case e.Status == Passing:
+		return Effect{}
+	case e.Status == Critical && now-n.since < n.damping(now):
+		return Effect{}
+	default:
+		return Effect{Kind: Set, Status: Passing, Output: "it answers"}
+	}
+}
+
+// damping returns how long a node that failed must be alive before it passes.
+func (n *node) damping(now time.Duration) time.Duration {
+	for len(n.failures) > 0 && now-n.failures[0] > flapWindow {
+		n.failures = n.failures[1:]
+	}
+	if len(n.failures) < 2 {
+		return 0
+	}
+	wait := flapFirst
+	for range len(n.failures) - 2 {
+		if wait = 2 * wait; wait >= flapMax {
+			return flapMax
+		}
+	}
+	return wait
+}
+
+// failed returns what is to be done about a node that the pool calls failed, or does not know.
+func (n *node) failed(now time.Duration) Effect {
+	switch {
+	case n.entry.Known && n.gone:
+		return n.left(now)
+	case !n.entry.Known || n.entry.Status == None:
+		return Effect{}
+	case n.entry.Status != Critical:
+		return Effect{Kind: Ask, Address: n.entry.Address}
+	case now-n.since >= goneAfter:
+		n.gone = true
+		return n.left(now)
+	default:
+		return Effect{}
+	}
+}
+
+// left returns what is to be done about a node that left.
+func (n *node) left(now time.Duration) Effect {
+	switch {
+	case !n.entry.Known:
+		return Effect{}
+	case n.entry.Status != None:
+		return Effect{Kind: Leave}
+	default:
+		// If a session is bound to it, the node stays for now.
+		n.wait(now, retryMax, retryMax)
+		return Effect{Kind: Deregister}
+	}
+}
+
+// judged takes what the voters say. Only a majority of all of them makes a node critical.
+func (s *State) judged(e Judged, now time.Duration) []Effect {
+	n := s.node(e.Key, now)
+	n.busy = false
+	confirmed := e.Voters > 0 && 2*e.Failed > e.Voters
+	if !confirmed {
+		n.wait(now, askFirst, askMax)
+		return nil
+	}
+	if n.state == gossip.Alive || n.state == gossip.Left || !n.entry.Known || n.entry.Outside ||
+		n.entry.Status == None || n.entry.Status == Critical {
+		return s.decide(e.Key, now)
+	}
+	n.busy = true
+	n.damping(now) // forgets old failures
+	flap := len(n.failures) > 0
+	n.failures = append(n.failures, now)
+	return []Effect{{
+		Key: e.Key, Kind: Set, Status: Critical, Flap: flap,
+		Output: fmt.Sprintf("it stopped to answer: %d of %d voting members say so", e.Failed, e.Voters),
+	}}
+}

@@ -1,0 +1,184 @@
+package reconcile_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tenure-io/tenure/gossip"
+	"github.com/tenure-io/tenure/server/pool/reconcile"
+)
+
+var web = gossip.KeyOf([16]byte{1}, "web1")
+
+const address = "10.0.0.1:7403"
+
+// step is an event, after some time, and what must follow from it.
+type step struct {
+	after time.Duration
+	event reconcile.Event
+	want  reconcile.Kind // 0: nothing
+	set   reconcile.Status
+}
+
+func seen(s gossip.State) reconcile.Event {
+	return reconcile.Seen{Key: web, State: s, Address: address}
+}
+
+func stored(e reconcile.Entry) reconcile.Event {
+	if e.Address == "" {
+		e.Address = address
+	}
+	return reconcile.Stored{Key: web, Entry: e}
+}
+
+func has(s reconcile.Status) reconcile.Event { return stored(reconcile.Entry{Known: true, Status: s}) }
+
+func judged(failed, voters int) reconcile.Event {
+	return reconcile.Judged{Key: web, Failed: failed, Voters: voters}
+}
+
+var (
+	done   = reconcile.Done{Key: web}
+	broken = reconcile.Done{Key: web, Failed: true}
+	tick   = reconcile.Tick{}
+)
+
+// fails lets a node that passes turn critical.
+func fails(after time.Duration) []step {
+	return []step{
+		{after, seen(gossip.Failed), reconcile.Ask, 0},
+		{0, judged(2, 3), reconcile.Set, reconcile.Critical},
+		{0, has(reconcile.Critical), 0, 0},
+		{0, done, 0, 0},
+	}
+}
+
+// passes lets a node come back.
+func passes(after time.Duration, wait time.Duration) []step {
+	out := []step{{after, seen(gossip.Alive), reconcile.Set, reconcile.Passing}}
+	if wait > 0 {
+		out = []step{
+			{after, seen(gossip.Alive), 0, 0},
+			{wait - time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Set, reconcile.Passing},
+		}
+	}
+	return append(out, step{0, has(reconcile.Passing), 0, 0}, step{0, done, 0, 0})
+}
+
+func join(parts ...[]step) (all []step) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+func TestState(t *testing.T) {
+	passing := []step{{0, has(reconcile.Passing), reconcile.Ask, 0}, {0, judged(0, 3), 0, 0}, {0, seen(gossip.Alive), 0, 0}}
+	for name, steps := range map[string][]step{
+		"one that is alive and unknown is registered": {
+			{0, seen(gossip.Alive), reconcile.Register, 0}, {0, has(reconcile.Passing), 0, 0}, {0, done, 0, 0},
+		},
+		"a proposal that failed is made again": {
+			{0, seen(gossip.Alive), reconcile.Register, 0},
+			{0, broken, 0, 0},
+			{499 * time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Register, 0},
+			{0, broken, 0, 0},
+			{999 * time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Register, 0},
+		},
+		"one that an agent registered gets liveness": {
+			{0, has(reconcile.None), 0, 0}, {0, seen(gossip.Alive), reconcile.Set, reconcile.Passing},
+		},
+		"a new address of a node that is ours is written": {
+			{0, stored(reconcile.Entry{Known: true, Ours: true, Status: reconcile.Passing, Address: "old"}), reconcile.Ask, 0},
+			{0, judged(0, 1), 0, 0},
+			{0, seen(gossip.Alive), reconcile.Register, 0},
+		},
+		"the address of an agent's node is the agent's": {
+			{0, stored(reconcile.Entry{Known: true, Status: reconcile.Passing, Address: "old"}), reconcile.Ask, 0},
+			{0, judged(0, 1), 0, 0},
+			{0, seen(gossip.Alive), 0, 0},
+		},
+		"a name that another machine has is left to it while it lives": {
+			{0, stored(reconcile.Entry{Taken: true, TakenStatus: reconcile.Passing}), 0, 0},
+			{0, seen(gossip.Alive), 0, 0},
+			{0, stored(reconcile.Entry{Taken: true, TakenStatus: reconcile.Critical}), reconcile.Register, 0},
+		},
+		"a check of a program outside is left alone": {
+			{0, stored(reconcile.Entry{Known: true, Outside: true, Status: reconcile.Critical}), 0, 0},
+			{0, seen(gossip.Alive), 0, 0},
+			{0, seen(gossip.Failed), 0, 0},
+			{0, seen(gossip.Left), 0, 0},
+		},
+		"after a restore, one that is seen passes at once": {
+			{0, has(reconcile.Warning), reconcile.Ask, 0}, {0, judged(0, 3), 0, 0}, {0, seen(gossip.Alive), reconcile.Set, reconcile.Passing},
+		},
+		"a majority of all voters makes it critical": join(passing, fails(0)),
+		"half of the voters is no majority": join(passing, []step{
+			{0, seen(gossip.Failed), reconcile.Ask, 0},
+			{0, judged(2, 4), 0, 0},
+			{999 * time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Ask, 0},
+			{0, judged(1, 4), 0, 0},
+			{1999 * time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Ask, 0},
+			{0, judged(3, 4), reconcile.Set, reconcile.Critical},
+		}),
+		"one that comes back while the voters are asked is spared": join(passing, []step{
+			{0, seen(gossip.Failed), reconcile.Ask, 0}, {0, seen(gossip.Alive), 0, 0}, {0, judged(3, 3), 0, 0},
+		}),
+		"one that comes back passes at once": join(passing, fails(0), passes(0, 0)),
+		"one that failed again must be alive for a while": join(passing, fails(0), passes(0, 0), fails(time.Second),
+			passes(0, 10*time.Second), fails(0), passes(0, 20*time.Second), fails(0), passes(0, 40*time.Second)),
+		"failures of long ago do not count": join(passing, fails(0), passes(0, 0), fails(11*time.Minute), passes(0, 0)),
+		"one that dies while it must be alive waits anew": join(passing, fails(0), passes(0, 0), fails(0), []step{
+			{0, seen(gossip.Alive), 0, 0},
+			{9 * time.Second, seen(gossip.Failed), 0, 0},
+			{0, seen(gossip.Alive), 0, 0},
+			{9 * time.Second, tick, 0, 0},
+			{time.Second, tick, reconcile.Set, reconcile.Passing},
+		}),
+		"one that left loses liveness, then goes unless bound": join(passing, []step{
+			{0, seen(gossip.Left), reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+			{0, done, 0, 0},
+			{59 * time.Second, tick, 0, 0},
+			{time.Second, tick, reconcile.Deregister, 0},
+			{0, stored(reconcile.Entry{}), 0, 0},
+			{0, done, 0, 0},
+			{time.Hour, tick, 0, 0},
+		}),
+		"one that failed for 72 h goes as one that left": join(passing, fails(0), []step{
+			{72*time.Hour - time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+		}),
+		"one that failed and was deregistered stays away": join(passing, fails(0), []step{
+			{0, stored(reconcile.Entry{}), 0, 0}, {time.Hour, tick, 0, 0},
+		}),
+		"one without liveness that failed gets none": {
+			{0, has(reconcile.None), 0, 0}, {0, seen(gossip.Failed), 0, 0}, {time.Hour, tick, 0, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, now := reconcile.New(), time.Duration(0)
+			for i, at := range steps {
+				now += at.after
+				got := s.Step(at.event, now)
+				switch {
+				case len(got) > 1 || len(got) == 1 && got[0].Key != web:
+					t.Fatalf("step %d, %+v: got %+v", i, at.event, got)
+				case len(got) == 0:
+					got = []reconcile.Effect{{}}
+				}
+				if got[0].Kind != at.want || got[0].Status != at.set {
+					t.Fatalf("step %d, %+v: got effect %d with status %d, want %d with %d", i, at.event, got[0].Kind, got[0].Status, at.want, at.set)
+				}
+			}
+		})
+	}
+}
