@@ -18,11 +18,11 @@ const keyBytesMax = 1024
 
 // newConsulImportCommand returns `tenure consul import`.
 func newConsulImportCommand(env *environment) *cobra.Command {
-	var overwrite bool
+	var overwrite, nodes bool
 	var prefixFlagged string
 	cmd := &cobra.Command{
 		Use:   "import URL|FILE|-",
-		Short: "Import keys from Consul",
+		Short: "Import keys, or external nodes with their services, from Consul",
 		Long: `Copy keys with their values and flags from Consul: from its HTTP API at URL, or from a file (or standard
 input, with -) that "consul kv export" wrote. Reading from URL uses the variables CONSUL_HTTP_TOKEN and
 CONSUL_CACERT, as Consul's own program does. With --prefix, copy only the keys with this prefix.
@@ -31,18 +31,27 @@ The import stops at a key that exists, unless you give --overwrite, and at a key
 accept: keys have 1 to 1024 bytes, values up to 512 KiB. Keys are written in batches of up to 32, each
 completely or not at all. After a failure, earlier batches remain, and the error names the key.
 
-Sessions, locks, nodes and services are not copied. A key that was locked arrives without its lock, so
-stop the programs that use locks before you import, and start them again with Tenure's address.`,
+With --nodes, copy from URL the external nodes instead, with their services and checks: those nodes on
+which no agent of Consul runs, so that they have no check serfHealth. A check keeps its last status until
+another is reported. The import stops at a node that exists, unless you give --overwrite.
+
+Sessions, locks and the nodes of Consul's agents are not copied. A key that was locked arrives without
+its lock, so stop the programs that use locks before you import, and start them again with Tenure's
+address.`,
 		Example: `  tenure consul import http://127.0.0.1:8500
   tenure consul import https://consul.example:8501 --prefix config/
+  tenure consul import http://127.0.0.1:8500 --nodes
   consul kv export | tenure consul import -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if nodes {
+				return env.importNodes(cmd.Context(), args[0], overwrite)
+			}
 			var keys consulKeys
 			prefix := env.prefixArgument(prefixFlagged)
 			switch source := args[0]; {
 			case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
-				opened, err := env.openConsul(cmd.Context(), source, prefix)
+				opened, err := env.openConsulKeys(cmd.Context(), source, prefix)
 				if err != nil {
 					return err
 				}
@@ -67,8 +76,10 @@ stop the programs that use locks before you import, and start them again with Te
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "overwrite keys that exist")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "overwrite keys or nodes that exist")
+	cmd.Flags().BoolVar(&nodes, "nodes", false, "copy external nodes with their services and checks instead of keys")
 	cmd.Flags().StringVar(&prefixFlagged, "prefix", "", "copy only keys with this prefix")
+	cmd.MarkFlagsMutuallyExclusive("nodes", "prefix")
 	return cmd
 }
 

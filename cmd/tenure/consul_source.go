@@ -16,8 +16,13 @@ import (
 // consulAnswerMax is how much of an answer is shown that is no list of keys.
 const consulAnswerMax = 200
 
-// openConsul asks Consul's HTTP API for all keys with a prefix. Of what is read, nothing may take longer than a call may.
-func (e *environment) openConsul(ctx context.Context, base, prefix string) (io.ReadCloser, error) {
+// openConsulKeys asks Consul's HTTP API for all keys with a prefix.
+func (e *environment) openConsulKeys(ctx context.Context, base, prefix string) (io.ReadCloser, error) {
+	return e.openConsul(ctx, base, "/v1/kv/"+url.PathEscape(prefix)+"?recurse&consistent")
+}
+
+// openConsul asks Consul's HTTP API for a list. Of what is read, nothing may take longer than a call may.
+func (e *environment) openConsul(ctx context.Context, base, path string) (io.ReadCloser, error) {
 	at, err := url.Parse(base)
 	if err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || strings.Trim(at.Path, "/") != "" {
 		return nil, usageError("%s is not the address of Consul's HTTP API; it must be http://HOST:PORT or https://HOST:PORT", quoted(base))
@@ -26,7 +31,7 @@ func (e *environment) openConsul(ctx context.Context, base, prefix string) (io.R
 	if err != nil {
 		return nil, err
 	}
-	target := at.Scheme + "://" + at.Host + "/v1/kv/" + url.PathEscape(prefix) + "?recurse&consistent"
+	target := at.Scheme + "://" + at.Host + path
 	ctx, cancel := context.WithCancelCause(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
@@ -50,7 +55,7 @@ func (e *environment) openConsul(ctx context.Context, base, prefix string) (io.R
 	case http.StatusOK:
 		return body, nil
 	case http.StatusNotFound:
-		_ = body.Close() // There are no keys.
+		_ = body.Close() // There is none.
 		return io.NopCloser(strings.NewReader("[]")), nil
 	default:
 		said, _ := io.ReadAll(io.LimitReader(body, consulAnswerMax)) // What could be read is shown.
