@@ -83,8 +83,11 @@ func (g Gossip) check(insecure bool) error {
 	return errors.Join(problems...)
 }
 
-// newPool makes what keeps the catalog like the pool, before the member knows whether it takes part.
-func (r *running) newPool() error {
+// gossipPart is a member's part in gossip, while it runs.
+type gossipPart struct{ *running }
+
+// prepare makes what keeps the catalog like the pool, before the member knows whether it takes part.
+func (r gossipPart) prepare() error {
 	r.peers = pool.NewPeers()
 	metrics, err := pool.NewMetrics(r.config.Registry, r.peers)
 	if err != nil {
@@ -100,10 +103,10 @@ func (r *running) newPool() error {
 	return nil
 }
 
-// startGossip takes part in gossip, if the member is to.
-func (r *running) startGossip(ctx context.Context) error {
+// start takes part in gossip, if the member is to.
+func (r gossipPart) start(ctx context.Context) error {
 	r.peers.Open(r.node)
-	part, err := r.joinGossip()
+	part, err := r.join()
 	if err != nil && r.config.Gossip.Addr != GossipAuto {
 		return err
 	}
@@ -128,7 +131,7 @@ func (r *running) startGossip(ctx context.Context) error {
 }
 
 // renewKeys reads the keys of the pool again when told to.
-func (r *running) renewKeys(ctx context.Context, part *gossip.Pool) {
+func (r gossipPart) renewKeys(ctx context.Context, part *gossip.Pool) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -143,8 +146,8 @@ func (r *running) renewKeys(ctx context.Context, part *gossip.Pool) {
 	}
 }
 
-// joinGossip begins to take part; nil: it does not.
-func (r *running) joinGossip() (*gossip.Pool, error) {
+// join begins to take part; nil: it does not.
+func (r gossipPart) join() (*gossip.Pool, error) {
 	g := r.config.Gossip
 	if !g.on() {
 		return nil, nil
@@ -178,7 +181,7 @@ func (r *running) joinGossip() (*gossip.Pool, error) {
 }
 
 // joinBySelf takes part where nobody said where.
-func (r *running) joinBySelf(o gossip.Options) (*gossip.Pool, error) {
+func (r gossipPart) joinBySelf(o gossip.Options) (*gossip.Pool, error) {
 	bound, configured := r.addresses.Peer, r.config.PeerAddr
 	if bound == "" {
 		bound, configured = r.addresses.GRPC, r.config.ListenAddr
@@ -234,7 +237,7 @@ func resolved(address string) (string, error) {
 }
 
 // contacts returns who else there may be: the members, as they say themselves, and the nodes of the catalog.
-func (r *running) contacts() []gossip.Contact {
+func (r gossipPart) contacts() []gossip.Contact {
 	var out []gossip.Contact
 	for _, address := range r.peers.Addresses() {
 		out = append(out, gossip.Contact{Address: address, Role: gossip.Member})

@@ -170,7 +170,7 @@ func (r *running) start(ctx context.Context) error {
 	if err = r.makeServices(stopping); err != nil {
 		return err
 	}
-	if err = r.startGossip(ctx); err != nil {
+	if err = (gossipPart{r}).start(ctx); err != nil {
 		return err
 	}
 	conn, err := r.serveInProcess()
@@ -246,7 +246,7 @@ func (r *running) openNode(ctx context.Context) error {
 	if r.counts, err = catalog.NewMetrics(r.config.Registry); err != nil {
 		return err
 	}
-	if err = r.newPool(); err != nil {
+	if err = (gossipPart{r}).prepare(); err != nil {
 		return err
 	}
 	r.hub, err = watch.New(watch.Options{
