@@ -203,9 +203,21 @@ const (
 	// FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
+	// UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+	ErrorReason_ERROR_REASON_RIGHTS_CHANGED ErrorReason = 60
+	// NOT_FOUND: no policy has this name.
+	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61
+	// NOT_FOUND: no token has this accessor.
+	ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND ErrorReason = 62
+	// FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+	ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED ErrorReason = 63
 	// FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
 	// "limit_value" name the limit and the refused value, "amount" is how much is in use.
 	ErrorReason_ERROR_REASON_LIMIT_IN_USE ErrorReason = 64
+	// FAILED_PRECONDITION: another token was the first one already.
+	ErrorReason_ERROR_REASON_AUTH_BOOTSTRAPPED ErrorReason = 65
+	// FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+	ErrorReason_ERROR_REASON_AUTH_UNSAFE ErrorReason = 66
 	// NOT_FOUND: no node has this name or id.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 100
 	// NOT_FOUND: the node has no instance of a service with this id.
@@ -277,7 +289,13 @@ var (
 		50:  "ERROR_REASON_MEMBERSHIP_REFUSED",
 		51:  "ERROR_REASON_WATCHER_TOO_SLOW",
 		52:  "ERROR_REASON_ATTEMPT_OUTDATED",
+		60:  "ERROR_REASON_RIGHTS_CHANGED",
+		61:  "ERROR_REASON_POLICY_NOT_FOUND",
+		62:  "ERROR_REASON_TOKEN_NOT_FOUND",
+		63:  "ERROR_REASON_AUTH_NOT_BOOTSTRAPPED",
 		64:  "ERROR_REASON_LIMIT_IN_USE",
+		65:  "ERROR_REASON_AUTH_BOOTSTRAPPED",
+		66:  "ERROR_REASON_AUTH_UNSAFE",
 		100: "ERROR_REASON_NODE_NOT_FOUND",
 		101: "ERROR_REASON_SERVICE_NOT_FOUND",
 		102: "ERROR_REASON_CHECK_NOT_FOUND",
@@ -339,7 +357,13 @@ var (
 		"ERROR_REASON_MEMBERSHIP_REFUSED":      50,
 		"ERROR_REASON_WATCHER_TOO_SLOW":        51,
 		"ERROR_REASON_ATTEMPT_OUTDATED":        52,
+		"ERROR_REASON_RIGHTS_CHANGED":          60,
+		"ERROR_REASON_POLICY_NOT_FOUND":        61,
+		"ERROR_REASON_TOKEN_NOT_FOUND":         62,
+		"ERROR_REASON_AUTH_NOT_BOOTSTRAPPED":   63,
 		"ERROR_REASON_LIMIT_IN_USE":            64,
+		"ERROR_REASON_AUTH_BOOTSTRAPPED":       65,
+		"ERROR_REASON_AUTH_UNSAFE":             66,
 		"ERROR_REASON_NODE_NOT_FOUND":          100,
 		"ERROR_REASON_SERVICE_NOT_FOUND":       101,
 		"ERROR_REASON_CHECK_NOT_FOUND":         102,
@@ -1205,7 +1229,7 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n" +
 	"\x10LOCK_MODE_SHARED\x10\x02\x12\x17\n" +
-	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xf8\x0f\n" +
+	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xc8\x11\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1260,8 +1284,14 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TOO_MANY_KEYS\x101\x12#\n" +
 	"\x1fERROR_REASON_MEMBERSHIP_REFUSED\x102\x12!\n" +
 	"\x1dERROR_REASON_WATCHER_TOO_SLOW\x103\x12!\n" +
-	"\x1dERROR_REASON_ATTEMPT_OUTDATED\x104\x12\x1d\n" +
-	"\x19ERROR_REASON_LIMIT_IN_USE\x10@\x12\x1f\n" +
+	"\x1dERROR_REASON_ATTEMPT_OUTDATED\x104\x12\x1f\n" +
+	"\x1bERROR_REASON_RIGHTS_CHANGED\x10<\x12!\n" +
+	"\x1dERROR_REASON_POLICY_NOT_FOUND\x10=\x12 \n" +
+	"\x1cERROR_REASON_TOKEN_NOT_FOUND\x10>\x12&\n" +
+	"\"ERROR_REASON_AUTH_NOT_BOOTSTRAPPED\x10?\x12\x1d\n" +
+	"\x19ERROR_REASON_LIMIT_IN_USE\x10@\x12\"\n" +
+	"\x1eERROR_REASON_AUTH_BOOTSTRAPPED\x10A\x12\x1c\n" +
+	"\x18ERROR_REASON_AUTH_UNSAFE\x10B\x12\x1f\n" +
 	"\x1bERROR_REASON_NODE_NOT_FOUND\x10d\x12\"\n" +
 	"\x1eERROR_REASON_SERVICE_NOT_FOUND\x10e\x12 \n" +
 	"\x1cERROR_REASON_CHECK_NOT_FOUND\x10f\x12\x1f\n" +

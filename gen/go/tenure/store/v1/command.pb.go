@@ -462,7 +462,8 @@ type Command struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Namespace of every key in the command; zero, the default namespace, is the only one so far.
 	NamespaceId uint64 `protobuf:"varint,1,opt,name=namespace_id,json=namespaceId,proto3" json:"namespace_id,omitempty"`
-	// Who made the request; empty until there is authorization.
+	// Principal of the request: token:ACCESSOR or cert:NAME. Empty: a caller without a credential, a decision of a leader, or
+	// authorization is off.
 	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Wall clock of the proposer when it accepted the request, in milliseconds since the Unix epoch. Stored and shown;
 	// never compared, and never decides anything.
@@ -477,6 +478,9 @@ type Command struct {
 	RequestDigest []byte `protobuf:"bytes,6,opt,name=request_digest,json=requestDigest,proto3" json:"request_digest,omitempty"`
 	// Conditions that must all hold, or nothing is written.
 	Guards []*Guard `protobuf:"bytes,7,rep,name=guards,proto3" json:"guards,omitempty"`
+	// The deny revision under which the request was authorised, plus one: once it has grown, the command does nothing and
+	// fails with DENY_REVISION_OLD. Zero: a decision of a leader, or proposed before cluster version 3; not compared.
+	AuthorisedBelow uint64 `protobuf:"varint,8,opt,name=authorised_below,json=authorisedBelow,proto3" json:"authorised_below,omitempty"`
 	// What to change.
 	//
 	// Types that are valid to be assigned to Kind:
@@ -503,6 +507,7 @@ type Command struct {
 	//	*Command_EndFreeze
 	//	*Command_PutMember
 	//	*Command_DeleteMember
+	//	*Command_ChangeAuth
 	//	*Command_RegisterNode
 	//	*Command_SyncNode
 	//	*Command_UpdateCheck
@@ -594,6 +599,13 @@ func (x *Command) GetGuards() []*Guard {
 		return x.Guards
 	}
 	return nil
+}
+
+func (x *Command) GetAuthorisedBelow() uint64 {
+	if x != nil {
+		return x.AuthorisedBelow
+	}
+	return 0
 }
 
 func (x *Command) GetKind() isCommand_Kind {
@@ -801,6 +813,15 @@ func (x *Command) GetDeleteMember() *DeleteMember {
 	return nil
 }
 
+func (x *Command) GetChangeAuth() *ChangeAuth {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_ChangeAuth); ok {
+			return x.ChangeAuth
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetRegisterNode() *RegisterNode {
 	if x != nil {
 		if x, ok := x.Kind.(*Command_RegisterNode); ok {
@@ -996,6 +1017,11 @@ type Command_DeleteMember struct {
 	DeleteMember *DeleteMember `protobuf:"bytes,37,opt,name=delete_member,json=deleteMember,proto3,oneof"`
 }
 
+type Command_ChangeAuth struct {
+	// Changes a token, a policy, a binding or the mode. From cluster version 3 on.
+	ChangeAuth *ChangeAuth `protobuf:"bytes,40,opt,name=change_auth,json=changeAuth,proto3,oneof"`
+}
+
 type Command_RegisterNode struct {
 	// Writes a node of the catalog, with services and checks on it.
 	RegisterNode *RegisterNode `protobuf:"bytes,80,opt,name=register_node,json=registerNode,proto3,oneof"`
@@ -1084,6 +1110,8 @@ func (*Command_EndFreeze) isCommand_Kind() {}
 func (*Command_PutMember) isCommand_Kind() {}
 
 func (*Command_DeleteMember) isCommand_Kind() {}
+
+func (*Command_ChangeAuth) isCommand_Kind() {}
 
 func (*Command_RegisterNode) isCommand_Kind() {}
 
@@ -5821,12 +5849,12 @@ var File_tenure_store_v1_command_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\n" +
-	"\x1dtenure/store/v1/command.proto\x12\x0ftenure.store.v1\"\x9f\x01\n" +
+	"\x1dtenure/store/v1/command.proto\x12\x0ftenure.store.v1\x1a\x1atenure/store/v1/auth.proto\"\x9f\x01\n" +
 	"\bEnvelope\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xff\x11\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xea\x12\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -5836,7 +5864,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"request_id\x18\x04 \x01(\v2\x1a.tenure.store.v1.RequestIDR\trequestId\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\fR\x0eidempotencyKey\x12%\n" +
 	"\x0erequest_digest\x18\x06 \x01(\fR\rrequestDigest\x12.\n" +
-	"\x06guards\x18\a \x03(\v2\x16.tenure.store.v1.GuardR\x06guards\x12G\n" +
+	"\x06guards\x18\a \x03(\v2\x16.tenure.store.v1.GuardR\x06guards\x12)\n" +
+	"\x10authorised_below\x18\b \x01(\x04R\x0fauthorisedBelow\x12G\n" +
 	"\x0ecreate_session\x18\x10 \x01(\v2\x1e.tenure.store.v1.CreateSessionH\x00R\rcreateSession\x12J\n" +
 	"\x0fdestroy_session\x18\x11 \x01(\v2\x1f.tenure.store.v1.DestroySessionH\x00R\x0edestroySession\x12J\n" +
 	"\x0fexpire_sessions\x18\x12 \x01(\v2\x1f.tenure.store.v1.ExpireSessionsH\x00R\x0eexpireSessions\x12N\n" +
@@ -5864,7 +5893,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"end_freeze\x18# \x01(\v2\x1a.tenure.store.v1.EndFreezeH\x00R\tendFreeze\x12;\n" +
 	"\n" +
 	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMember\x12D\n" +
-	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12D\n" +
+	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12>\n" +
+	"\vchange_auth\x18( \x01(\v2\x1b.tenure.store.v1.ChangeAuthH\x00R\n" +
+	"changeAuth\x12D\n" +
 	"\rregister_node\x18P \x01(\v2\x1d.tenure.store.v1.RegisterNodeH\x00R\fregisterNode\x128\n" +
 	"\tsync_node\x18Q \x01(\v2\x19.tenure.store.v1.SyncNodeH\x00R\bsyncNode\x12A\n" +
 	"\fupdate_check\x18R \x01(\v2\x1c.tenure.store.v1.UpdateCheckH\x00R\vupdateCheck\x12=\n" +
@@ -6388,6 +6419,7 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(*JoinTokenRef)(nil),      // 62: tenure.store.v1.JoinTokenRef
 	(*DeleteMember)(nil),      // 63: tenure.store.v1.DeleteMember
 	(*Member)(nil),            // 64: tenure.store.v1.Member
+	(*ChangeAuth)(nil),        // 65: tenure.store.v1.ChangeAuth
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	7,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
@@ -6415,78 +6447,79 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	57, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
 	58, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
 	63, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	19, // 25: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
-	21, // 26: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
-	22, // 27: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
-	24, // 28: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
-	25, // 29: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
-	26, // 30: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
-	59, // 31: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	60, // 32: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	61, // 33: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	10, // 34: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	11, // 35: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	13, // 36: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,  // 37: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	15, // 38: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
-	13, // 39: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
-	13, // 40: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
-	13, // 41: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
-	1,  // 42: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
-	16, // 43: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
-	17, // 44: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
-	18, // 45: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
-	2,  // 46: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
-	20, // 47: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
-	16, // 48: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
-	17, // 49: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
-	18, // 50: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
-	1,  // 51: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
-	23, // 52: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
-	1,  // 53: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
-	12, // 54: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	12, // 55: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	12, // 56: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	12, // 57: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	12, // 58: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	4,  // 59: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	12, // 60: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	35, // 61: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	12, // 62: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	12, // 63: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	40, // 64: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	41, // 65: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	45, // 66: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	46, // 67: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	46, // 68: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	5,  // 69: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	9,  // 70: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	51, // 71: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	30, // 72: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	31, // 73: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	32, // 74: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	33, // 75: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	37, // 76: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	9,  // 77: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	52, // 78: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	47, // 79: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
-	48, // 80: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
-	49, // 81: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
-	50, // 82: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
-	23, // 83: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
-	23, // 84: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
-	16, // 85: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
-	17, // 86: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
-	18, // 87: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
-	55, // 88: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	64, // 89: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	64, // 90: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	62, // 91: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	92, // [92:92] is the sub-list for method output_type
-	92, // [92:92] is the sub-list for method input_type
-	92, // [92:92] is the sub-list for extension type_name
-	92, // [92:92] is the sub-list for extension extendee
-	0,  // [0:92] is the sub-list for field type_name
+	65, // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
+	19, // 26: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	21, // 27: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	22, // 28: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	24, // 29: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	25, // 30: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	26, // 31: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	59, // 32: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	60, // 33: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	61, // 34: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	10, // 35: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	11, // 36: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	13, // 37: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,  // 38: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	15, // 39: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	13, // 40: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	13, // 41: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	13, // 42: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	1,  // 43: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
+	16, // 44: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	17, // 45: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	18, // 46: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	2,  // 47: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
+	20, // 48: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	16, // 49: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	17, // 50: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	18, // 51: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	1,  // 52: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
+	23, // 53: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	1,  // 54: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
+	12, // 55: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	12, // 56: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	12, // 57: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	12, // 58: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	12, // 59: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	4,  // 60: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	12, // 61: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	35, // 62: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	12, // 63: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	12, // 64: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	40, // 65: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	41, // 66: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	45, // 67: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	46, // 68: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	46, // 69: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	5,  // 70: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	9,  // 71: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	51, // 72: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	30, // 73: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	31, // 74: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	32, // 75: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	33, // 76: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	37, // 77: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	9,  // 78: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	52, // 79: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	47, // 80: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	48, // 81: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	49, // 82: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	50, // 83: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	23, // 84: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	23, // 85: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	16, // 86: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	17, // 87: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	18, // 88: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	55, // 89: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	64, // 90: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	64, // 91: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	62, // 92: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	93, // [93:93] is the sub-list for method output_type
+	93, // [93:93] is the sub-list for method input_type
+	93, // [93:93] is the sub-list for extension type_name
+	93, // [93:93] is the sub-list for extension extendee
+	0,  // [0:93] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -6494,6 +6527,7 @@ func file_tenure_store_v1_command_proto_init() {
 	if File_tenure_store_v1_command_proto != nil {
 		return
 	}
+	file_tenure_store_v1_auth_proto_init()
 	file_tenure_store_v1_command_proto_msgTypes[1].OneofWrappers = []any{
 		(*Command_CreateSession)(nil),
 		(*Command_DestroySession)(nil),
@@ -6517,6 +6551,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_EndFreeze)(nil),
 		(*Command_PutMember)(nil),
 		(*Command_DeleteMember)(nil),
+		(*Command_ChangeAuth)(nil),
 		(*Command_RegisterNode)(nil),
 		(*Command_SyncNode)(nil),
 		(*Command_UpdateCheck)(nil),

@@ -81,7 +81,13 @@ type AppliedRecord struct {
 	// Number of checks.
 	Checks uint64 `protobuf:"varint,27,opt,name=checks,proto3" json:"checks,omitempty"`
 	// Number of marks on the end list.
-	EndMarks      uint64 `protobuf:"varint,28,opt,name=end_marks,json=endMarks,proto3" json:"end_marks,omitempty"`
+	EndMarks uint64 `protobuf:"varint,28,opt,name=end_marks,json=endMarks,proto3" json:"end_marks,omitempty"`
+	// Number that grows with every change that may take a right away; zero before the bootstrap of tokens.
+	DenyRevision uint64 `protobuf:"varint,29,opt,name=deny_revision,json=denyRevision,proto3" json:"deny_revision,omitempty"`
+	// Number of changes of tokens, policies, bindings and the mode so far.
+	AuthChanges uint64 `protobuf:"varint,30,opt,name=auth_changes,json=authChanges,proto3" json:"auth_changes,omitempty"`
+	// How strictly rights are asked for; unspecified before the bootstrap of tokens.
+	AuthMode      AuthMode `protobuf:"varint,31,opt,name=auth_mode,json=authMode,proto3,enum=tenure.store.v1.AuthMode" json:"auth_mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -310,6 +316,27 @@ func (x *AppliedRecord) GetEndMarks() uint64 {
 		return x.EndMarks
 	}
 	return 0
+}
+
+func (x *AppliedRecord) GetDenyRevision() uint64 {
+	if x != nil {
+		return x.DenyRevision
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetAuthChanges() uint64 {
+	if x != nil {
+		return x.AuthChanges
+	}
+	return 0
+}
+
+func (x *AppliedRecord) GetAuthMode() AuthMode {
+	if x != nil {
+		return x.AuthMode
+	}
+	return AuthMode_AUTH_MODE_UNSPECIFIED
 }
 
 // KeyRecord is the current value of a key.
@@ -1082,6 +1109,8 @@ type SessionRecord struct {
 	NodeChecks []string `protobuf:"bytes,18,rep,name=node_checks,json=nodeChecks,proto3" json:"node_checks,omitempty"`
 	// Ids of checks of services that it is bound to, sorted.
 	ServiceChecks []string `protobuf:"bytes,19,rep,name=service_checks,json=serviceChecks,proto3" json:"service_checks,omitempty"`
+	// Principal that opened it; empty: a caller without a credential, or authorization was off.
+	Principal     string `protobuf:"bytes,20,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1247,6 +1276,13 @@ func (x *SessionRecord) GetServiceChecks() []string {
 		return x.ServiceChecks
 	}
 	return nil
+}
+
+func (x *SessionRecord) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
 }
 
 // NodeTally is what changes of a node without an event.
@@ -2138,7 +2174,7 @@ var File_tenure_store_v1_record_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xa1\a\n" +
+	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1atenure/store/v1/auth.proto\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xa1\b\n" +
 	"\rAppliedRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
@@ -2176,7 +2212,10 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05nodes\x18\x19 \x01(\x04R\x05nodes\x12\x1a\n" +
 	"\bservices\x18\x1a \x01(\x04R\bservices\x12\x16\n" +
 	"\x06checks\x18\x1b \x01(\x04R\x06checks\x12\x1b\n" +
-	"\tend_marks\x18\x1c \x01(\x04R\bendMarks\"\xa9\x03\n" +
+	"\tend_marks\x18\x1c \x01(\x04R\bendMarks\x12#\n" +
+	"\rdeny_revision\x18\x1d \x01(\x04R\fdenyRevision\x12!\n" +
+	"\fauth_changes\x18\x1e \x01(\x04R\vauthChanges\x126\n" +
+	"\tauth_mode\x18\x1f \x01(\x0e2\x19.tenure.store.v1.AuthModeR\bauthMode\"\xa9\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +
@@ -2255,7 +2294,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05found\x18\v \x01(\bR\x05found\x12\x18\n" +
 	"\aordinal\x18\f \x01(\x04R\aordinal\x12\x19\n" +
 	"\bkey_goes\x18\r \x01(\bR\akeyGoesB\b\n" +
-	"\x06_value\"\xa2\x05\n" +
+	"\x06_value\"\xc0\x05\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2279,7 +2318,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\anode_id\x18\x11 \x01(\fR\x06nodeId\x12\x1f\n" +
 	"\vnode_checks\x18\x12 \x03(\tR\n" +
 	"nodeChecks\x12%\n" +
-	"\x0eservice_checks\x18\x13 \x03(\tR\rserviceChecks\"\xb6\x01\n" +
+	"\x0eservice_checks\x18\x13 \x03(\tR\rserviceChecks\x12\x1c\n" +
+	"\tprincipal\x18\x14 \x01(\tR\tprincipal\"\xb6\x01\n" +
 	"\tNodeTally\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bservices\x18\x02 \x01(\rR\bservices\x12\x16\n" +
@@ -2381,40 +2421,42 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*JoinTokenRecord)(nil),     // 15: tenure.store.v1.JoinTokenRecord
 	(*RemovedMemberRecord)(nil), // 16: tenure.store.v1.RemovedMemberRecord
 	(*HistoryRecord)(nil),       // 17: tenure.store.v1.HistoryRecord
-	(LockMode)(0),               // 18: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 19: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 20: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 21: tenure.store.v1.SessionBehavior
-	(*SyncNumber)(nil),          // 22: tenure.store.v1.SyncNumber
-	(SessionEndCause)(0),        // 23: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 24: tenure.store.v1.Result
-	(*Limits)(nil),              // 25: tenure.store.v1.Limits
-	(*Member)(nil),              // 26: tenure.store.v1.Member
-	(*Event)(nil),               // 27: tenure.store.v1.Event
+	(AuthMode)(0),               // 18: tenure.store.v1.AuthMode
+	(LockMode)(0),               // 19: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 20: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 21: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 22: tenure.store.v1.SessionBehavior
+	(*SyncNumber)(nil),          // 23: tenure.store.v1.SyncNumber
+	(SessionEndCause)(0),        // 24: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 25: tenure.store.v1.Result
+	(*Limits)(nil),              // 26: tenure.store.v1.Limits
+	(*Member)(nil),              // 27: tenure.store.v1.Member
+	(*Event)(nil),               // 28: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	18, // 0: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
-	3,  // 1: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	19, // 2: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	18, // 3: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	19, // 4: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	18, // 5: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	20, // 6: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	21, // 7: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
-	22, // 8: tenure.store.v1.NodeTally.last_sync:type_name -> tenure.store.v1.SyncNumber
-	23, // 9: tenure.store.v1.EndMarkRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	6,  // 10: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	23, // 11: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	24, // 12: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	25, // 13: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
-	26, // 14: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
-	26, // 15: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
-	27, // 16: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	18, // 0: tenure.store.v1.AppliedRecord.auth_mode:type_name -> tenure.store.v1.AuthMode
+	19, // 1: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	3,  // 2: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
+	20, // 3: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	19, // 4: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	20, // 5: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	19, // 6: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	21, // 7: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	22, // 8: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	23, // 9: tenure.store.v1.NodeTally.last_sync:type_name -> tenure.store.v1.SyncNumber
+	24, // 10: tenure.store.v1.EndMarkRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	6,  // 11: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
+	24, // 12: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	25, // 13: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	26, // 14: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	27, // 15: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	27, // 16: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
+	28, // 17: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_record_proto_init() }
@@ -2422,6 +2464,7 @@ func file_tenure_store_v1_record_proto_init() {
 	if File_tenure_store_v1_record_proto != nil {
 		return
 	}
+	file_tenure_store_v1_auth_proto_init()
 	file_tenure_store_v1_command_proto_init()
 	file_tenure_store_v1_event_proto_init()
 	file_tenure_store_v1_result_proto_init()

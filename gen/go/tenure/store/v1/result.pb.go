@@ -96,8 +96,18 @@ const (
 	// The command would read and write more rows, or more bytes, than its budget allows; limit_name, limit and actual are
 	// set.
 	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
+	// Rights were taken away after the command was authorised; it was not run, and nothing remembers it.
+	FailureReason_FAILURE_REASON_DENY_REVISION_OLD FailureReason = 60
+	// No policy has this name.
+	FailureReason_FAILURE_REASON_POLICY_NOT_FOUND FailureReason = 61
+	// No token has this accessor.
+	FailureReason_FAILURE_REASON_TOKEN_NOT_FOUND FailureReason = 62
+	// There was no bootstrap of tokens yet.
+	FailureReason_FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED FailureReason = 63
 	// A limit would be lowered below what is in use, without force; limit_name, limit and actual are set.
 	FailureReason_FAILURE_REASON_LIMIT_IN_USE FailureReason = 64
+	// There was a bootstrap with another token.
+	FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED FailureReason = 65
 	// No node has this name or id.
 	FailureReason_FAILURE_REASON_NODE_NOT_FOUND FailureReason = 100
 	// The node has no instance of a service with this id.
@@ -148,7 +158,12 @@ var (
 		53:  "FAILURE_REASON_JOIN_TOKEN_REFUSED",
 		54:  "FAILURE_REASON_MEMBER_NOT_FOUND",
 		58:  "FAILURE_REASON_OVER_BUDGET",
+		60:  "FAILURE_REASON_DENY_REVISION_OLD",
+		61:  "FAILURE_REASON_POLICY_NOT_FOUND",
+		62:  "FAILURE_REASON_TOKEN_NOT_FOUND",
+		63:  "FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED",
 		64:  "FAILURE_REASON_LIMIT_IN_USE",
+		65:  "FAILURE_REASON_AUTH_BOOTSTRAPPED",
 		100: "FAILURE_REASON_NODE_NOT_FOUND",
 		101: "FAILURE_REASON_SERVICE_NOT_FOUND",
 		102: "FAILURE_REASON_CHECK_NOT_FOUND",
@@ -157,46 +172,51 @@ var (
 		106: "FAILURE_REASON_SYNC_OUTDATED",
 	}
 	FailureReason_value = map[string]int32{
-		"FAILURE_REASON_UNSPECIFIED":         0,
-		"FAILURE_REASON_SESSION_NOT_FOUND":   1,
-		"FAILURE_REASON_SESSION_EXPIRED":     2,
-		"FAILURE_REASON_SESSION_SUPERSEDED":  3,
-		"FAILURE_REASON_SESSION_EXISTS":      4,
-		"FAILURE_REASON_COMPARE_FAILED":      5,
-		"FAILURE_REASON_KEY_NOT_FOUND":       6,
-		"FAILURE_REASON_LOCK_HELD":           7,
-		"FAILURE_REASON_LOCK_DELAYED":        8,
-		"FAILURE_REASON_LOCK_NOT_HELD":       9,
-		"FAILURE_REASON_FENCING_TOKEN_STALE": 10,
-		"FAILURE_REASON_LOCK_MODE_MISMATCH":  11,
-		"FAILURE_REASON_LIMIT_EXCEEDED":      12,
-		"FAILURE_REASON_REQUEST_ID_REUSED":   13,
-		"FAILURE_REASON_REQUEST_ID_DONE":     14,
-		"FAILURE_REASON_REQUEST_WINDOW_FULL": 15,
-		"FAILURE_REASON_REVISION_FUTURE":     16,
-		"FAILURE_REASON_REVISION_COMPACTED":  17,
-		"FAILURE_REASON_RESULT_TOO_LARGE":    18,
-		"FAILURE_REASON_CANDIDATE_NOT_FOUND": 19,
-		"FAILURE_REASON_TERM_MISMATCH":       20,
-		"FAILURE_REASON_EPOCH_MISMATCH":      21,
-		"FAILURE_REASON_FROZEN":              22,
-		"FAILURE_REASON_FEATURE_NOT_ENABLED": 23,
-		"FAILURE_REASON_TOO_MANY_KEYS":       24,
-		"FAILURE_REASON_INVALID_COMMAND":     25,
-		"FAILURE_REASON_MEMBER_REMOVED":      26,
-		"FAILURE_REASON_MEMBER_EXISTS":       27,
-		"FAILURE_REASON_MEMBER_TOO_OLD":      28,
-		"FAILURE_REASON_STORE_FULL":          29,
-		"FAILURE_REASON_JOIN_TOKEN_REFUSED":  53,
-		"FAILURE_REASON_MEMBER_NOT_FOUND":    54,
-		"FAILURE_REASON_OVER_BUDGET":         58,
-		"FAILURE_REASON_LIMIT_IN_USE":        64,
-		"FAILURE_REASON_NODE_NOT_FOUND":      100,
-		"FAILURE_REASON_SERVICE_NOT_FOUND":   101,
-		"FAILURE_REASON_CHECK_NOT_FOUND":     102,
-		"FAILURE_REASON_CHECK_CRITICAL":      104,
-		"FAILURE_REASON_NODE_ID_CONFLICT":    105,
-		"FAILURE_REASON_SYNC_OUTDATED":       106,
+		"FAILURE_REASON_UNSPECIFIED":           0,
+		"FAILURE_REASON_SESSION_NOT_FOUND":     1,
+		"FAILURE_REASON_SESSION_EXPIRED":       2,
+		"FAILURE_REASON_SESSION_SUPERSEDED":    3,
+		"FAILURE_REASON_SESSION_EXISTS":        4,
+		"FAILURE_REASON_COMPARE_FAILED":        5,
+		"FAILURE_REASON_KEY_NOT_FOUND":         6,
+		"FAILURE_REASON_LOCK_HELD":             7,
+		"FAILURE_REASON_LOCK_DELAYED":          8,
+		"FAILURE_REASON_LOCK_NOT_HELD":         9,
+		"FAILURE_REASON_FENCING_TOKEN_STALE":   10,
+		"FAILURE_REASON_LOCK_MODE_MISMATCH":    11,
+		"FAILURE_REASON_LIMIT_EXCEEDED":        12,
+		"FAILURE_REASON_REQUEST_ID_REUSED":     13,
+		"FAILURE_REASON_REQUEST_ID_DONE":       14,
+		"FAILURE_REASON_REQUEST_WINDOW_FULL":   15,
+		"FAILURE_REASON_REVISION_FUTURE":       16,
+		"FAILURE_REASON_REVISION_COMPACTED":    17,
+		"FAILURE_REASON_RESULT_TOO_LARGE":      18,
+		"FAILURE_REASON_CANDIDATE_NOT_FOUND":   19,
+		"FAILURE_REASON_TERM_MISMATCH":         20,
+		"FAILURE_REASON_EPOCH_MISMATCH":        21,
+		"FAILURE_REASON_FROZEN":                22,
+		"FAILURE_REASON_FEATURE_NOT_ENABLED":   23,
+		"FAILURE_REASON_TOO_MANY_KEYS":         24,
+		"FAILURE_REASON_INVALID_COMMAND":       25,
+		"FAILURE_REASON_MEMBER_REMOVED":        26,
+		"FAILURE_REASON_MEMBER_EXISTS":         27,
+		"FAILURE_REASON_MEMBER_TOO_OLD":        28,
+		"FAILURE_REASON_STORE_FULL":            29,
+		"FAILURE_REASON_JOIN_TOKEN_REFUSED":    53,
+		"FAILURE_REASON_MEMBER_NOT_FOUND":      54,
+		"FAILURE_REASON_OVER_BUDGET":           58,
+		"FAILURE_REASON_DENY_REVISION_OLD":     60,
+		"FAILURE_REASON_POLICY_NOT_FOUND":      61,
+		"FAILURE_REASON_TOKEN_NOT_FOUND":       62,
+		"FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED": 63,
+		"FAILURE_REASON_LIMIT_IN_USE":          64,
+		"FAILURE_REASON_AUTH_BOOTSTRAPPED":     65,
+		"FAILURE_REASON_NODE_NOT_FOUND":        100,
+		"FAILURE_REASON_SERVICE_NOT_FOUND":     101,
+		"FAILURE_REASON_CHECK_NOT_FOUND":       102,
+		"FAILURE_REASON_CHECK_CRITICAL":        104,
+		"FAILURE_REASON_NODE_ID_CONFLICT":      105,
+		"FAILURE_REASON_SYNC_OUTDATED":         106,
 	}
 )
 
@@ -432,6 +452,18 @@ const (
 	FailureDetail_FAILURE_DETAIL_CHECK_MISSING FailureDetail = 124
 	// Limit NAME of N is too low: N is in use, and that needs N.
 	FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE FailureDetail = 105
+	// Authorised under deny revision N, which is N by now.
+	FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE FailureDetail = 160
+	// No policy NAME.
+	FailureDetail_FAILURE_DETAIL_POLICY_MISSING FailureDetail = 161
+	// No token with this accessor.
+	FailureDetail_FAILURE_DETAIL_TOKEN_MISSING FailureDetail = 162
+	// There is no first token yet.
+	FailureDetail_FAILURE_DETAIL_NO_BOOTSTRAP FailureDetail = 163
+	// Another token was the first one.
+	FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP FailureDetail = 164
+	// A change of tokens, policies, bindings or the mode is malformed: NAME.
+	FailureDetail_FAILURE_DETAIL_AUTH_MALFORMED FailureDetail = 165
 	// The key is not held by the session that a condition requires.
 	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106
 	// Check NAME of node NAME is critical.
@@ -561,6 +593,12 @@ var (
 		123: "FAILURE_DETAIL_SERVICE_MISSING",
 		124: "FAILURE_DETAIL_CHECK_MISSING",
 		105: "FAILURE_DETAIL_LIMIT_BELOW_USE",
+		160: "FAILURE_DETAIL_AUTHORISED_BEFORE",
+		161: "FAILURE_DETAIL_POLICY_MISSING",
+		162: "FAILURE_DETAIL_TOKEN_MISSING",
+		163: "FAILURE_DETAIL_NO_BOOTSTRAP",
+		164: "FAILURE_DETAIL_OTHER_BOOTSTRAP",
+		165: "FAILURE_DETAIL_AUTH_MALFORMED",
 		106: "FAILURE_DETAIL_HELD_BY_OTHER",
 		141: "FAILURE_DETAIL_CHECK_IS_CRITICAL",
 		142: "FAILURE_DETAIL_NODE_NAME_IN_USE",
@@ -675,6 +713,12 @@ var (
 		"FAILURE_DETAIL_SERVICE_MISSING":              123,
 		"FAILURE_DETAIL_CHECK_MISSING":                124,
 		"FAILURE_DETAIL_LIMIT_BELOW_USE":              105,
+		"FAILURE_DETAIL_AUTHORISED_BEFORE":            160,
+		"FAILURE_DETAIL_POLICY_MISSING":               161,
+		"FAILURE_DETAIL_TOKEN_MISSING":                162,
+		"FAILURE_DETAIL_NO_BOOTSTRAP":                 163,
+		"FAILURE_DETAIL_OTHER_BOOTSTRAP":              164,
+		"FAILURE_DETAIL_AUTH_MALFORMED":               165,
 		"FAILURE_DETAIL_HELD_BY_OTHER":                106,
 		"FAILURE_DETAIL_CHECK_IS_CRITICAL":            141,
 		"FAILURE_DETAIL_NODE_NAME_IN_USE":             142,
@@ -1084,6 +1128,7 @@ type Result struct {
 	//	*Result_BreakLock
 	//	*Result_Compact
 	//	*Result_Catalog
+	//	*Result_ChangeAuth
 	//	*Result_MakeJoinToken
 	Kind          isResult_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
@@ -1256,6 +1301,15 @@ func (x *Result) GetCatalog() *CatalogResult {
 	return nil
 }
 
+func (x *Result) GetChangeAuth() *ChangeAuthResult {
+	if x != nil {
+		if x, ok := x.Kind.(*Result_ChangeAuth); ok {
+			return x.ChangeAuth
+		}
+	}
+	return nil
+}
+
 func (x *Result) GetMakeJoinToken() *MakeJoinTokenResult {
 	if x != nil {
 		if x, ok := x.Kind.(*Result_MakeJoinToken); ok {
@@ -1329,6 +1383,11 @@ type Result_Catalog struct {
 	Catalog *CatalogResult `protobuf:"bytes,80,opt,name=catalog,proto3,oneof"`
 }
 
+type Result_ChangeAuth struct {
+	// ChangeAuth's.
+	ChangeAuth *ChangeAuthResult `protobuf:"bytes,40,opt,name=change_auth,json=changeAuth,proto3,oneof"`
+}
+
 type Result_MakeJoinToken struct {
 	// MakeJoinToken's.
 	MakeJoinToken *MakeJoinTokenResult `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
@@ -1357,6 +1416,8 @@ func (*Result_BreakLock) isResult_Kind() {}
 func (*Result_Compact) isResult_Kind() {}
 
 func (*Result_Catalog) isResult_Kind() {}
+
+func (*Result_ChangeAuth) isResult_Kind() {}
 
 func (*Result_MakeJoinToken) isResult_Kind() {}
 
@@ -3412,7 +3473,7 @@ var File_tenure_store_v1_result_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x9b\x01\n" +
+	"\x1ctenure/store/v1/result.proto\x12\x0ftenure.store.v1\x1a\x1atenure/store/v1/auth.proto\x1a\x1dtenure/store/v1/command.proto\"\x9b\x01\n" +
 	"\x0fFailureArgument\x12\x18\n" +
 	"\x06number\x18\x01 \x01(\x04H\x00R\x06number\x12\x14\n" +
 	"\x04name\x18\x02 \x01(\fH\x00R\x04name\x12\x1f\n" +
@@ -3442,7 +3503,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
-	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xe4\a\n" +
+	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xaa\b\n" +
 	"\x06Result\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x122\n" +
@@ -3461,7 +3522,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"break_lock\x18\x11 \x01(\v2 .tenure.store.v1.BreakLockResultH\x00R\tbreakLock\x12:\n" +
 	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompact\x12:\n" +
-	"\acatalog\x18P \x01(\v2\x1e.tenure.store.v1.CatalogResultH\x00R\acatalog\x12N\n" +
+	"\acatalog\x18P \x01(\v2\x1e.tenure.store.v1.CatalogResultH\x00R\acatalog\x12D\n" +
+	"\vchange_auth\x18( \x01(\v2!.tenure.store.v1.ChangeAuthResultH\x00R\n" +
+	"changeAuth\x12N\n" +
 	"\x0fmake_join_token\x18x \x01(\v2$.tenure.store.v1.MakeJoinTokenResultH\x00R\rmakeJoinTokenB\x06\n" +
 	"\x04kind\"\x8f\x02\n" +
 	"\x13CreateSessionResult\x12\x1d\n" +
@@ -3618,7 +3681,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
 	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
 	"\x04node\x18\x06 \x01(\tR\x04node\x12!\n" +
-	"\fservice_name\x18\a \x01(\tR\vserviceName*\x9e\v\n" +
+	"\fservice_name\x18\a \x01(\tR\vserviceName*\xdd\f\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -3653,14 +3716,19 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x19FAILURE_REASON_STORE_FULL\x10\x1d\x12%\n" +
 	"!FAILURE_REASON_JOIN_TOKEN_REFUSED\x105\x12#\n" +
 	"\x1fFAILURE_REASON_MEMBER_NOT_FOUND\x106\x12\x1e\n" +
-	"\x1aFAILURE_REASON_OVER_BUDGET\x10:\x12\x1f\n" +
-	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@\x12!\n" +
+	"\x1aFAILURE_REASON_OVER_BUDGET\x10:\x12$\n" +
+	" FAILURE_REASON_DENY_REVISION_OLD\x10<\x12#\n" +
+	"\x1fFAILURE_REASON_POLICY_NOT_FOUND\x10=\x12\"\n" +
+	"\x1eFAILURE_REASON_TOKEN_NOT_FOUND\x10>\x12(\n" +
+	"$FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED\x10?\x12\x1f\n" +
+	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@\x12$\n" +
+	" FAILURE_REASON_AUTH_BOOTSTRAPPED\x10A\x12!\n" +
 	"\x1dFAILURE_REASON_NODE_NOT_FOUND\x10d\x12$\n" +
 	" FAILURE_REASON_SERVICE_NOT_FOUND\x10e\x12\"\n" +
 	"\x1eFAILURE_REASON_CHECK_NOT_FOUND\x10f\x12!\n" +
 	"\x1dFAILURE_REASON_CHECK_CRITICAL\x10h\x12#\n" +
 	"\x1fFAILURE_REASON_NODE_ID_CONFLICT\x10i\x12 \n" +
-	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j*\xb4!\n" +
+	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j*\x8d#\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3762,7 +3830,13 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1bFAILURE_DETAIL_NODE_MISSING\x10z\x12\"\n" +
 	"\x1eFAILURE_DETAIL_SERVICE_MISSING\x10{\x12 \n" +
 	"\x1cFAILURE_DETAIL_CHECK_MISSING\x10|\x12\"\n" +
-	"\x1eFAILURE_DETAIL_LIMIT_BELOW_USE\x10i\x12 \n" +
+	"\x1eFAILURE_DETAIL_LIMIT_BELOW_USE\x10i\x12%\n" +
+	" FAILURE_DETAIL_AUTHORISED_BEFORE\x10\xa0\x01\x12\"\n" +
+	"\x1dFAILURE_DETAIL_POLICY_MISSING\x10\xa1\x01\x12!\n" +
+	"\x1cFAILURE_DETAIL_TOKEN_MISSING\x10\xa2\x01\x12 \n" +
+	"\x1bFAILURE_DETAIL_NO_BOOTSTRAP\x10\xa3\x01\x12#\n" +
+	"\x1eFAILURE_DETAIL_OTHER_BOOTSTRAP\x10\xa4\x01\x12\"\n" +
+	"\x1dFAILURE_DETAIL_AUTH_MALFORMED\x10\xa5\x01\x12 \n" +
 	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\x12%\n" +
 	" FAILURE_DETAIL_CHECK_IS_CRITICAL\x10\x8d\x01\x12$\n" +
 	"\x1fFAILURE_DETAIL_NODE_NAME_IN_USE\x10\x8e\x01\x12\"\n" +
@@ -3823,12 +3897,13 @@ var file_tenure_store_v1_result_proto_goTypes = []any{
 	(*ServiceRecord)(nil),         // 28: tenure.store.v1.ServiceRecord
 	(*CheckRecord)(nil),           // 29: tenure.store.v1.CheckRecord
 	(LockMode)(0),                 // 30: tenure.store.v1.LockMode
-	(CheckStatus)(0),              // 31: tenure.store.v1.CheckStatus
-	(*BreakPoint)(nil),            // 32: tenure.store.v1.BreakPoint
-	(*Node)(nil),                  // 33: tenure.store.v1.Node
-	(CatalogOrigin)(0),            // 34: tenure.store.v1.CatalogOrigin
-	(*Service)(nil),               // 35: tenure.store.v1.Service
-	(*Check)(nil),                 // 36: tenure.store.v1.Check
+	(*ChangeAuthResult)(nil),      // 31: tenure.store.v1.ChangeAuthResult
+	(CheckStatus)(0),              // 32: tenure.store.v1.CheckStatus
+	(*BreakPoint)(nil),            // 33: tenure.store.v1.BreakPoint
+	(*Node)(nil),                  // 34: tenure.store.v1.Node
+	(CatalogOrigin)(0),            // 35: tenure.store.v1.CatalogOrigin
+	(*Service)(nil),               // 36: tenure.store.v1.Service
+	(*Check)(nil),                 // 37: tenure.store.v1.Check
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
 	30, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
@@ -3851,46 +3926,47 @@ var file_tenure_store_v1_result_proto_depIdxs = []int32{
 	25, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
 	26, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
 	7,  // 19: tenure.store.v1.Result.catalog:type_name -> tenure.store.v1.CatalogResult
-	8,  // 20: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
-	31, // 21: tenure.store.v1.CatalogResult.previous:type_name -> tenure.store.v1.CheckStatus
-	18, // 22: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
-	19, // 23: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
-	20, // 24: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
-	14, // 25: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
-	16, // 26: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
-	11, // 27: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
-	12, // 28: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
-	21, // 29: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	23, // 30: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	17, // 31: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
-	15, // 32: tenure.store.v1.OpResult.catalog:type_name -> tenure.store.v1.CatalogOpResult
-	27, // 33: tenure.store.v1.CatalogOpResult.node:type_name -> tenure.store.v1.NodeRecord
-	28, // 34: tenure.store.v1.CatalogOpResult.service:type_name -> tenure.store.v1.ServiceRecord
-	29, // 35: tenure.store.v1.CatalogOpResult.check:type_name -> tenure.store.v1.CheckRecord
-	18, // 36: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
-	18, // 37: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
-	30, // 38: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
-	30, // 39: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
-	19, // 40: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
-	19, // 41: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
-	19, // 42: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
-	22, // 43: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
-	20, // 44: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
-	20, // 45: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
-	20, // 46: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
-	19, // 47: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	32, // 48: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
-	33, // 49: tenure.store.v1.NodeRecord.node:type_name -> tenure.store.v1.Node
-	34, // 50: tenure.store.v1.NodeRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	35, // 51: tenure.store.v1.ServiceRecord.service:type_name -> tenure.store.v1.Service
-	34, // 52: tenure.store.v1.ServiceRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	36, // 53: tenure.store.v1.CheckRecord.check:type_name -> tenure.store.v1.Check
-	34, // 54: tenure.store.v1.CheckRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	55, // [55:55] is the sub-list for method output_type
-	55, // [55:55] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	31, // 20: tenure.store.v1.Result.change_auth:type_name -> tenure.store.v1.ChangeAuthResult
+	8,  // 21: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
+	32, // 22: tenure.store.v1.CatalogResult.previous:type_name -> tenure.store.v1.CheckStatus
+	18, // 23: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
+	19, // 24: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
+	20, // 25: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
+	14, // 26: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
+	16, // 27: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
+	11, // 28: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
+	12, // 29: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
+	21, // 30: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	23, // 31: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	17, // 32: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
+	15, // 33: tenure.store.v1.OpResult.catalog:type_name -> tenure.store.v1.CatalogOpResult
+	27, // 34: tenure.store.v1.CatalogOpResult.node:type_name -> tenure.store.v1.NodeRecord
+	28, // 35: tenure.store.v1.CatalogOpResult.service:type_name -> tenure.store.v1.ServiceRecord
+	29, // 36: tenure.store.v1.CatalogOpResult.check:type_name -> tenure.store.v1.CheckRecord
+	18, // 37: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
+	18, // 38: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
+	30, // 39: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
+	30, // 40: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
+	19, // 41: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
+	19, // 42: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
+	19, // 43: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
+	22, // 44: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
+	20, // 45: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
+	20, // 46: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
+	20, // 47: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
+	19, // 48: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
+	33, // 49: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
+	34, // 50: tenure.store.v1.NodeRecord.node:type_name -> tenure.store.v1.Node
+	35, // 51: tenure.store.v1.NodeRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	36, // 52: tenure.store.v1.ServiceRecord.service:type_name -> tenure.store.v1.Service
+	35, // 53: tenure.store.v1.ServiceRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	37, // 54: tenure.store.v1.CheckRecord.check:type_name -> tenure.store.v1.Check
+	35, // 55: tenure.store.v1.CheckRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	56, // [56:56] is the sub-list for method output_type
+	56, // [56:56] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }
@@ -3898,6 +3974,7 @@ func file_tenure_store_v1_result_proto_init() {
 	if File_tenure_store_v1_result_proto != nil {
 		return
 	}
+	file_tenure_store_v1_auth_proto_init()
 	file_tenure_store_v1_command_proto_init()
 	file_tenure_store_v1_result_proto_msgTypes[0].OneofWrappers = []any{
 		(*FailureArgument_Number)(nil),
@@ -3918,6 +3995,7 @@ func file_tenure_store_v1_result_proto_init() {
 		(*Result_BreakLock)(nil),
 		(*Result_Compact)(nil),
 		(*Result_Catalog)(nil),
+		(*Result_ChangeAuth)(nil),
 		(*Result_MakeJoinToken)(nil),
 	}
 	file_tenure_store_v1_result_proto_msgTypes[12].OneofWrappers = []any{

@@ -445,6 +445,38 @@ public enum ErrorReason
   ERROR_REASON_ATTEMPT_OUTDATED(52),
   /**
    * <pre>
+   * UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+   * </pre>
+   *
+   * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
+   */
+  ERROR_REASON_RIGHTS_CHANGED(60),
+  /**
+   * <pre>
+   * NOT_FOUND: no policy has this name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_POLICY_NOT_FOUND = 61;</code>
+   */
+  ERROR_REASON_POLICY_NOT_FOUND(61),
+  /**
+   * <pre>
+   * NOT_FOUND: no token has this accessor.
+   * </pre>
+   *
+   * <code>ERROR_REASON_TOKEN_NOT_FOUND = 62;</code>
+   */
+  ERROR_REASON_TOKEN_NOT_FOUND(62),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_NOT_BOOTSTRAPPED = 63;</code>
+   */
+  ERROR_REASON_AUTH_NOT_BOOTSTRAPPED(63),
+  /**
+   * <pre>
    * FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
    * "limit_value" name the limit and the refused value, "amount" is how much is in use.
    * </pre>
@@ -452,6 +484,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
    */
   ERROR_REASON_LIMIT_IN_USE(64),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another token was the first one already.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_BOOTSTRAPPED = 65;</code>
+   */
+  ERROR_REASON_AUTH_BOOTSTRAPPED(65),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_UNSAFE = 66;</code>
+   */
+  ERROR_REASON_AUTH_UNSAFE(66),
   /**
    * <pre>
    * NOT_FOUND: no node has this name or id.
@@ -935,6 +983,38 @@ public enum ErrorReason
   public static final int ERROR_REASON_ATTEMPT_OUTDATED_VALUE = 52;
   /**
    * <pre>
+   * UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+   * </pre>
+   *
+   * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
+   */
+  public static final int ERROR_REASON_RIGHTS_CHANGED_VALUE = 60;
+  /**
+   * <pre>
+   * NOT_FOUND: no policy has this name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_POLICY_NOT_FOUND = 61;</code>
+   */
+  public static final int ERROR_REASON_POLICY_NOT_FOUND_VALUE = 61;
+  /**
+   * <pre>
+   * NOT_FOUND: no token has this accessor.
+   * </pre>
+   *
+   * <code>ERROR_REASON_TOKEN_NOT_FOUND = 62;</code>
+   */
+  public static final int ERROR_REASON_TOKEN_NOT_FOUND_VALUE = 62;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: tokens, policies, bindings and the mode cannot be written before BootstrapAuth.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_NOT_BOOTSTRAPPED = 63;</code>
+   */
+  public static final int ERROR_REASON_AUTH_NOT_BOOTSTRAPPED_VALUE = 63;
+  /**
+   * <pre>
    * FAILED_PRECONDITION: a limit would be lowered below what is in use, and the request does not say force; metadata "limit" and
    * "limit_value" name the limit and the refused value, "amount" is how much is in use.
    * </pre>
@@ -942,6 +1022,22 @@ public enum ErrorReason
    * <code>ERROR_REASON_LIMIT_IN_USE = 64;</code>
    */
   public static final int ERROR_REASON_LIMIT_IN_USE_VALUE = 64;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another token was the first one already.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_BOOTSTRAPPED = 65;</code>
+   */
+  public static final int ERROR_REASON_AUTH_BOOTSTRAPPED_VALUE = 65;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUTH_UNSAFE = 66;</code>
+   */
+  public static final int ERROR_REASON_AUTH_UNSAFE_VALUE = 66;
   /**
    * <pre>
    * NOT_FOUND: no node has this name or id.
@@ -1070,7 +1166,13 @@ public enum ErrorReason
       case 50: return ERROR_REASON_MEMBERSHIP_REFUSED;
       case 51: return ERROR_REASON_WATCHER_TOO_SLOW;
       case 52: return ERROR_REASON_ATTEMPT_OUTDATED;
+      case 60: return ERROR_REASON_RIGHTS_CHANGED;
+      case 61: return ERROR_REASON_POLICY_NOT_FOUND;
+      case 62: return ERROR_REASON_TOKEN_NOT_FOUND;
+      case 63: return ERROR_REASON_AUTH_NOT_BOOTSTRAPPED;
       case 64: return ERROR_REASON_LIMIT_IN_USE;
+      case 65: return ERROR_REASON_AUTH_BOOTSTRAPPED;
+      case 66: return ERROR_REASON_AUTH_UNSAFE;
       case 100: return ERROR_REASON_NODE_NOT_FOUND;
       case 101: return ERROR_REASON_SERVICE_NOT_FOUND;
       case 102: return ERROR_REASON_CHECK_NOT_FOUND;
