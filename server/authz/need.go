@@ -1,0 +1,107 @@
+package authz
+
+import "strings"
+
+// Need is one right that a message needs. Its zero fields have no meaning of their own.
+type Need struct {
+	Kind  Kind
+	Verb  Verb
+	Match Match
+	// Text is the name, the prefix, or the first name of a range.
+	Text string
+	// End of a range, exclusive; empty: it has no end.
+	End string
+	// Or is another verb that is enough in place of Verb; 0: none is.
+	Or Verb
+
+	// SessionID names the session that the need is about, and that somebody has to look up: see OfSession.
+	SessionID string
+	// Node is the node of a session, or of the entry that ServiceID or CheckID names.
+	Node string
+	// Maker is the principal that made the session.
+	Maker string
+	// ServiceID and CheckID name an instance or a check on Node, whose service somebody has to look up: see OfService. At most one
+	// of them is set.
+	ServiceID, CheckID string
+	// TokenID is the accessor of the token that the need is about. A token needs nothing else to act on itself.
+	TokenID string
+}
+
+// SessionFacts are what rules ask of a session.
+type SessionFacts struct {
+	Name, Node string
+	// Maker is the principal that made it; empty: none is known.
+	Maker string
+	// Deletes says that the keys of its locks are deleted when it ends.
+	Deletes bool
+}
+
+// OfSession completes a need that names a session by id. applies is false if there is no need for this session after all.
+func (n Need) OfSession(s SessionFacts) (need Need, applies bool) {
+	n.SessionID = ""
+	if n.Kind == Key {
+		return n, s.Deletes
+	}
+	n.Match, n.Text, n.Node, n.Maker = Exact, s.Name, lowerASCII(s.Node), s.Maker
+	return n, true
+}
+
+// OfUnknownSession completes a need that names a session that does not exist: any rule about sessions will do, so that its
+// caller learns that the session is not there. applies is as for OfSession.
+func (n Need) OfUnknownSession() (need Need, applies bool) {
+	if n.Kind == Key {
+		return n, false
+	}
+	return Need{Kind: Session, Match: All}, true
+}
+
+// OfService completes a need that names an instance or a check by id with the name of its service. If there is no such entry, or
+// if it is a check of a node and not of a service, there is no such need.
+func (n Need) OfService(name string) Need {
+	return Need{Kind: Service, Verb: n.Verb, Match: Exact, Text: name}
+}
+
+// String returns the need as a rule that would meet it, with nothing in it but what the request said.
+func (n Need) String() string {
+	switch {
+	case n.Kind == Any, n.Kind == Session && n.Verb == 0:
+		return "any rule"
+	case n.Kind == Session && n.SessionID != "":
+		return "session id " + n.SessionID + " " + n.Verb.String()
+	case n.Kind == Session && n.Node != "" && n.Text == "":
+		return ruleText(SessionNode, quoted(n.Node), n.Verb.String())
+	case n.ServiceID != "":
+		return "service of instance " + quoted(n.ServiceID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+	case n.CheckID != "":
+		return "service of check " + quoted(n.CheckID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+	case n.Match == Range:
+		return ruleText(n.Kind, selectorText(commonPrefix(n.Text, n.End)), n.Verb.String())
+	case n.Match == Prefix && n.Text == "":
+		return ruleText(n.Kind, "*", n.Verb.String())
+	default:
+		return ruleText(n.Kind, selectorText(n.Match, n.Text), n.Verb.String())
+	}
+}
+
+// commonPrefix returns the narrowest selector that contains a range.
+func commonPrefix(start, end string) (Match, string) {
+	for n := len(start); n > 0; n-- {
+		if endsWithin(end, start[:n]) {
+			return Prefix, start[:n]
+		}
+	}
+	return All, ""
+}
+
+// lowerASCII returns the name of a node as the catalog compares it.
+func lowerASCII(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return 'A' <= r && r <= 'Z' }) < 0 {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}

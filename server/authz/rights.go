@@ -1,0 +1,131 @@
+package authz
+
+// tokenPrefix begins the principals of tokens.
+const tokenPrefix = "token:"
+
+// Rights are what a caller may do: the union of its policies. They do not change, and may be shared.
+type Rights struct {
+	principal string
+	// rules are those of all policies, by kind. Those for the caller's own node are among SessionNode, too.
+	rules [Any][]Rule
+	any   bool
+}
+
+// NewRights returns the rights of a principal, which is empty for an anonymous caller. Its node is that of its token or
+// binding; empty: it has none.
+func NewRights(principal, node string, policies ...Policy) *Rights {
+	r := &Rights{principal: principal}
+	r.add(node, policies)
+	return r
+}
+
+// With returns rights with further policies, for a caller with several bindings. The node is that of these policies.
+func (r *Rights) With(node string, policies ...Policy) *Rights {
+	more := &Rights{principal: r.principal, any: r.any}
+	for kind, rules := range r.rules {
+		more.rules[kind] = append([]Rule(nil), rules...)
+	}
+	more.add(node, policies)
+	return more
+}
+
+// add adds policies.
+func (r *Rights) add(node string, policies []Policy) {
+	for _, p := range policies {
+		for _, rule := range p.Rules {
+			switch rule.Kind {
+			case Node, SessionNode:
+				rule.Text = lowerASCII(rule.Text)
+			case SessionNodeSelf:
+				if node == "" {
+					continue
+				}
+				own := Rule{Kind: SessionNode, Match: Exact, Text: lowerASCII(node), Verbs: withRead(rule)}
+				r.rules[SessionNode] = append(r.rules[SessionNode], own)
+			}
+			r.any = true
+			rule.Verbs = withRead(rule)
+			r.rules[rule.Kind] = append(r.rules[rule.Kind], rule)
+		}
+	}
+}
+
+// withRead returns the verbs of a rule, with read where write includes it.
+func withRead(r Rule) Verb {
+	if r.Kind != Key && r.Verbs&Write != 0 {
+		return r.Verbs | Read
+	}
+	return r.Verbs
+}
+
+// Principal returns whose rights these are; empty for an anonymous caller.
+func (r *Rights) Principal() string { return r.principal }
+
+// Covers reports whether one of the rules meets a need.
+func (r *Rights) Covers(n Need) bool {
+	switch n.Kind {
+	case Any:
+		return r.any
+	case Session:
+		return r.coversSession(n)
+	case Admin:
+		if n.TokenID != "" && len(r.principal) == len(tokenPrefix)+len(n.TokenID) &&
+			r.principal[:len(tokenPrefix)] == tokenPrefix && r.principal[len(tokenPrefix):] == n.TokenID {
+			return true
+		}
+	case Service:
+		if n.ServiceID != "" || n.CheckID != "" {
+			n.Match, n.Text = Prefix, ""
+		}
+	case SessionNode, SessionNodeSelf, SessionOwn: // Of a rule, not of a message.
+		if covered(r.rules[Session], Need{Verb: n.Verb}) {
+			return true
+		}
+	case KindUnspecified:
+		return false
+	}
+	return covered(r.rules[n.Kind], n)
+}
+
+// covered reports whether one of the rules, which are of the need's kind, meets it.
+func covered(rules []Rule, n Need) bool {
+	for i := range rules {
+		if rules[i].Verbs&(n.Verb|n.Or) != 0 && rules[i].contains(n.Match, n.Text, n.End) {
+			return true
+		}
+	}
+	return false
+}
+
+// coversSession reports whether one of the rules about sessions meets a need.
+func (r *Rights) coversSession(n Need) bool {
+	if n.Verb == 0 { // The session does not exist.
+		return len(r.rules[Session])+len(r.rules[SessionNode])+len(r.rules[SessionOwn]) > 0
+	}
+	if n.SessionID != "" { // It was not looked up.
+		return covered(r.rules[Session], Need{Verb: n.Verb, Match: Prefix})
+	}
+	if covered(r.rules[Session], n) {
+		return true
+	}
+	if n.Node != "" && covered(r.rules[SessionNode], Need{Verb: n.Verb, Match: Exact, Text: n.Node}) {
+		return true
+	}
+	return r.principal != "" && n.Maker == r.principal && covered(r.rules[SessionOwn], Need{Verb: n.Verb})
+}
+
+// Needs returns what a rule allows as needs, one for each verb, so that somebody can ask whether rights cover it.
+func (r Rule) Needs() []Need {
+	var needs []Need
+	for _, known := range verbs {
+		if r.Verbs&known.verb == 0 {
+			continue
+		}
+		n := Need{Kind: r.Kind, Verb: known.verb, Match: r.Match, Text: r.Text}
+		if r.Kind == Node || r.Kind == SessionNode {
+			n.Text = lowerASCII(n.Text)
+		}
+		needs = append(needs, n)
+	}
+	return needs
+}

@@ -1,0 +1,200 @@
+package authz
+
+import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+
+// node adds a need on a node; without a name, on all.
+func (v *visit) nodeNamed(name string, verb Verb) {
+	n := Need{Kind: Node, Verb: verb, Match: Prefix}
+	if name != "" {
+		n.Match, n.Text = Exact, lowerASCII(name)
+	}
+	v.add(n)
+}
+
+// serviceNamed adds a need on a service; without a name, on all.
+func (v *visit) serviceNamed(name string, verb Verb) {
+	n := Need{Kind: Service, Verb: verb, Match: Prefix}
+	if name != "" {
+		n.Match, n.Text = Exact, name
+	}
+	v.add(n)
+}
+
+// nodeAndServices adds what is needed to see a node with all services on it.
+func (v *visit) nodeAndServices(name string) {
+	v.nodeNamed(name, Read)
+	v.serviceNamed("", Read)
+}
+
+// serviceAndNodes adds what is needed to see a service with all nodes that it is on.
+func (v *visit) serviceAndNodes(name string) {
+	v.serviceNamed(name, Read)
+	v.nodeNamed("", Read)
+}
+
+// instance adds a need on the service of an instance, which somebody has to look up.
+func (v *visit) instance(node, id string, verb Verb) {
+	if id != "" {
+		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), ServiceID: id})
+	}
+}
+
+// check adds a need on the service that a check is of, which somebody has to look up.
+func (v *visit) check(node, id string, verb Verb) {
+	if id != "" {
+		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), CheckID: id})
+	}
+}
+
+// on returns the node of an entry that may leave it to its message.
+func (v *visit) on(node string) string {
+	if node == "" {
+		return v.node
+	}
+	return node
+}
+
+// addCatalog adds the messages of CatalogService that change it, and what they hold.
+func addCatalog(t *Table) {
+	set[*tenurev1.Node](t, with(
+		nones("the content of a node that may be written", "node_id", "address", "gossip_address", "tagged_addresses", "zone", "meta",
+			"create_revision", "mod_revision", "origin", "last_sync"),
+		needs("name", func(v *visit, m *tenurev1.Node) { v.nodeNamed(m.GetName(), Write) }),
+	)...)
+	set[*tenurev1.Service](t, with(
+		nones("the content of a service that may be written", "tags", "address", "port", "meta", "weights", "tag_override",
+			"create_revision", "mod_revision", "origin"),
+		needs("node", func(v *visit, m *tenurev1.Service) { v.nodeNamed(v.on(m.GetNode()), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.Service) { v.instance(v.on(m.GetNode()), m.GetServiceId(), Write) }),
+		needs("name", func(v *visit, m *tenurev1.Service) { v.serviceNamed(m.GetName(), Write) }),
+	)...)
+	set[*tenurev1.Check](t, with(
+		nones("the content of a check that may be written", "name", "service_name", "status", "output", "notes", "kind", "definition",
+			"create_revision", "mod_revision", "origin"),
+		needs("node", func(v *visit, m *tenurev1.Check) { v.nodeNamed(v.on(m.GetNode()), Write) }),
+		needs("check_id", func(v *visit, m *tenurev1.Check) { v.check(v.on(m.GetNode()), m.GetCheckId(), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.on(m.GetNode()), m.GetServiceId(), Write) }),
+	)...)
+	set[*tenurev1.RegisterNodeRequest](t,
+		needs("node", func(v *visit, m *tenurev1.RegisterNodeRequest) {
+			v.node = m.GetNode().GetName()
+			v.nodeNamed(v.node, Write)
+		}),
+		none("skip_node_update", "it changes less"),
+		needs("services", func(v *visit, m *tenurev1.RegisterNodeRequest) { v.services(m.GetServices()) }),
+		needs("checks", func(v *visit, m *tenurev1.RegisterNodeRequest) { v.checks(m.GetChecks()) }),
+		options(),
+	)
+	set[*tenurev1.SyncNodeRequest](t,
+		needs("node", func(v *visit, m *tenurev1.SyncNodeRequest) {
+			v.node = m.GetNode().GetName()
+			v.nodeNamed(v.node, Write)
+		}),
+		none("node_id", "it says which node of that name is meant"),
+		none("sync", "it numbers the messages of an agent"),
+		needs("services", func(v *visit, m *tenurev1.SyncNodeRequest) { v.services(m.GetServices()) }),
+		needs("checks", func(v *visit, m *tenurev1.SyncNodeRequest) { v.checks(m.GetChecks()) }),
+		needs("delete_services", func(v *visit, m *tenurev1.SyncNodeRequest) {
+			for _, id := range m.GetDeleteServices() {
+				v.instance(v.node, id, Write)
+			}
+		}),
+		needs("delete_checks", func(v *visit, m *tenurev1.SyncNodeRequest) {
+			for _, id := range m.GetDeleteChecks() {
+				v.check(v.node, id, Write)
+			}
+		}),
+	)
+	addCatalogChanges(t)
+}
+
+// services adds the needs of instances.
+func (v *visit) services(services []*tenurev1.Service) {
+	for _, s := range services {
+		v.message(s)
+	}
+}
+
+// checks adds the needs of checks.
+func (v *visit) checks(checks []*tenurev1.Check) {
+	for _, c := range checks {
+		v.message(c)
+	}
+}
+
+// addCatalogChanges adds the messages that change one entry.
+func addCatalogChanges(t *Table) {
+	set[*tenurev1.UpdateCheckRequest](t, with(nones("the content of a check that may be written", "status", "output"),
+		needs("node", func(v *visit, m *tenurev1.UpdateCheckRequest) { v.nodeNamed(m.GetNode(), Write) }),
+		needs("check_id", func(v *visit, m *tenurev1.UpdateCheckRequest) { v.check(m.GetNode(), m.GetCheckId(), Write) }),
+		options(),
+	)...)
+	set[*tenurev1.DeregisterNodeRequest](t,
+		needs("node", func(v *visit, m *tenurev1.DeregisterNodeRequest) { v.nodeNamed(m.GetNode(), Write) }),
+		none("if_node_id", "a condition on a node that may be written"),
+		options(),
+	)
+	set[*tenurev1.DeregisterServiceRequest](t,
+		needs("node", func(v *visit, m *tenurev1.DeregisterServiceRequest) { v.nodeNamed(m.GetNode(), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.DeregisterServiceRequest) { v.instance(m.GetNode(), m.GetServiceId(), Write) }),
+		none("if_node_id", "a condition on a node that may be written"),
+		options(),
+	)
+	set[*tenurev1.DeregisterCheckRequest](t,
+		needs("node", func(v *visit, m *tenurev1.DeregisterCheckRequest) { v.nodeNamed(m.GetNode(), Write) }),
+		needs("check_id", func(v *visit, m *tenurev1.DeregisterCheckRequest) { v.check(m.GetNode(), m.GetCheckId(), Write) }),
+		none("if_node_id", "a condition on a node that may be written"),
+		options(),
+	)
+	set[*tenurev1.CatalogOp](t,
+		needs("put_node", func(v *visit, m *tenurev1.CatalogOp) { v.message(m.GetPutNode()) }),
+		needs("put_service", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; v.message(m.GetPutService()) }),
+		needs("put_check", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; v.message(m.GetPutCheck()) }),
+		needs("get", func(v *visit, m *tenurev1.CatalogOp) { v.entry(m.GetGet(), Read) }),
+		needs("delete", func(v *visit, m *tenurev1.CatalogOp) { v.entry(m.GetDelete(), Write) }),
+		none("if_revision", "a condition on an entry that may be written"),
+	)
+	set[*tenurev1.CatalogName](t, nones("the operation that names the entry says what it needs", "node", "service_id", "check_id")...)
+}
+
+// entry adds the needs of an entry that an operation names.
+func (v *visit) entry(name *tenurev1.CatalogName, verb Verb) {
+	if name == nil {
+		return
+	}
+	v.nodeNamed(name.GetNode(), verb)
+	v.instance(name.GetNode(), name.GetServiceId(), verb)
+	v.check(name.GetNode(), name.GetCheckId(), verb)
+}
+
+// addCatalogReads adds the messages of CatalogService that read it.
+func addCatalogReads(t *Table) {
+	set[*tenurev1.GetNodeRequest](t,
+		needs("node", func(v *visit, m *tenurev1.GetNodeRequest) { v.nodeAndServices(m.GetNode()) }),
+		none("page_token", "the next part of the same node"),
+		read(),
+	)
+	set[*tenurev1.ListNodesRequest](t, with(page(),
+		needs("name_prefix", func(v *visit, m *tenurev1.ListNodesRequest) {
+			v.add(Need{Kind: Node, Verb: Read, Match: Prefix, Text: lowerASCII(m.GetNamePrefix())})
+		}),
+		none("zone", "the node itself shows it"),
+		read(),
+	)...)
+	set[*tenurev1.ListServicesRequest](t, with(page(),
+		needs("name_prefix", func(v *visit, m *tenurev1.ListServicesRequest) {
+			v.add(Need{Kind: Service, Verb: Read, Match: Prefix, Text: m.GetNamePrefix()})
+		}),
+		read(),
+	)...)
+	set[*tenurev1.ListInstancesRequest](t, with(append(page(), nones("the instance itself shows it", "passing", "tag", "zone")...),
+		needs("service", func(v *visit, m *tenurev1.ListInstancesRequest) { v.serviceNamed(m.GetService(), Read) }),
+		needs("node", func(v *visit, m *tenurev1.ListInstancesRequest) { v.nodeNamed(m.GetNode(), Read) }),
+		read(),
+	)...)
+	set[*tenurev1.ListChecksRequest](t, with(append(page(), none("status", "the check itself shows it")),
+		needs("service", func(v *visit, m *tenurev1.ListChecksRequest) { v.serviceNamed(m.GetService(), Read) }),
+		needs("node", func(v *visit, m *tenurev1.ListChecksRequest) { v.nodeNamed(m.GetNode(), Read) }),
+		read(),
+	)...)
+}

@@ -1,0 +1,56 @@
+package authz
+
+import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+
+// addCluster adds the messages of ClusterService. What an operator may change does not depend on what else is said.
+func addCluster(t *Table) {
+	const part = "the message as a whole needs it"
+	set[*tenurev1.GetStatusRequest](t, whole(Operator, Read))
+	set[*tenurev1.GetLimitsRequest](t, whole(Operator, Read))
+	set[*tenurev1.ListMembersRequest](t, whole(Any, Read))
+	set[*tenurev1.AddMemberRequest](t, with(nones(part, "name", "peer_address", "stay_learner", "ttl"), whole(Operator, Write))...)
+	set[*tenurev1.PromoteMemberRequest](t, with(nones(part, "member_id", "force"), whole(Operator, Write))...)
+	set[*tenurev1.RemoveMemberRequest](t, with(nones(part, "member_id", "force"), whole(Operator, Write))...)
+	set[*tenurev1.ReplaceMemberRequest](t,
+		with(nones(part, "member_id", "name", "peer_address", "force", "ttl"), whole(Operator, Write))...)
+	set[*tenurev1.TransferLeadershipRequest](t, with(nones(part, "member_id"), whole(Operator, Write))...)
+	set[*tenurev1.SetLimitsRequest](t, with(nones(part, "limits", "force"), whole(Operator, Write))...)
+	set[*tenurev1.CompactRequest](t, with(nones(part, "revision"), whole(Operator, Write))...)
+	set[*tenurev1.EndFreezeRequest](t, with(nones(part, "reason"), whole(Operator, Write))...)
+	set[*tenurev1.BackupRequest](t, whole(Operator, Backup))
+}
+
+// addAuth adds the messages of AuthService.
+func addAuth(t *Table) {
+	const part = "the message as a whole needs it"
+	set[*tenurev1.BootstrapAuthRequest](t, nones("there are no rights before it, and it works once", "token", "mode")...)
+	set[*tenurev1.GetAuthStatusRequest](t, whole(Operator, Read))
+	set[*tenurev1.SetAuthModeRequest](t, with(nones(part, "mode"), whole(Admin, Write))...)
+	set[*tenurev1.PutPolicyRequest](t, with(nones(part, "policy"), whole(Admin, Write))...)
+	set[*tenurev1.GetPolicyRequest](t, with(nones(part, "name"), whole(Admin, Read))...)
+	set[*tenurev1.ListPoliciesRequest](t, with(page(), whole(Admin, Read))...)
+	set[*tenurev1.DeletePolicyRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
+	set[*tenurev1.CreateTokenRequest](t,
+		with(nones(part, "name", "policies", "node", "ttl", "no_expiry"), whole(Admin, Write))...)
+	set[*tenurev1.GetTokenRequest](t,
+		needs("accessor", func(v *visit, m *tenurev1.GetTokenRequest) { v.token(m.GetAccessor(), Read) }))
+	set[*tenurev1.ListTokensRequest](t, with(page(), whole(Admin, Read))...)
+	set[*tenurev1.RotateTokenRequest](t,
+		needs("accessor", func(v *visit, m *tenurev1.RotateTokenRequest) { v.token(m.GetAccessor(), Write) }))
+	set[*tenurev1.RevokeTokenRequest](t,
+		needs("accessor", func(v *visit, m *tenurev1.RevokeTokenRequest) { v.token(m.GetAccessor(), Write) }))
+	set[*tenurev1.PutBindingRequest](t, with(nones(part, "binding"), whole(Admin, Write))...)
+	set[*tenurev1.ListBindingsRequest](t, with(page(), whole(Admin, Read))...)
+	set[*tenurev1.DeleteBindingRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
+	set[*tenurev1.WhoAmIRequest](t, whole(Any, Read))
+	set[*tenurev1.CheckAccessRequest](t, with(nones(part, "rule"), whole(Any, Read))...)
+}
+
+// token adds a need on a token; without an accessor the caller means its own.
+func (v *visit) token(accessor string, verb Verb) {
+	if accessor == "" {
+		v.add(Need{Kind: Any, Verb: verb})
+		return
+	}
+	v.add(Need{Kind: Admin, Verb: verb, TokenID: accessor})
+}
