@@ -26,7 +26,7 @@ func addAuth(t *Table) {
 	set[*tenurev1.BootstrapAuthRequest](t, nones("there are no rights before it, and it works once", "token", "mode")...)
 	set[*tenurev1.GetAuthStatusRequest](t, whole(Operator, Read))
 	set[*tenurev1.SetAuthModeRequest](t, with(nones(part, "mode"), whole(Admin, Write))...)
-	set[*tenurev1.PutPolicyRequest](t, with(nones(part, "policy"), whole(Admin, Write))...)
+	set[*tenurev1.PutPolicyRequest](t, with(nones(part, "name", "rules"), whole(Admin, Write))...)
 	set[*tenurev1.GetPolicyRequest](t, with(nones(part, "name"), whole(Admin, Read))...)
 	set[*tenurev1.ListPoliciesRequest](t, with(page(), whole(Admin, Read))...)
 	set[*tenurev1.DeletePolicyRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
@@ -39,7 +39,7 @@ func addAuth(t *Table) {
 		needs("accessor", func(v *visit, m *tenurev1.RotateTokenRequest) { v.token(m.GetAccessor(), Write) }))
 	set[*tenurev1.RevokeTokenRequest](t,
 		needs("accessor", func(v *visit, m *tenurev1.RevokeTokenRequest) { v.token(m.GetAccessor(), Write) }))
-	set[*tenurev1.PutBindingRequest](t, with(nones(part, "binding"), whole(Admin, Write))...)
+	set[*tenurev1.PutBindingRequest](t, with(nones(part, "name", "kind", "principal", "policies", "node"), whole(Admin, Write))...)
 	set[*tenurev1.ListBindingsRequest](t, with(page(), whole(Admin, Read))...)
 	set[*tenurev1.DeleteBindingRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
 	set[*tenurev1.WhoAmIRequest](t, whole(Any, Read))

@@ -128,7 +128,9 @@ func page() []row {
 func (v *visit) add(n Need) { v.needs = append(v.needs, n) }
 
 // key adds a need on one key.
-func (v *visit) key(key string, verb Verb) { v.add(Need{Kind: Key, Verb: verb, Match: Exact, Text: key}) }
+func (v *visit) key(key string, verb Verb) {
+	v.add(Need{Kind: Key, Verb: verb, Match: Exact, Text: key})
+}
 
 // keys adds a need on all keys with a prefix.
 func (v *visit) keys(prefix string, verb Verb) {
