@@ -2,6 +2,7 @@ package storage
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/auth"
 	"github.com/tenure-io/tenure/storage/catalog"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/machine"
@@ -47,6 +48,15 @@ type (
 // KnowsCatalog reports whether a cluster version has the catalog. Older programs do not know its commands, nor what a session is
 // bound to.
 func KnowsCatalog(version uint32) bool { return version >= layout.Version2 }
+
+// AdminPolicy is the name of the policy that is built in: it has all rights.
+const AdminPolicy = auth.AdminPolicy
+
+// PoliciesOfMax is how many policies one token or binding names.
+const PoliciesOfMax = auth.PoliciesOfMax
+
+// IsAuthName reports whether a text can name a policy, a token or a binding.
+func IsAuthName(s string) bool { return auth.IsName(s) }
 
 // NodeKey returns the name of a node in lower case, by which nodes are ordered and compared.
 func NodeKey(name string) string { return catalog.NodeKey(name) }

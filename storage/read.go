@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/auth"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/records"
@@ -17,6 +18,7 @@ type Reader struct {
 	records.SessionReader
 	members.MemberReader
 	records.CatalogReader
+	auth.Reader
 	store *Store
 	rows  table.Snapshot
 	dead  error
@@ -30,7 +32,7 @@ type Reader struct {
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), Reader: auth.NewReader(rows), store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/auth"
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/machine"
@@ -148,6 +149,7 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision
 	}
+	auth.Forgo(&state)
 	w := machine.NewWork(table.NewOverlay(s.db, state.StoreBytes), state)
 	rows := w.Overlay()
 	if h.freezeMs > 0 {

@@ -27,6 +27,10 @@ func KnowsJoinTokens(version uint32) bool { return version >= layout.Version2 }
 // that the client showed.
 func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }
 
+// KnowsPrincipals reports whether, under a cluster version, commands say on whose behalf they run, and there are tokens. Older
+// programs do not know what stops a command whose caller lost a right.
+func KnowsPrincipals(version uint32) bool { return version >= layout.Version3 }
+
 // ProposesMany reports whether, under a cluster version, every member takes the proposals of another's clients over one stream.
 func ProposesMany(version uint32) bool { return version >= layout.Version2 }
 

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,9 +65,15 @@ func rowNamed(row []byte) bool {
 		ok = behind == id+2*number
 	case layout.RowTombstone:
 		_, _, ok = layout.CutTombstoneRow(row)
+	case layout.RowPolicy, layout.RowAuthBinding:
+		ok = behind > 0
+	case layout.RowTokenHash:
+		ok = behind == sha256.Size
+	case layout.RowToken:
+		ok = behind == id
 	case layout.RowIdempotency:
 		_, _, ok = layout.CutEscaped(row[1:])
-	case layout.RowLimits, layout.RowSweep:
+	case layout.RowLimits, layout.RowSweep, layout.RowAuth:
 		ok = behind == 0
 	default:
 		ok = catalogNamed(row)
@@ -147,6 +154,8 @@ func valueSized(row, value []byte) bool {
 		return len(value) == 0
 	case layout.RowNodeID:
 		return len(value) > 0
+	case layout.RowTokenHash:
+		return len(value) == len(layout.SessionID{})
 	case layout.RowUnmoved:
 		return len(value) == 1
 	case layout.RowKeyBrief, layout.RowPlaceBrief:

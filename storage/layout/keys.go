@@ -42,6 +42,11 @@ const (
 	RowBinding     byte = 'P' // node (, check), session; what sessions are bound to
 	RowNodeTally   byte = 'Q' // name of a node in lower case → what it counts
 	RowEndMark     byte = 'S' // node (, check), revision → mark of the end list
+	RowAuth        byte = 'A' // first token, and counts of what follows
+	RowPolicy      byte = 'B' // name → policy
+	RowTokenHash   byte = 'C' // hash of a token's text → accessor
+	RowToken       byte = 'D' // accessor → token
+	RowAuthBinding byte = 'E' // name → binding of policies to callers
 	RowJoinToken   byte = 'W' // name of a member → join token
 	RowUnmoved     byte = 'X' // namespace, key → change of a key that is to be moved by GrantWaiters
 	RowKeyBrief    byte = 'Y' // namespace, key → sizes of a key with a large value, and its record without the value

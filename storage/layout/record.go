@@ -141,6 +141,11 @@ type Applied struct {
 	StoreBytes uint64
 	// Nodes, Services and Checks count the catalog, EndMarks the marks of its end list.
 	Nodes, Services, Checks, EndMarks uint64
+	// DenyRevision grows with every change that may take a right away, AuthChanges with every change of tokens, policies,
+	// bindings and the mode.
+	DenyRevision, AuthChanges uint64
+	// AuthMode is how strictly rights are asked for.
+	AuthMode storev1.AuthMode
 }
 
 // Encode returns the account as its row has it.
@@ -177,6 +182,9 @@ func (a Applied) Record() *storev1.AppliedRecord {
 		Services:          a.Services,
 		Checks:            a.Checks,
 		EndMarks:          a.EndMarks,
+		DenyRevision:      a.DenyRevision,
+		AuthChanges:       a.AuthChanges,
+		AuthMode:          a.AuthMode,
 	}
 }
 
@@ -222,6 +230,9 @@ func AppliedOf(r *storev1.AppliedRecord) (Applied, error) {
 		Services:          r.GetServices(),
 		Checks:            r.GetChecks(),
 		EndMarks:          r.GetEndMarks(),
+		DenyRevision:      r.GetDenyRevision(),
+		AuthChanges:       r.GetAuthChanges(),
+		AuthMode:          r.GetAuthMode(),
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func RowText(row, value []byte) (string, error) {
 		text, err := dumpBrief(value, &storev1.WaiterRecord{})
 		return RowName(row) + " " + text, err
 	case RowBlocked, RowSweep, RowQueuePart, RowEndedIndex, RowUngranted, RowObject, RowWait, RowKeyed, RowTombstone,
-		RowUnmoved, RowNodeID, RowInstance, RowBinding:
+		RowUnmoved, RowNodeID, RowInstance, RowBinding, RowTokenHash:
 		return fmt.Sprintf("%s %x", RowName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -99,6 +99,14 @@ func RecordOf(kind byte) Record {
 		return &storev1.FreezeRecord{}
 	case RowJoinToken:
 		return &storev1.JoinTokenRecord{}
+	case RowAuth:
+		return &storev1.AuthRecord{}
+	case RowPolicy:
+		return &storev1.PolicyRecord{}
+	case RowToken:
+		return &storev1.TokenRecord{}
+	case RowAuthBinding:
+		return &storev1.BindingRecord{}
 	case RowNode:
 		return &storev1.NodeRecord{}
 	case RowService:

@@ -2,6 +2,7 @@ package machine
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/auth"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/nodes"
@@ -30,6 +31,8 @@ type command struct {
 	term     uint64 // of the entry
 	revision uint64 // that it will have if it emits events
 	wallMs   int64
+	// principal is on whose behalf it runs, from version 3 on.
+	principal string
 
 	events    []*storev1.Event
 	keyEvent  map[layout.Name]int // which of events told of a key's value last
@@ -62,6 +65,9 @@ func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 		term:     term,
 		revision: w.state.Revision + 1,
 		wallMs:   w.wallTime(cmd),
+	}
+	if w.state.ClusterVersion >= layout.Version3 {
+		c.principal = cmd.GetPrincipal()
 	}
 	c.verbs = verbsOf(c)
 	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Revision: c.revision, Command: asked{c}}
@@ -158,6 +164,10 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Put(kind.PutMember) })
 	case *storev1.Command_DeleteMember:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Remove(kind.DeleteMember) })
+	case *storev1.Command_ChangeAuth:
+		change := auth.Change{Rows: c.rows, State: &c.state, Principal: c.principal, WallMs: c.wallMs}
+		changed, err := change.Do(kind.ChangeAuth)
+		return &storev1.Result{Kind: &storev1.Result_ChangeAuth{ChangeAuth: changed}}, err
 	case *storev1.Command_MakeJoinToken:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) {
 			made, err := m.MakeToken(kind.MakeJoinToken)

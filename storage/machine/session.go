@@ -111,6 +111,7 @@ func (c sessionVerbs) createSession(s *storev1.CreateSession) (*storev1.Result, 
 		CreateRevision: c.revision,
 		CreateTimeMs:   c.wallMs,
 		EpochRevision:  c.revision,
+		Principal:      c.principal,
 	}
 	if err = c.catalog.Bind(id, s, r); err != nil {
 		return nil, err

@@ -115,6 +115,9 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 
 // command applies one command once: an attempt that is remembered gets its first result.
 func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
+	if f := w.denied(cmd); f != nil {
+		return &storev1.Result{Revision: w.state.Revision, Failure: f}, nil
+	}
 	c := newCommand(w, term, cmd)
 	m, err := requests.SlotOf(cmd)
 	if err == nil && m != nil {
@@ -138,6 +141,16 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	}
 	w.rows.Seal(w.sum)
 	return result, nil
+}
+
+// denied returns the failure of a command that was authorised before rights were taken away. Whether they are its caller's is
+// for whoever proposed it to find out.
+func (w *Work) denied(cmd *storev1.Command) *storev1.Failure {
+	if below := cmd.GetAuthorisedBelow(); below == 0 || below > w.state.DenyRevision {
+		return nil
+	}
+	return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD,
+		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, cmd.GetAuthorisedBelow()-1, w.state.DenyRevision))
 }
 
 // attempt applies one command whole, or not at all.

@@ -22,6 +22,15 @@ func NeedVersion2(version uint32) error {
 	return nil
 }
 
+// NeedVersion3 refuses commands of cluster version 3 before the version is raised.
+func NeedVersion3(version uint32) error {
+	if version < layout.Version3 {
+		return Broken(storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED,
+			storev1.FailureDetail_FAILURE_DETAIL_CLUSTER_VERSION_BELOW, layout.Version3)
+	}
+	return nil
+}
+
 // SessionID returns the id that b holds, or why it is none.
 func SessionID(b []byte) (layout.SessionID, error) {
 	id, err := layout.SessionIDFromBytes(b)

@@ -107,6 +107,12 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_OUT_OF_BOUNDS: "%s must be at least %d and at most %d, not %d",
 	storev1.FailureDetail_FAILURE_DETAIL_LIMIT_BELOW_USE: "%s of %d is too low: %d is in use, which needs a limit of at least %d; " +
 		"with force it is set anyway",
+	storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE:       "authorised under deny revision %d, which is %d by now",
+	storev1.FailureDetail_FAILURE_DETAIL_POLICY_MISSING:          "there is no policy %q",
+	storev1.FailureDetail_FAILURE_DETAIL_TOKEN_MISSING:           "there is no token with this accessor",
+	storev1.FailureDetail_FAILURE_DETAIL_NO_BOOTSTRAP:            "tokens are not in use yet; `tenure auth bootstrap` makes the first one",
+	storev1.FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP:         "another token was the first one already",
+	storev1.FailureDetail_FAILURE_DETAIL_AUTH_MALFORMED:          "field %s is out of its bounds",
 	storev1.FailureDetail_FAILURE_DETAIL_NODE_MISSING:            "there is no node %q",
 	storev1.FailureDetail_FAILURE_DETAIL_SERVICE_MISSING:         "node %q has no service with the id %q",
 	storev1.FailureDetail_FAILURE_DETAIL_CHECK_MISSING:           "node %q has no check %q",

@@ -1,0 +1,250 @@
+package storage_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	authOff     = storev1.AuthMode_AUTH_MODE_OFF
+	authWarn    = storev1.AuthMode_AUTH_MODE_WARN
+	authEnforce = storev1.AuthMode_AUTH_MODE_ENFORCE
+)
+
+// try applies a command, and returns its result or its failure's reason.
+func (r *rig) try(cmd *storev1.Command) (*storev1.Result, storev1.FailureReason) {
+	r.t.Helper()
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{cmd}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	at := r.store.Applied()
+	out, err := r.store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	result := out.Entries[0].Results[0]
+	return result, result.GetFailure().GetReason()
+}
+
+func authCommand(change *storev1.ChangeAuth) *storev1.Command {
+	return &storev1.Command{WallTimeMs: 7, Principal: "token:maker", Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}}
+}
+
+func bootstrapCommand(text string, mode storev1.AuthMode) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+		Mode: mode, Token: &storev1.TokenRecord{
+			Accessor: numberedID(1), TokenSha256: hashOf(text), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
+		},
+	}}})
+}
+
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+func createToken(n uint64, text string, policies ...string) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+		Accessor: numberedID(n), TokenSha256: hashOf(text), Name: "t", Policies: policies, ExpireTimeMs: 9,
+	}}})
+}
+
+func putPolicy(name, rules string) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: name, Rules: rules}}})
+}
+
+func setMode(mode storev1.AuthMode) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: mode}})
+}
+
+// TestWhatTakesRightsAway applies changes one after the other, and looks whether each raises the deny revision.
+func TestWhatTakesRightsAway(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	binding := authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
+		Name: "b", Kind: storev1.BindingKind_BINDING_KIND_ANONYMOUS, Policies: []string{"p"},
+	}}})
+	revoke := func(n uint64) *storev1.Command {
+		return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: numberedID(n)}})
+	}
+	rotate := func(n uint64, text string) *storev1.Command {
+		return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_RotateToken{RotateToken: &storev1.RotateToken{
+			Accessor: numberedID(n), TokenSha256: hashOf(text),
+		}}})
+	}
+	for i, step := range []struct {
+		name   string
+		cmd    *storev1.Command
+		reason storev1.FailureReason
+		raises bool
+	}{
+		{"a policy before the bootstrap", putPolicy("p", "r"), storev1.FailureReason_FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED, false},
+		{"the bootstrap", bootstrapCommand("a", authWarn), 0, true},
+		{"the same again", bootstrapCommand("a", authEnforce), 0, false},
+		{"another bootstrap", bootstrapCommand("b", authWarn), storev1.FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED, false},
+		{"a new policy", putPolicy("p", "r"), 0, false},
+		{"the built-in policy", putPolicy("admin", "r"), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+		{"another policy's text", putPolicy("p", "s"), 0, true},
+		{"a token", createToken(2, "t", "p"), 0, false},
+		{"a token with the same text", createToken(3, "t", "p"), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+		{"a token without such a policy", createToken(3, "u", "q"), storev1.FailureReason_FAILURE_REASON_POLICY_NOT_FOUND, false},
+		{"another text of a token", rotate(2, "v"), 0, true},
+		{"of one that there is not", rotate(4, "w"), storev1.FailureReason_FAILURE_REASON_TOKEN_NOT_FOUND, false},
+		{"a revoked token", revoke(2), 0, true},
+		{"one that is revoked already", revoke(2), 0, false},
+		{"a binding", binding, 0, false},
+		{"the binding again", binding, 0, true},
+		{"a stricter mode", setMode(authEnforce), 0, true},
+		{"a milder mode", setMode(authOff), 0, false},
+		{"no binding", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteBinding{DeleteBinding: "b"}}), 0, true},
+		{"no policy", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: "p"}}), 0, true},
+		{"nothing", authCommand(&storev1.ChangeAuth{}), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+	} {
+		before := r.store.Applied()
+		_, reason := r.try(step.cmd)
+		after := r.store.Applied()
+		if reason != step.reason || after.DenyRevision > before.DenyRevision != step.raises || after.Revision != before.Revision {
+			t.Errorf("step %d, %s: got %v, deny revision %d to %d, want %v, raised %v", i, step.name, reason,
+				before.DenyRevision, after.DenyRevision, step.reason, step.raises)
+		}
+	}
+	checkBytesOf(t, r.store)
+}
+
+// TestACommandOfOldRightsDoesNothing applies changes that were authorised before rights were taken away: they do nothing and nothing
+// remembers them, so that the same request under new rights is the first.
+func TestACommandOfOldRightsDoesNothing(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	digest := hashOf("request")
+	put := func(below uint64) *storev1.Command {
+		return &storev1.Command{
+			AuthorisedBelow: below, Principal: "token:x", IdempotencyKey: []byte("sixteen bytes key"), RequestDigest: digest,
+			Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}},
+		}
+	}
+	old := r.store.Applied().DenyRevision + 1
+	r.apply(bootstrapCommand("a", authWarn))
+	before := r.store.Applied()
+	if _, reason := r.try(put(old)); reason != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+		t.Errorf("got %v, want DENY_REVISION_OLD", reason)
+	}
+	if after := r.store.Applied(); after.KeyedRequests != before.KeyedRequests || after.Revision != before.Revision {
+		t.Errorf("something was done: %+v, then %+v", before, after)
+	}
+	first, reason := r.try(put(before.DenyRevision + 1))
+	if reason != 0 || !first.GetChanged() {
+		t.Fatalf("under new rights: got %v, %v", first, reason)
+	}
+	r.apply(setMode(authEnforce))
+	if _, reason = r.try(put(before.DenyRevision + 1)); reason != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+		t.Errorf("the remembered result: got %v, want DENY_REVISION_OLD", reason)
+	}
+	if again, _ := r.try(put(r.store.Applied().DenyRevision + 1)); again.GetRevision() != first.GetRevision() {
+		t.Errorf("got %v, want the result of %v", again, first)
+	}
+	other := put(r.store.Applied().DenyRevision + 1)
+	other.Principal = "token:y"
+	if again, reason := r.try(other); reason != 0 || again.GetRevision() == first.GetRevision() {
+		t.Errorf("another principal's key: got %v, %v, want a request of its own", again, reason)
+	}
+	if _, reason = r.try(&storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "leader"}}}); reason != 0 {
+		t.Errorf("a leader's own command: got %v", reason)
+	}
+}
+
+func TestTokensNeedTheirClusterVersion(t *testing.T) {
+	r := &rig{t: t, store: newStoreOf(t, vfs.NewMem(), "sm", 2)}
+	if _, reason := r.try(bootstrapCommand("a", authWarn)); reason != storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED {
+		t.Errorf("got %v, want FEATURE_NOT_ENABLED", reason)
+	}
+	if at := r.store.Applied(); at.AuthMode != 0 || at.DenyRevision != 0 || at.AuthChanges != 0 {
+		t.Errorf("got %+v, want nothing done", at)
+	}
+}
+
+// TestTokensComeBackWithABackup restores a backup: what was revoked since is back, and no command of before counts.
+func TestTokensComeBackWithABackup(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.apply(bootstrapCommand("secret text", authEnforce), putPolicy("p", "r"), createToken(2, "other secret", "p"))
+	backup := backupOf(t, r.store)
+	for _, text := range []string{"secret text", "other secret"} {
+		if bytes.Contains(backup, []byte(text)) {
+			t.Error("the backup has the text of a token")
+		}
+	}
+	s := restored(t, backup, restoreOptions(1))
+	before, after := r.store.Applied(), s.Applied()
+	if after.AuthMode != authEnforce || after.DenyRevision <= before.DenyRevision || after.AuthChanges <= before.AuthChanges {
+		t.Errorf("got %v at deny revision %d, change %d; before %d, %d", after.AuthMode, after.DenyRevision, after.AuthChanges,
+			before.DenyRevision, before.AuthChanges)
+	}
+	reader := s.NewReader()
+	defer closeReader(t, reader)
+	token, err := reader.TokenByHash(hashOf("other secret"))
+	if err != nil || token.GetCreatedBy() != "token:maker" || token.GetCreateTimeMs() != 7 || token.GetExpireTimeMs() != 9 {
+		t.Errorf("got %v, %v", token, err)
+	}
+	checkBytesOf(t, s)
+}
+
+// TestRandomAuthChangesAreDeterministic applies random changes to two stores, in entries of one and of many.
+func TestRandomAuthChangesAreDeterministic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	one := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	many := newStore(t, vfs.NewMem(), "sm")
+	var entries []storage.Entry
+	for n := range 400 {
+		name, id := fmt.Sprint("p", rng.IntN(4)), uint64(2+rng.IntN(5))
+		cmd := []*storev1.Command{
+			bootstrapCommand(fmt.Sprint(rng.IntN(2)), authWarn), putPolicy(name, fmt.Sprint(n)), createToken(id, fmt.Sprint(n), name, "admin"),
+			setMode(storev1.AuthMode(rng.IntN(4))),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: numberedID(id)}}),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: name}}),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteBinding{DeleteBinding: name}}),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_RotateToken{
+				RotateToken: &storev1.RotateToken{Accessor: numberedID(id), TokenSha256: hashOf(fmt.Sprint("r", n))},
+			}}),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
+				Name: name, Kind: storev1.BindingKind_BINDING_KIND_CERTIFICATE, Principal: "cert:", Policies: []string{name},
+			}}}),
+			{AuthorisedBelow: uint64(rng.IntN(40)), Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}},
+		}[rng.IntN(10)]
+		at := one.store.Applied()
+		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{proto.CloneOf(cmd)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, storage.Entry{Index: at.Index + 1, Term: at.Term, Data: data})
+		one.try(cmd)
+	}
+	if _, err := many.Apply(entries); err != nil {
+		t.Fatal(err)
+	}
+	if one.store.Applied().Checksum != many.Applied().Checksum || one.store.Applied().DenyRevision == 0 {
+		t.Errorf("got %+v and %+v, want the same", one.store.Applied(), many.Applied())
+	}
+	r := many.NewReader()
+	defer closeReader(t, r)
+	head, err := r.AuthHead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := r.Tokens("", 1000)
+	if err != nil || uint64(len(tokens)) != head.GetTokens() {
+		t.Errorf("%d tokens are counted, %d are there, %v", head.GetTokens(), len(tokens), err)
+	}
+	policies, err := r.Policies("", 1000, 1<<20)
+	if err != nil || uint64(len(policies)) != head.GetPolicies() {
+		t.Errorf("%d policies are counted, %d are there, %v", head.GetPolicies(), len(policies), err)
+	}
+	checkBytesOf(t, many)
+}
