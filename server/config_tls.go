@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/tenure-io/tenure/server/certs"
+	"github.com/tenure-io/tenure/server/identity"
 )
 
 // ErrPeerInsecure means that members could be spoken for by anybody, while clients could not.
@@ -25,6 +26,8 @@ type TLS struct {
 	// PeerCertFile and PeerKeyFile are the certificate of the member for other members, and PeerCAFile the CAs that theirs are
 	// verified with. With them both sides of each connection between members show a certificate. All three or none.
 	PeerCertFile, PeerKeyFile, PeerCAFile string
+	// CertIdentity says what of a client certificate names its client: uri, cn or none; empty is uri.
+	CertIdentity string
 	// TrustDomain is the cluster's name in certificates of members; empty is tenure.internal.
 	TrustDomain string
 	// Reload has something when the files are to be looked at now; they are every 10 s anyway. Nil has nothing.
@@ -77,6 +80,9 @@ func (t TLS) check() error {
 	}
 	if t.peers() && (t.PeerCertFile == "" || t.PeerKeyFile == "" || t.PeerCAFile == "") {
 		problems = append(problems, fmt.Errorf("%w: --peer-cert-file, --peer-key-file and --peer-ca-file belong together; give all or none", ErrConfig))
+	}
+	if _, err := identity.ParseCertificateIdentity(t.CertIdentity); err != nil {
+		problems = append(problems, fmt.Errorf("%w: --cert-identity %w", ErrConfig, err))
 	}
 	if err := certs.CheckTrustDomain(t.trustDomain()); err != nil {
 		problems = append(problems, fmt.Errorf("%w: --trust-domain: %w", ErrConfig, err))

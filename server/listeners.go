@@ -64,6 +64,7 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 		Gate: r.gate, Stopping: r.stopping, KV: r.api.KV, Locks: r.api.Locks, Sessions: r.api.Sessions, Elections: r.api.Elections,
 	}))
 	tenurev1.RegisterPoolServiceServer(server, r.api.Pool)
+	tenurev1.RegisterAuthServiceServer(server, r.api.Auth)
 	healthpb.RegisterHealthServer(server, r.health)
 	files, err := descriptor.Load()
 	if err != nil {

@@ -141,3 +141,25 @@ func (r *running) httpListener(listener net.Listener) net.Listener {
 	}
 	return r.secured.http.Listener(listener)
 }
+
+// unsafeAddress says which address of a member has no TLS and can be reached from elsewhere, so that tokens could be read on their
+// way, or which lets other processes speak for members; empty: none.
+func unsafeAddress(c Config, own Addresses, members []raftnode.Member) string {
+	if !c.TLS.peers() && c.PeerAddr != peerOff {
+		return "the address for other members has no TLS"
+	}
+	if c.TLS.on() {
+		return ""
+	}
+	addresses := []string{own.GRPC, own.HTTP, own.Consul}
+	for _, m := range members {
+		addresses = append(addresses, m.GetClientAddress(), m.GetHttpAddress())
+	}
+	for _, address := range addresses {
+		host, _, err := net.SplitHostPort(address)
+		if err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+			return "the address " + address + " has no TLS"
+		}
+	}
+	return ""
+}

@@ -17,6 +17,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
@@ -24,6 +25,7 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/pool"
 	"github.com/tenure-io/tenure/server/renewal"
@@ -138,6 +140,7 @@ type running struct {
 	peers      *pool.Peers
 	pool       *pool.Task
 	api        *service.Services
+	authority  *access.Authority
 	gate       *gate.Gate
 	health     *gate.Health
 	stopping   context.Context //nolint:containedctx // It is the life of what answers calls.
@@ -351,9 +354,18 @@ func (r *running) applied(o storage.Outcome) {
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
 	var err error
+	if r.authority, err = access.New(access.Options{Node: r.node, Registerer: r.config.Registry}); err != nil {
+		return err
+	}
+	r.background(stopping, r.authority.Run)
+	named, err := identity.ParseCertificateIdentity(r.config.TLS.CertIdentity)
+	if err != nil {
+		return err
+	}
 	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
 		Leader: func() (id uint64, address string) { return r.api.Cluster.LeaderHint() },
+		Access: r.authority, Certificates: named,
 	})
 	if err != nil {
 		return err
@@ -406,7 +418,8 @@ func (r *running) makeServices(stopping context.Context) error {
 			PeerAddr:   r.advertised.Peer,
 			Alarms:     func() []raftnode.Alarm { return append(r.certificateAlarms(), r.peers.Alarms()...) },
 		},
-		Pool: r.peers,
+		Pool:   r.peers,
+		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },
 	})
 	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })
 	r.relayed.Open(r.api)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
@@ -66,6 +67,17 @@ func clusterCases() []cost {
 			b.members()
 			return makeToken(100)
 		}},
+		{kind: "change_auth", name: "a policy of 64 KiB", build: func(b *builder) *storev1.Command {
+			b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+				Mode: storev1.AuthMode_AUTH_MODE_ENFORCE,
+				Token: &storev1.TokenRecord{
+					Accessor: make([]byte, 16), TokenSha256: make([]byte, 32), Name: "first", Policies: []string{"admin"},
+				},
+			}}}))
+			return changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{
+				PutPolicy: &storev1.PolicyRecord{Name: "p", Rules: strings.Repeat("#", 64<<10)},
+			}})
+		}},
 		{kind: "join_member", name: "7 members", build: func(b *builder) *storev1.Command {
 			b.members()
 			b.apply(makeToken(100))
@@ -122,6 +134,10 @@ func (b *builder) members() {
 	b.many(7, func(i int) *storev1.Command {
 		return &storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{Member: member(uint64(i + 1))}}}
 	})
+}
+
+func changeAuth(change *storev1.ChangeAuth) *storev1.Command {
+	return &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}}
 }
 
 func makeToken(id uint64) *storev1.Command {

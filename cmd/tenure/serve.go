@@ -111,6 +111,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.KeyFile, "key-file", "", "private key of --cert-file, PEM")
 	flags.StringVar(&c.TLS.ClientCAFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")
 	flags.StringVar((*string)(&c.TLS.ClientAuth), "client-auth", "", "client certificates: none (not asked for), verify (one that is sent must be valid), require; verify if --client-ca-file is set")
+	flags.StringVar(&c.TLS.CertIdentity, "cert-identity", "uri", "what of a client certificate names its client to policies: uri, cn (common name) or none")
 	flags.StringVar(&c.TLS.PeerCertFile, "peer-cert-file", "", "certificate of this member for other members, PEM; --peer then speaks TLS, and both sides show a certificate")
 	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")

@@ -15,11 +15,15 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
+
+// ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
+const ordersAgainMax = 5
 
 // Caller is what all services share: how a call reads, how it changes something, and on whose behalf. Any goroutine may call
 // any method.
@@ -109,6 +113,10 @@ func (c *Caller) Reader(ctx context.Context, o *tenurev1.ReadOptions) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
+	if err = access.Of(ctx).At(s.Reader, s.At); err != nil {
+		c.CloseSnapshot(s)
+		return nil, err
+	}
 	if at := s.At.Revision; o.GetMinRevision() > at {
 		c.CloseSnapshot(s)
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE,
@@ -189,8 +197,7 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 	if err := c.AddOptions(ctx, change); err != nil {
 		return nil, err
 	}
-	change.Command.WallTimeMs = time.Now().UnixMilli()
-	result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+	result, err := c.order(ctx, change)
 	if err != nil {
 		return nil, err
 	}
@@ -199,6 +206,35 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 		return nil, reason.OfFailure(f, remembered)
 	}
 	return result, nil
+}
+
+// order has a change ordered under the rights that its caller has now. One that meets rights that were taken away in the meantime
+// is decided about again, a few times.
+func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
+	grant := access.Of(ctx)
+	for attempt := 1; ; attempt++ {
+		at := c.Node.Store().Applied()
+		switch {
+		case !storage.KnowsPrincipals(at.ClusterVersion):
+		case grant != nil:
+			change.Command.Principal, change.Command.AuthorisedBelow = grant.Principal(), grant.Under()+1
+		case at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
+			return nil, access.ErrChanged() // Nobody asked for rights when the call came.
+		default:
+			change.Command.AuthorisedBelow = at.DenyRevision + 1
+		}
+		change.Command.WallTimeMs = time.Now().UnixMilli()
+		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+		if err != nil || attempt > ordersAgainMax ||
+			result.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+			return result, err
+		}
+		if grant != nil {
+			if err = grant.Again(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 // AddOptions adds guards and the request's identity to the command.

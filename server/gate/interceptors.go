@@ -22,6 +22,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/unread"
@@ -44,6 +46,9 @@ type Gate struct {
 	rooms           *Rooms
 	// leader returns who leads and where clients reach it; zero and empty where that is not known.
 	leader func() (id uint64, address string)
+	// access decides who may do what; nil: everybody may do everything.
+	authority    *access.Authority
+	certificates identity.CertificateIdentity
 }
 
 // Options are what a gate needs.
@@ -60,6 +65,10 @@ type Options struct {
 	Rooms *Rooms
 	// Leader returns who leads and where clients reach it; zero and empty where that is not known.
 	Leader func() (id uint64, address string)
+	// Access decides who may do what; nil: everybody may do everything.
+	Access *access.Authority
+	// Certificates says what of a client certificate names its client.
+	Certificates identity.CertificateIdentity
 }
 
 // New returns a gate and registers its metrics.
@@ -70,6 +79,7 @@ func New(o Options) (*Gate, error) {
 	}
 	return &Gate{
 		log: o.Logger, metrics: metrics, requestBytesMax: o.RequestBytesMax, stopping: o.Stopping, rooms: o.Rooms, leader: o.Leader,
+		authority: o.Access, certificates: o.Certificates,
 	}, nil
 }
 
@@ -146,7 +156,38 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 		return nil, err
 	}
 	defer Recovered(g.log, method, &err)
+	switch {
+	case g.authority == nil:
+	case g.rooms.ofCall(method, request) == g.rooms.waits:
+		return g.await(ctx, request, method, handler)
+	case g.authority.Asks(method):
+		if ctx, err = g.authority.Call(ctx, g.callerOf(ctx), method, request); err != nil {
+			return nil, err
+		}
+	}
 	return handler(ctx, request)
+}
+
+// await calls the handler of a call that waits, which ends when its caller's rights do.
+func (g *Gate) await(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (any, error) {
+	outer := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ctx, waiting := g.authority.Open(ctx, func() identity.Caller { return g.callerOf(outer) }, method, cancel)
+	defer waiting.Close()
+	if err := waiting.Message(ctx, request); err != nil {
+		return nil, err
+	}
+	response, err := handler(ctx, request)
+	return response, orRevoked(ctx, err)
+}
+
+// orRevoked returns the error of a call; of one that was ended because rights were taken away, why.
+func orRevoked(ctx context.Context, err error) error {
+	if why := reason.Of(context.Cause(ctx)); ctx.Err() != nil && why != nil && errors.Is(err, context.Canceled) {
+		return why
+	}
+	return err
 }
 
 // Stream is the interceptor for streams. A stream ends with STOPPING when the server stops; a line does so by itself, once its calls have ended.
@@ -180,6 +221,7 @@ func (g *Gate) serveStream(
 				err = reason.ErrStopping
 			}
 		}
+		err = orRevoked(ctx, err)
 	}()
 	defer Recovered(g.log, info.FullMethod, &err)
 	leave, err := g.Enter(g.rooms.CallerOf(ctx), info.FullMethod, nil)
@@ -189,7 +231,12 @@ func (g *Gate) serveStream(
 	defer leave()
 	answers := answersOf(ctx)
 	sent := unread.NewStream(answers)
-	err = handler(srv, &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent})
+	gated := &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent}
+	if g.authority != nil && info.FullMethod != tenurev1.LineService_Line_FullMethodName { // The calls of a line are decided one by one.
+		gated.ctx, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
+		defer gated.access.Close()
+	}
+	err = handler(srv, gated)
 	if !sent.End() {
 		answers.Cut() // The client sees a lost connection.
 	}
@@ -202,6 +249,7 @@ type gatedStream struct {
 	ctx             context.Context //nolint:containedctx // A stream is its context.
 	requestBytesMax int
 	sent            *unread.Stream
+	access          *access.Stream // nil: everybody may do everything
 }
 
 // Context ends with the call or with the server.
@@ -215,7 +263,10 @@ func (s *gatedStream) RecvMsg(m any) error {
 	if err := refusal(m, s.requestBytesMax); err != nil {
 		return err
 	}
-	return mergeMetadata(s.ctx, m)
+	if err := mergeMetadata(s.ctx, m); err != nil || s.access == nil {
+		return err
+	}
+	return s.access.Message(s.ctx, m)
 }
 
 // SendMsg sends a message, and waits until the client has read most of what there is. After an error the message may be sent.

@@ -163,6 +163,27 @@ var rows = map[tenurev1.ErrorReason]row{
 	},
 	tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW: {code: codes.Aborted, http: http.StatusGone},
 	tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED: {code: codes.FailedPrecondition, http: http.StatusConflict},
+	tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED: {
+		code: codes.Unavailable, http: http.StatusServiceUnavailable, retry: 100 * time.Millisecond,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_POLICY_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_POLICY_NOT_FOUND},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_TOKEN_NOT_FOUND},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_AUTH_BOOTSTRAPPED: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE: {code: codes.FailedPrecondition, http: http.StatusConflict},
 	tenurev1.ErrorReason_ERROR_REASON_LIMIT_IN_USE: {
 		code: codes.FailedPrecondition, http: http.StatusConflict,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_LIMIT_IN_USE},

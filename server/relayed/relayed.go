@@ -13,6 +13,9 @@ import (
 const (
 	// AddressBytesMax is how long the address of a client may be, as a member relays it.
 	AddressBytesMax = 256
+	// principalBytesMax is how long a principal may be, rulesBytesMax the text of a policy.
+	principalBytesMax = 2048
+	rulesBytesMax     = 64 << 10
 	// otherBytesMax bounds what has no bound of its own: ids and hashes.
 	otherBytesMax = 64
 )
@@ -59,6 +62,12 @@ func catalogBytesMax(field protoreflect.FieldDescriptor) int {
 		return catalog.NotesBytesMax
 	case "definition":
 		return catalog.DefinitionBytesMax
+	case "principal":
+		return principalBytesMax
+	case "rules":
+		return rulesBytesMax
+	case "policies", "delete_policy", "delete_binding", "created_by":
+		return call.NameBytesMax
 	default:
 		return otherBytesMax
 	}

@@ -21,6 +21,7 @@ var bounds = map[string]int{
 	"meta.name": 4096, "meta.value": 4096, "tagged_addresses.name": 4096, "tagged_addresses.value": 4096, "service_id": 256, "check_id": 256,
 	"check_ids": 256, "delete_services": 256, "delete_checks": 256, "tags": 256, "address": 256, "gossip_address": 512, "zone": 128,
 	"output": 4096, "notes": 4096, "definition": 16 << 10,
+	"principal": 2048, "rules": 64 << 10, "policies": 256, "delete_policy": 256, "delete_binding": 256, "created_by": 256,
 }
 
 // boundOf returns how long a text may be at a path.

@@ -23,6 +23,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
 )
@@ -107,6 +108,7 @@ func newGatewayMux(conn grpc.ClientConnInterface, log *zap.Logger) (*runtime.Ser
 		tenurev1.RegisterClusterServiceHandlerClient(ctx, mux, tenurev1.NewClusterServiceClient(conn)),
 		tenurev1.RegisterCatalogServiceHandlerClient(ctx, mux, tenurev1.NewCatalogServiceClient(conn)),
 		tenurev1.RegisterPoolServiceHandlerClient(ctx, mux, tenurev1.NewPoolServiceClient(conn)),
+		tenurev1.RegisterAuthServiceHandlerClient(ctx, mux, tenurev1.NewAuthServiceClient(conn)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register gateway: %w", err)
@@ -294,15 +296,10 @@ func (g *gateway) bodyTooLarge() *restError {
 // forGateway returns the request as grpc-gateway is to see it: with nothing in it that was not checked. The path is
 // given unescaped, as its oldest mode wants it, which takes keys as they are.
 func forGateway(r *http.Request, call *restCall) *http.Request {
-	out := r.WithContext(r.Context())
+	out := r.WithContext(context.WithValue(r.Context(), originalKey{}, r))
 	out.Method = call.route.method
 	out.URL = &url.URL{Path: call.route.pathOf(call.path), RawQuery: call.query.Encode()}
-	out.Header = http.Header{}
-	for _, name := range []string{headerSecret, headerIdempotencyKey, headerAuthorization} {
-		if values := r.Header.Values(name); len(values) > 0 {
-			out.Header[http.CanonicalHeaderKey(name)] = values
-		}
-	}
+	out.Header = http.Header{} // What travels on does as metadata; grpc-gateway would add an Authorization of its own.
 	out.Body = io.NopCloser(bytes.NewReader(call.body))
 	out.ContentLength = int64(len(call.body))
 	return out
@@ -324,13 +321,29 @@ func (r *restRoute) pathOf(fields []pathField) string {
 	return path.String()
 }
 
+// originalKey is the key of a request in the context of the one that grpc-gateway sees.
+type originalKey struct{}
+
 // callMetadata returns the metadata of the call that a request becomes.
 func callMetadata(r *http.Request) metadata.MD {
+	if original, ok := r.Context().Value(originalKey{}).(*http.Request); ok {
+		r = original
+	}
 	md := metadata.Pairs(gate.MetadataRemoteAddress, r.RemoteAddr)
 	for _, name := range []string{headerSecret, headerIdempotencyKey} {
 		if value := r.Header.Get(name); value != "" {
 			md.Set(strings.ToLower(name), value)
 		}
+	}
+	// At most two: more than one is refused, however many there are.
+	for _, value := range r.Header.Values(headerAuthorization)[:min(2, len(r.Header.Values(headerAuthorization)))] {
+		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+			value = "malformed" // It cannot travel as it is.
+		}
+		md.Append(identity.Metadata, value)
+	}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		md.Set(gate.MetadataCertificate, string(r.TLS.VerifiedChains[0][0].Raw))
 	}
 	return md
 }

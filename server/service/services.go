@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
@@ -26,6 +27,7 @@ type Services struct {
 	Cluster   *cluster.Service
 	Catalog   *catalog.Service
 	Pool      *pool.Service
+	Auth      *auth.Service
 	renewer   *renewal.Renewer
 }
 
@@ -45,6 +47,8 @@ type Options struct {
 	Self cluster.Self
 	// Pool knows the member's part in gossip.
 	Pool *pool.Peers
+	// Unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	Unsafe func() string
 }
 
 // Run proves to watches that this member shows all that is committed, until ctx ends.
@@ -63,6 +67,7 @@ func New(o Options) *Services {
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		Catalog:   catalog.New(o.Caller),
 		Pool:      pool.NewService(o.Caller, o.Pool),
+		Auth:      auth.New(o.Caller, o.Unsafe),
 		renewer:   o.Renewer,
 	}
 }

@@ -152,7 +152,21 @@ func (w *watchStream) ended(err error) error {
 			With("resume_token", w.resumer.Token(w.reached)).
 			With("compacted_revision", strconv.FormatUint(at.CompactedRevision, 10))
 	default:
+		if e, ok := errors.AsType[*reason.Error](err); ok && ended(e.Reason) {
+			_ = e.With("resume_token", w.resumer.Token(w.reached))
+		}
 		return err
+	}
+}
+
+// ended reports whether a watch ends with a reason because its caller's rights changed; it may go on where it was.
+func ended(why tenurev1.ErrorReason) bool {
+	switch why {
+	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
+		tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -1,0 +1,312 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	// watchEvery is how often an authority looks whether rights were taken away.
+	watchEvery = 250 * time.Millisecond
+	// authPrefix begins the methods that are guarded in every mode.
+	authPrefix = "/tenure.v1.AuthService/"
+	// healthPrefix and reflectionPrefix begin the methods that are not ours.
+	healthPrefix, reflectionPrefix = "/grpc.health.", "/grpc.reflection."
+)
+
+// Node is what an authority needs of a member.
+type Node interface {
+	// ReadIndex returns once everything that was committed when it was called is applied here.
+	ReadIndex(ctx context.Context) error
+	// Store is the state machine.
+	Store() *storage.Store
+}
+
+// Options are what an authority needs.
+type Options struct {
+	// Node is this member.
+	Node Node
+	// Registerer takes the metrics.
+	Registerer prometheus.Registerer
+	// Now is the wall clock; nil is the machine's. Only the ends of tokens are compared with it.
+	Now func() time.Time
+}
+
+// Authority decides about calls. Any goroutine may call any method.
+type Authority struct {
+	node    Node
+	table   *authz.Table
+	now     func() time.Time
+	metrics *metrics
+	cache   cache
+
+	mu      sync.Mutex // guards streams
+	streams map[*Stream]struct{}
+}
+
+// New returns an authority and registers its metrics.
+func New(o Options) (*Authority, error) {
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authority{node: o.Node, table: authz.NewTable(), now: o.Now, metrics: m, streams: map[*Stream]struct{}{}}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	return a, nil
+}
+
+// Asks reports whether a call has to be decided about: in mode off only one about tokens and policies.
+func (a *Authority) Asks(method string) bool {
+	return a.node.Store().Applied().AuthMode > storev1.AuthMode_AUTH_MODE_OFF || strings.HasPrefix(method, authPrefix)
+}
+
+// Grant is what was decided about one message: on whose behalf its call runs, and under which deny revision.
+type Grant struct {
+	authority *Authority
+	caller    identity.Caller
+	method    string
+	needs     []authz.Need
+	who       *Who
+	under     atomic.Uint64 // the deny revision at the last decision
+}
+
+// grantKey is the key of a call's grant, or of its stream, in its context.
+type grantKey struct{}
+
+// Of returns the grant of a call; nil where nothing was decided, as in mode off.
+func Of(ctx context.Context) *Grant {
+	switch v := ctx.Value(grantKey{}).(type) {
+	case *Grant:
+		return v
+	case *Stream:
+		return v.grant.Load()
+	default:
+		return nil
+	}
+}
+
+// Who returns the caller as it was when the call was decided about; never nil.
+func (g *Grant) Who() *Who { return g.who }
+
+// Principal returns on whose behalf a call runs; empty for no grant, and in mode off.
+func (g *Grant) Principal() string {
+	if g == nil || g.who.Cause != "" {
+		return ""
+	}
+	return g.who.Principal
+}
+
+// Under returns the deny revision at which the call was allowed last.
+func (g *Grant) Under() uint64 { return g.under.Load() }
+
+// Call decides about the message of a call with one answer. The call runs under the context that it returns.
+func (a *Authority) Call(ctx context.Context, caller identity.Caller, method string, request any) (context.Context, error) {
+	g, err := a.grant(ctx, caller, method, request)
+	if err != nil {
+		return nil, err
+	}
+	return context.WithValue(ctx, grantKey{}, g), nil
+}
+
+// grant decides about one message.
+func (a *Authority) grant(ctx context.Context, caller identity.Caller, method string, request any) (*Grant, error) {
+	needs, err := a.needsOf(method, request)
+	g := &Grant{authority: a, caller: caller, method: method, needs: needs}
+	if err = g.count(err); err != nil {
+		return nil, err
+	}
+	return g, g.Again(ctx)
+}
+
+// errUnlisted refuses a message that the table does not know.
+func errUnlisted(method string) error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no rule can allow %s", method)
+}
+
+// enforces reports whether a call is refused that no rule allows.
+func (a *Authority) enforces(method string, at storage.Applied) bool {
+	return at.AuthMode == storev1.AuthMode_AUTH_MODE_ENFORCE || strings.HasPrefix(method, authPrefix)
+}
+
+// Again decides again, on what this member has applied. Before it says no it looks at what the cluster has.
+func (g *Grant) Again(ctx context.Context) error {
+	err := g.local()
+	if err == nil {
+		return nil
+	}
+	a := g.authority
+	if fresh := a.node.ReadIndex(ctx); fresh != nil {
+		if a.enforces(g.method, a.node.Store().Applied()) {
+			return fresh
+		}
+		return nil
+	}
+	return g.count(g.local())
+}
+
+// count counts a denial, and lets pass what is only to be counted.
+func (g *Grant) count(err error) error {
+	e := reason.Of(err)
+	if err == nil || e == nil {
+		return err
+	}
+	if !g.authority.enforces(g.method, g.authority.node.Store().Applied()) {
+		g.authority.metrics.wouldDeny.Inc()
+		return nil
+	}
+	g.authority.metrics.denied.Inc()
+	return err
+}
+
+// local decides on a snapshot of what this member has.
+func (g *Grant) local() (err error) {
+	s := g.authority.node.Store().NewReader()
+	defer func() { err = errors.Join(err, s.Close()) }()
+	at, err := s.Applied()
+	if err != nil {
+		return err
+	}
+	return g.decide(s, at)
+}
+
+// At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided. A nil grant allows.
+func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
+	if g == nil || g.under.Load() == at.DenyRevision {
+		return nil
+	}
+	return g.count(g.decide(s, at))
+}
+
+// decide decides on a snapshot.
+func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
+	who, err := g.authority.who(s, at, g.caller)
+	if err != nil {
+		return err
+	}
+	if g.who == nil {
+		g.who = who
+	}
+	g.under.Store(at.DenyRevision)
+	if who.Cause != "" && !free(g.method) {
+		return denial(who, authz.Need{Kind: authz.Any})
+	}
+	for _, asked := range g.needs {
+		if need, ok, err := resolve(s, asked); err != nil {
+			return err
+		} else if ok && !who.Covers(need) {
+			return denial(who, asked)
+		}
+	}
+	return nil
+}
+
+// free reports whether a method needs no right at all, and no credential that is right.
+func free(method string) bool {
+	return method == tenurev1.AuthService_BootstrapAuth_FullMethodName || strings.HasPrefix(method, healthPrefix)
+}
+
+// needsOf returns what a message needs. One that names nothing still needs any right at all.
+func (a *Authority) needsOf(method string, request any) ([]authz.Need, error) {
+	switch {
+	case free(method):
+		return nil, nil
+	case strings.HasPrefix(method, reflectionPrefix):
+		return []authz.Need{{Kind: authz.Any}}, nil
+	}
+	m, ok := request.(proto.Message)
+	if !ok {
+		return nil, errUnlisted(method)
+	}
+	needs, err := a.table.Append(nil, m)
+	if err != nil {
+		return nil, errUnlisted(method)
+	}
+	if len(needs) == 0 {
+		needs = append(needs, authz.Need{Kind: authz.Any})
+	}
+	return needs, nil
+}
+
+// denial returns the error for a caller without a right, or with a credential that is none.
+func denial(who *Who, need authz.Need) error {
+	if who.Cause != "" {
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the credential is not accepted: %s", who.Cause).
+			With("cause", who.Cause)
+	}
+	if who.Principal == "" {
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"callers without a credential do not have the right %s", need.String()).With("needs", need.String())
+	}
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		"%s does not have the right %s", who.Principal, need.String()).With("needs", need.String())
+}
+
+// resolve finds what a need is about that only the state knows. It reports whether the need applies.
+func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
+	switch {
+	case need.ServiceID != "":
+		return resolveService(s, need, need.ServiceID)
+	case need.CheckID != "":
+		check, found, err := s.Check(storage.NodeKey(need.Node), need.CheckID)
+		if err != nil || !found || check.GetCheck().GetServiceId() == "" {
+			return need, false, err
+		}
+		return resolveService(s, need, check.GetCheck().GetServiceId())
+	case need.SessionID == "":
+		return need, true, nil
+	}
+	return resolveSession(s, need)
+}
+
+// resolveService finds the name of the service whose instance a need names. Of one that is not there is no need.
+func resolveService(s *storage.Reader, need authz.Need, id string) (authz.Need, bool, error) {
+	entry, found, err := s.Service(storage.NodeKey(need.Node), id)
+	if err != nil || !found {
+		return need, false, err
+	}
+	return need.OfService(entry.GetService().GetName()), true, nil
+}
+
+// resolveSession finds the session that a need names.
+func resolveSession(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
+	var record *storev1.SessionRecord
+	live := false
+	if id, failed := storage.ParseSessionID(need.SessionID); failed == nil {
+		var err error
+		if record, live, err = s.Session(id); err != nil {
+			return need, true, err
+		}
+	}
+	if id, failed := storage.ParseSessionID(need.SessionID); failed == nil && !live {
+		ended, known, err := s.EndedSession(id)
+		if err != nil {
+			return need, true, err
+		}
+		record, live = ended.GetSession(), known
+	}
+	if !live { // What is no id is refused by its service.
+		need, applies := need.OfUnknownSession()
+		return need, applies, nil
+	}
+	need, applies := need.OfSession(authz.SessionFacts{
+		Name: record.GetName(), Node: record.GetNode(), Maker: record.GetPrincipal(),
+		Deletes: record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE,
+	})
+	return need, applies, nil
+}

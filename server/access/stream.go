@@ -1,0 +1,108 @@
+package access
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
+)
+
+// Stream is a call that goes on while rights may change: one with many messages, or one that waits.
+type Stream struct {
+	authority *Authority
+	caller    func() identity.Caller
+	method    string
+	end       context.CancelCauseFunc
+	grant     atomic.Pointer[Grant] // of the last message; nil if nothing was decided
+}
+
+// Open begins a stream under ctx, which end ends. The call runs under the context that it returns; Close must be called. caller
+// is only asked when there is something to decide.
+func (a *Authority) Open(
+	ctx context.Context, caller func() identity.Caller, method string, end context.CancelCauseFunc,
+) (context.Context, *Stream) {
+	s := &Stream{authority: a, caller: caller, method: method, end: end}
+	a.mu.Lock()
+	a.streams[s] = struct{}{}
+	a.mu.Unlock()
+	return context.WithValue(ctx, grantKey{}, s), s
+}
+
+// Close ends a stream.
+func (s *Stream) Close() {
+	s.authority.mu.Lock()
+	delete(s.authority.streams, s)
+	s.authority.mu.Unlock()
+}
+
+// Message decides about a message of the stream.
+func (s *Stream) Message(ctx context.Context, m any) error {
+	if !s.authority.Asks(s.method) {
+		return nil
+	}
+	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
+	if err == nil {
+		s.grant.Store(g)
+	}
+	return err
+}
+
+// Run looks whether rights were taken away, and ends the streams that are no longer allowed, until ctx ends.
+func (a *Authority) Run(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	last := a.node.Store().Applied().DenyRevision
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := a.node.Store().Applied()
+		changed := now.DenyRevision != last
+		last = now.DenyRevision
+		for _, s := range a.open() {
+			if err := s.check(ctx, changed); err != nil {
+				s.end(err)
+			}
+		}
+	}
+}
+
+// open returns the streams that are open.
+func (a *Authority) open() []*Stream {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]*Stream, 0, len(a.streams))
+	for s := range a.streams {
+		all = append(all, s)
+	}
+	return all
+}
+
+// check returns why a stream is no longer allowed; nil if it is. Without a change only the end of its credential is looked at.
+func (s *Stream) check(ctx context.Context, changed bool) error {
+	g := s.grant.Load()
+	if g == nil {
+		if changed && s.authority.enforces(s.method, s.authority.node.Store().Applied()) {
+			return errChanged()
+		}
+		return nil
+	}
+	expired := g.who.ExpireTimeMs != 0 && s.authority.now().UnixMilli() >= g.who.ExpireTimeMs
+	if !changed && !expired {
+		return nil
+	}
+	return g.Again(ctx)
+}
+
+// errChanged is the error for a call that began before rights were asked for.
+func errChanged() error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED, "rights changed while the call was under way; make it again")
+}
+
+// ErrChanged returns the error for a change that was not made because rights changed again and again.
+func ErrChanged() error { return errChanged() }

@@ -1,0 +1,170 @@
+package access
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// knownMax is how many callers' rights are remembered. At it, all are forgotten.
+const knownMax = 16_384
+
+// Who is a caller as the state knows it.
+type Who struct {
+	// Principal is token:ACCESSOR, or that of a certificate; empty for a caller without a credential.
+	Principal string
+	// Credential is what it showed.
+	Credential identity.Kind
+	// Cause says why the credential is not accepted; empty: it is.
+	Cause string
+	// Accessor is that of the token, 16 bytes; nil for others.
+	Accessor []byte
+	// Policies are the names of its policies.
+	Policies []string
+	// ExpireTimeMs is when the credential ends, in milliseconds since the Unix epoch; zero: never.
+	ExpireTimeMs int64
+
+	rights *authz.Rights // nil: none
+}
+
+// Covers reports whether the caller has a right.
+func (w *Who) Covers(need authz.Need) bool { return w.rights != nil && w.rights.Covers(need) }
+
+// cache remembers callers as of one state of tokens, policies, bindings and the mode.
+type cache struct {
+	mu      sync.RWMutex // guards what follows
+	changes uint64
+	history [16]byte
+	known   map[identity.Caller]*Who
+}
+
+// get returns a caller as of a state, if it is remembered.
+func (c *cache) get(at storage.Applied, caller identity.Caller) *Who {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.changes != at.AuthChanges || c.history != at.HistoryID {
+		return nil
+	}
+	return c.known[caller]
+}
+
+// put remembers a caller as of a state. What is older than the newest state is not remembered.
+func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch newer := at.AuthChanges > c.changes || at.HistoryID != c.history; {
+	case newer || len(c.known) >= knownMax:
+		c.changes, c.history, c.known = at.AuthChanges, at.HistoryID, map[identity.Caller]*Who{}
+	case at.AuthChanges < c.changes:
+		return
+	}
+	c.known[caller] = who
+}
+
+// who returns a caller as a snapshot knows it.
+func (a *Authority) who(s *storage.Reader, at storage.Applied, caller identity.Caller) (*Who, error) {
+	who := a.cache.get(at, caller)
+	if who == nil {
+		var err error
+		if who, err = look(s, caller); err != nil {
+			return nil, err
+		}
+		if who.Cause == "" {
+			a.cache.put(at, caller, who)
+		}
+	}
+	if who.ExpireTimeMs != 0 && a.now().UnixMilli() >= who.ExpireTimeMs {
+		return &Who{Credential: who.Credential, Principal: who.Principal, Cause: "expired", ExpireTimeMs: who.ExpireTimeMs}, nil
+	}
+	return who, nil
+}
+
+// look finds a caller in a snapshot.
+func look(s *storage.Reader, caller identity.Caller) (*Who, error) {
+	who := &Who{Credential: caller.Kind, Cause: caller.Cause, Principal: caller.Principal}
+	if who.Cause != "" {
+		return who, nil
+	}
+	if caller.Kind != identity.Token {
+		return who, bind(s, who)
+	}
+	t, err := s.TokenByHash(caller.Token[:])
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		who.Cause = "unknown"
+		return who, nil
+	}
+	id, err := uuid.FromBytes(t.GetAccessor())
+	if err != nil {
+		return nil, err
+	}
+	who.Principal, who.Accessor, who.Policies, who.ExpireTimeMs = "token:"+id.String(), t.GetAccessor(), t.GetPolicies(), t.GetExpireTimeMs()
+	who.rights, err = rightsOf(s, who.Principal, []grantOf{{t.GetNode(), t.GetPolicies()}})
+	return who, err
+}
+
+// grantOf are policies with the machine that their rules mean by self.
+type grantOf struct {
+	node     string
+	policies []string
+}
+
+// bind gives a caller without a token the policies of the bindings that are about it.
+func bind(s *storage.Reader, who *Who) error {
+	kind := storev1.BindingKind_BINDING_KIND_ANONYMOUS
+	if who.Credential == identity.Certificate {
+		kind = storev1.BindingKind_BINDING_KIND_CERTIFICATE
+	}
+	bindings, err := s.Bindings("", int(^uint(0)>>1))
+	if err != nil {
+		return err
+	}
+	var all []grantOf
+	for _, b := range bindings {
+		if b.GetKind() == kind && matches(b.GetPrincipal(), who.Principal) {
+			all = append(all, grantOf{b.GetNode(), b.GetPolicies()})
+			who.Policies = append(who.Policies, b.GetPolicies()...)
+		}
+	}
+	who.rights, err = rightsOf(s, who.Principal, all)
+	return err
+}
+
+// matches reports whether a binding is about a principal.
+func matches(binding, principal string) bool {
+	if strings.HasSuffix(binding, "/") || strings.HasSuffix(binding, ":") {
+		return strings.HasPrefix(principal, binding)
+	}
+	return binding == principal
+}
+
+// rightsOf returns the union of what policies allow. One that is missing, or that this version cannot read, allows nothing.
+func rightsOf(s *storage.Reader, principal string, grants []grantOf) (*authz.Rights, error) {
+	rights := authz.NewRights(principal, "")
+	for _, g := range grants {
+		var policies []authz.Policy
+		for _, name := range g.policies {
+			if name == storage.AdminPolicy {
+				policies = append(policies, authz.AdminPolicy())
+				continue
+			}
+			text, found, err := s.Policy(name)
+			if err != nil {
+				return nil, err
+			}
+			if policy, failed := authz.ParsePolicy(text); found && failed == nil {
+				policies = append(policies, policy)
+			}
+		}
+		rights = rights.With(g.node, policies...)
+	}
+	return rights, nil
+}

@@ -1,0 +1,217 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+const (
+	// ttlDefault is how long a token lasts unless it is said.
+	ttlDefault = 90 * 24 * time.Hour
+	ttlMin     = time.Minute
+	ttlMax     = 100 * 365 * 24 * time.Hour
+	// bootstrapName is the name of the first token.
+	bootstrapName = "bootstrap"
+)
+
+// Service serves AuthService.
+type Service struct {
+	tenurev1.UnimplementedAuthServiceServer
+	*call.Caller
+	// unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	unsafe func() string
+}
+
+// New returns the service. unsafe says which address of a member has no TLS and can be reached from elsewhere.
+func New(c *call.Caller, unsafe func() string) *Service { return &Service{Caller: c, unsafe: unsafe} }
+
+// change has a change ordered.
+func (a *Service) change(ctx context.Context, r proto.Message, change *storev1.ChangeAuth) (*storev1.Result, error) {
+	return a.Propose(ctx, call.Change{
+		Request: r, Command: &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}},
+	})
+}
+
+// checkSafe refuses tokens where others could read them on their way, or propose in anybody's name.
+func (a *Service) checkSafe() error {
+	if address := a.unsafe(); address != "" {
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE,
+			"%s; tokens need TLS for clients unless all addresses are loopback, and TLS between members unless --peer is off", address)
+	}
+	return nil
+}
+
+// mode converts a mode.
+func mode(m tenurev1.AuthMode) (storev1.AuthMode, error) {
+	if m < tenurev1.AuthMode_AUTH_MODE_OFF || m > tenurev1.AuthMode_AUTH_MODE_ENFORCE {
+		return 0, reason.Invalid("mode", "must be off, warn or enforce")
+	}
+	return storev1.AuthMode(m), nil
+}
+
+// shownMode converts a mode of the state; before the bootstrap it is off.
+func shownMode(m storev1.AuthMode) tenurev1.AuthMode {
+	return max(tenurev1.AuthMode(m), tenurev1.AuthMode_AUTH_MODE_OFF)
+}
+
+// BootstrapAuth serves AuthService.
+func (a *Service) BootstrapAuth(
+	ctx context.Context, r *tenurev1.BootstrapAuthRequest,
+) (*tenurev1.BootstrapAuthResponse, error) {
+	hash, err := identity.ParseToken(r.GetToken())
+	if err != nil {
+		return nil, reason.Invalid("token", "must be the text of a token, as `tenure auth bootstrap` draws it")
+	}
+	if r.GetMode() == tenurev1.AuthMode_AUTH_MODE_UNSPECIFIED {
+		r.Mode = tenurev1.AuthMode_AUTH_MODE_WARN
+	}
+	m, err := mode(r.GetMode())
+	if err != nil {
+		return nil, err
+	}
+	if !fromLoopback(ctx) {
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+			"the first token can be made only from the machine of a member, over a loopback address")
+	}
+	if err = a.checkSafe(); err != nil {
+		return nil, err
+	}
+	accessor := uuid.New()
+	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+		Mode: m,
+		Token: &storev1.TokenRecord{
+			Accessor: accessor[:], TokenSha256: hash[:], Name: bootstrapName, Policies: []string{storage.AdminPolicy},
+		},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	made := result.GetChangeAuth()
+	return &tenurev1.BootstrapAuthResponse{
+		Header: a.HeaderOf(result), Accessor: call.SessionText(made.GetToken().GetAccessor()), Mode: shownMode(made.GetMode()),
+	}, nil
+}
+
+// fromLoopback reports whether a call comes from this machine.
+func fromLoopback(ctx context.Context) bool {
+	host, _, err := net.SplitHostPort(gate.Address(ctx))
+	if err != nil {
+		return gate.Address(ctx) == "bufconn"
+	}
+	return net.ParseIP(host).IsLoopback()
+}
+
+// GetAuthStatus serves AuthService.
+func (a *Service) GetAuthStatus(
+	ctx context.Context, _ *tenurev1.GetAuthStatusRequest,
+) (*tenurev1.GetAuthStatusResponse, error) {
+	s, err := a.Reader(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer a.CloseSnapshot(s)
+	head, err := s.AuthHead()
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.GetAuthStatusResponse{
+		Header: a.Header(s.At), Mode: shownMode(s.At.AuthMode), Bootstrapped: head != nil, Tokens: head.GetTokens(),
+		Policies: head.GetPolicies(), Bindings: head.GetBindings(), DenyRevision: s.At.DenyRevision,
+	}, nil
+}
+
+// SetAuthMode serves AuthService.
+func (a *Service) SetAuthMode(ctx context.Context, r *tenurev1.SetAuthModeRequest) (*tenurev1.SetAuthModeResponse, error) {
+	m, err := mode(r.GetMode())
+	if err != nil {
+		return nil, err
+	}
+	if m > storev1.AuthMode_AUTH_MODE_OFF {
+		if err = a.checkSafe(); err != nil {
+			return nil, err
+		}
+	}
+	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: m}})
+	if err != nil {
+		return nil, err
+	}
+	return &tenurev1.SetAuthModeResponse{Header: a.HeaderOf(result)}, nil
+}
+
+// WhoAmI serves AuthService.
+func (a *Service) WhoAmI(ctx context.Context, _ *tenurev1.WhoAmIRequest) (*tenurev1.WhoAmIResponse, error) {
+	who, at := a.who(ctx), a.Node.Store().Applied()
+	return &tenurev1.WhoAmIResponse{
+		Header: a.Header(at), Principal: who.Principal, Credential: who.Credential.String(), Cause: who.Cause,
+		Policies: who.Policies, ExpireTime: instant(who.ExpireTimeMs), Mode: shownMode(at.AuthMode),
+	}, nil
+}
+
+// who returns the caller of a call. Calls that passed no gate, as those of tests, have none.
+func (a *Service) who(ctx context.Context) *access.Who {
+	if g := access.Of(ctx); g != nil {
+		return g.Who()
+	}
+	return &access.Who{}
+}
+
+// CheckAccess serves AuthService.
+func (a *Service) CheckAccess(ctx context.Context, r *tenurev1.CheckAccessRequest) (*tenurev1.CheckAccessResponse, error) {
+	policy, err := authz.ParsePolicy(r.GetRule())
+	if err != nil {
+		return nil, reason.Invalid("rule", "%v", err)
+	}
+	if len(policy.Rules) != 1 {
+		return nil, reason.Invalid("rule", "must be one rule")
+	}
+	allowed := true
+	for _, need := range policy.Rules[0].Needs() {
+		allowed = allowed && a.who(ctx).Covers(need)
+	}
+	return &tenurev1.CheckAccessResponse{Header: a.Header(a.Node.Store().Applied()), Allowed: allowed}, nil
+}
+
+// instant converts milliseconds since the Unix epoch; zero is none.
+func instant(ms int64) *timestamppb.Timestamp {
+	if ms == 0 {
+		return nil
+	}
+	return timestamppb.New(time.UnixMilli(ms))
+}
+
+// checkName refuses what is no name of a policy, a token or a binding.
+func checkName(field, name string) error {
+	if !storage.IsAuthName(name) {
+		return reason.Invalid(field, "must be 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen")
+	}
+	return nil
+}
+
+// checkPolicies refuses what is no list of policies, and a node that is too long.
+func checkPolicies(policies []string, node string) error {
+	if len(policies) == 0 || len(policies) > storage.PoliciesOfMax {
+		return reason.Invalid("policies", "must be 1 to %d", storage.PoliciesOfMax)
+	}
+	for i, name := range policies {
+		if err := checkName(fmt.Sprintf("policies[%d]", i), name); err != nil {
+			return err
+		}
+	}
+	return call.CheckText("node", node, call.NameBytesMax)
+}
