@@ -17,7 +17,7 @@ import (
 var files = []protoreflect.FileDescriptor{
 	tenurev1.File_tenure_v1_kv_proto, tenurev1.File_tenure_v1_lock_proto, tenurev1.File_tenure_v1_election_proto,
 	tenurev1.File_tenure_v1_session_proto, tenurev1.File_tenure_v1_watch_proto, tenurev1.File_tenure_v1_cluster_proto,
-	tenurev1.File_tenure_v1_catalog_proto, tenurev1.File_tenure_v1_auth_proto,
+	tenurev1.File_tenure_v1_catalog_proto, tenurev1.File_tenure_v1_pool_proto, tenurev1.File_tenure_v1_auth_proto,
 }
 
 // requests returns every message that a client may send to a member.
