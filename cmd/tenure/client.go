@@ -64,6 +64,9 @@ func (e *environment) connected(more []tenure.Option, connect func(*tenure.Clien
 		}
 		options = append(options, tenure.WithTLS(config))
 	}
+	if e.tokenFile != "" {
+		options = append(options, tenure.WithTokenFile(e.tokenFile))
+	}
 	c, err := tenure.Open(scheme+strings.Join(e.endpoints, ","), options...)
 	if err != nil {
 		text := err.Error()

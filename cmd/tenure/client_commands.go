@@ -6,12 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 )
 
 // clientCommands returns the commands that talk to a member.
 func clientCommands(env *environment) []*cobra.Command {
 	commands := []*cobra.Command{
 		newStatusCommand(env),
+		newAuthCommand(env),
 		newMemberCommand(env),
 		newSessionCommand(env),
 		newKVCommand(env),
@@ -75,7 +77,18 @@ func (e *environment) connect() (*members, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMembers(e.endpoints, security, "tenure-cli/"+e.version)
+	m, err := newMembers(e.endpoints, security, "tenure-cli/"+e.version)
+	if err != nil {
+		return nil, err
+	}
+	token, err := e.token()
+	if err != nil {
+		return nil, err
+	}
+	if token != nil {
+		m.options = append(m.options, grpc.WithPerRPCCredentials(token))
+	}
+	return m, nil
 }
 
 // withMembers runs one short piece of work with the members, within --timeout.

@@ -45,6 +45,8 @@ type environment struct {
 	endpoints []string
 	// security says whether client commands use TLS.
 	security security
+	// tokenFile is the file with the text of the token that says who calls; empty for none.
+	tokenFile string
 	// output is outputText or outputJSON.
 	output string
 	// timeout bounds one call of a client command.
@@ -177,6 +179,7 @@ environment, and the environment overrides the file.`,
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
 	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
 	env.security.register(flags)
+	flags.StringVar(&env.tokenFile, "token-file", "", "file with the token that says who calls; its text can also be in TENURE_TOKEN")
 	flags.StringVarP(&env.output, "output", "o", outputText, "output format: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newCertCommand(env), newVersionCommand(env))

@@ -33,10 +33,10 @@ func (r *Rights) With(node string, policies ...Policy) *Rights {
 func (r *Rights) add(node string, policies []Policy) {
 	for _, p := range policies {
 		for _, rule := range p.Rules {
-			switch rule.Kind {
-			case Node, SessionNode:
+			if rule.Kind == Node || rule.Kind == SessionNode {
 				rule.Text = lowerASCII(rule.Text)
-			case SessionNodeSelf:
+			}
+			if rule.Kind == SessionNodeSelf {
 				if node == "" {
 					continue
 				}
@@ -83,6 +83,7 @@ func (r *Rights) Covers(n Need) bool {
 		}
 	case KindUnspecified:
 		return false
+	default:
 	}
 	return covered(r.rules[n.Kind], n)
 }

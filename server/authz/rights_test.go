@@ -168,5 +168,5 @@ func limited(text string) string {
 
 // reaches reports whether names longer or between those that were tried may be of the need and not of the rule.
 func reaches(n Need, r Rule) bool {
-	return n.Match == Range && r.Match == Prefix && !(strings.HasPrefix(n.Text, r.Text) && strings.HasPrefix(n.End, r.Text))
+	return n.Match == Range && r.Match == Prefix && (!strings.HasPrefix(n.Text, r.Text) || !strings.HasPrefix(n.End, r.Text))
 }

@@ -134,15 +134,14 @@ func (r Rule) String() string {
 
 // verbText returns the verbs of a rule, with the shorthands for keys.
 func (r Rule) verbText() string {
-	if r.Kind == Key {
-		switch r.Verbs {
-		case readOnly:
-			return "ro"
-		case readWrite:
-			return "rw"
-		}
+	switch {
+	case r.Kind == Key && r.Verbs == readOnly:
+		return "ro"
+	case r.Kind == Key && r.Verbs == readWrite:
+		return "rw"
+	default:
+		return r.Verbs.String()
 	}
-	return r.Verbs.String()
 }
 
 // ruleText joins the parts of a rule.

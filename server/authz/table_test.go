@@ -9,28 +9,29 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// files are those of the services that members serve. An agent serves AgentService, which is not among them.
-var files = []protoreflect.FileDescriptor{
-	tenurev1.File_tenure_v1_kv_proto, tenurev1.File_tenure_v1_lock_proto, tenurev1.File_tenure_v1_election_proto,
-	tenurev1.File_tenure_v1_session_proto, tenurev1.File_tenure_v1_watch_proto, tenurev1.File_tenure_v1_cluster_proto,
-	tenurev1.File_tenure_v1_catalog_proto, tenurev1.File_tenure_v1_pool_proto, tenurev1.File_tenure_v1_auth_proto,
-}
+// elsewhere are the services whose messages members never ask the table about: an agent serves AgentService, and each call of a line
+// is decided as the call that it is.
+var elsewhere = map[protoreflect.FullName]bool{"tenure.v1.AgentService": true, "tenure.v1.LineService": true}
 
 // requests returns every message that a client may send to a member.
 func requests() []protoreflect.MessageDescriptor {
 	var out []protoreflect.MessageDescriptor
-	for _, file := range files {
+	protoregistry.GlobalFiles.RangeFilesByPackage("tenure.v1", func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
-			methods := file.Services().Get(i).Methods()
-			for j := range methods.Len() {
-				out = append(out, methods.Get(j).Input())
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				if !elsewhere[service.FullName()] {
+					out = append(out, service.Methods().Get(j).Input())
+				}
 			}
 		}
-	}
+		return true
+	})
 	return out
 }
 

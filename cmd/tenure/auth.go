@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/identity"
+)
+
+// newAuthCommand returns `tenure auth`.
+func newAuthCommand(env *environment) *cobra.Command {
+	return groupCommand("auth", "Manage tokens, policies, bindings and the mode", `  tenure auth bootstrap --out admin.token
+  export TENURE_TOKEN_FILE=admin.token
+  echo 'key "service/web/"* rw' | tenure auth policy put web -
+  tenure auth token create --name web --policy web > web.token
+  tenure auth mode enforce`,
+		newAuthBootstrapCommand(env),
+		newAuthModeCommand(env),
+		newAuthStatusCommand(env),
+		newAuthWhoAmICommand(env),
+		newAuthCanCommand(env),
+		newAuthPolicyCommand(env),
+		newAuthTokenCommand(env),
+		newAuthBindingCommand(env),
+	)
+}
+
+// auth makes a call to AuthService of a member.
+func (e *environment) auth(
+	ctx context.Context, again repeatable, f func(ctx context.Context, auth tenurev1.AuthServiceClient) error,
+) error {
+	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
+		return m.call(ctx, again, func(ctx context.Context, l *link) error { return f(ctx, tenurev1.NewAuthServiceClient(l)) })
+	})
+}
+
+// modeWord returns a mode in a word.
+func modeWord(m tenurev1.AuthMode) string { return words(m.String(), "AUTH_MODE_") }
+
+// modeOf reads a mode.
+func modeOf(text string) (tenurev1.AuthMode, error) {
+	switch text {
+	case "off":
+		return tenurev1.AuthMode_AUTH_MODE_OFF, nil
+	case "warn":
+		return tenurev1.AuthMode_AUTH_MODE_WARN, nil
+	case "enforce":
+		return tenurev1.AuthMode_AUTH_MODE_ENFORCE, nil
+	default:
+		return 0, usageError("the mode is %s; it must be off, warn or enforce", quoted(text))
+	}
+}
+
+// newAuthBootstrapCommand returns `tenure auth bootstrap`.
+func newAuthBootstrapCommand(env *environment) *cobra.Command {
+	var mode, out string
+	cmd := &cobra.Command{
+		Use:   "bootstrap",
+		Short: "Make the first token, which may do everything",
+		Long: `Make the first token of a cluster, with the built-in policy admin, and set the mode. The text of the token is
+drawn here and written to --out, readable only by you, before any member is asked. If the answer is lost, run the
+command again: it reads the file and gets the same answer. A cluster is bootstrapped once; another text is refused
+from then on. The token does not end.`,
+		Example: `  tenure auth bootstrap --out admin.token
+  tenure auth bootstrap --mode enforce --out admin.token -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wanted, err := modeOf(mode)
+			if err != nil {
+				return err
+			}
+			if wanted == tenurev1.AuthMode_AUTH_MODE_OFF {
+				return usageError("--mode is off; it must be warn or enforce")
+			}
+			return env.bootstrap(cmd.Context(), wanted, out)
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", "warn", "mode from then on: warn or enforce")
+	cmd.Flags().StringVar(&out, "out", "admin.token", "file for the text of the token")
+	return cmd
+}
+
+// bootstrap makes the first token.
+func (e *environment) bootstrap(ctx context.Context, mode tenurev1.AuthMode, out string) error {
+	text, err := drawnToken(out)
+	if err != nil {
+		return err
+	}
+	var answer *tenurev1.BootstrapAuthResponse
+	err = e.auth(ctx, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+		answer, err = auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! The first token is in %s, its accessor is %s, and the mode is %s.\n",
+		printable(out), answer.GetAccessor(), modeWord(answer.GetMode()))
+}
+
+// drawnToken returns the text in a file; if there is no such file, it draws one and writes it there.
+func drawnToken(path string) (string, error) {
+	text, err := readToken(path)
+	switch {
+	case err == nil:
+		if _, err = identity.ParseToken(text); err != nil {
+			return "", usageError("--out: %s exists, and what is in it is %w", printable(path), err)
+		}
+		return text, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", usageError("--out: %w", err)
+	}
+	text = identity.NewToken()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", usageError("--out: %w", err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close(), syncDirectory(filepath.Dir(path))); err != nil {
+		return "", fmt.Errorf("write the token to %s: %w", printable(path), err)
+	}
+	return text, nil
+}
+
+// syncDirectory makes sure that a file in a directory is found there after a crash.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// newAuthModeCommand returns `tenure auth mode`.
+func newAuthModeCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mode [off|warn|enforce]",
+		Short: "Show or set how strictly rights are asked for",
+		Long: `Show the mode, or set it. With off, members do not look at credentials. With warn, all calls are served, and what
+enforce would deny is counted and audited. With enforce, what no rule allows is denied. Tokens, policies, bindings
+and the mode itself are guarded in every mode.`,
+		Example: "  tenure auth mode\n  tenure auth mode enforce",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return env.showMode(cmd.Context())
+			}
+			mode, err := modeOf(args[0])
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.SetAuthModeResponse
+			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.SetAuthMode(ctx, &tenurev1.SetAuthModeRequest{Mode: mode})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			return env.printf("Success! The mode is %s.\n", modeWord(mode))
+		},
+	}
+}
+
+// authStatus asks for the mode and the counts.
+func (e *environment) authStatus(ctx context.Context) (*tenurev1.GetAuthStatusResponse, error) {
+	var answer *tenurev1.GetAuthStatusResponse
+	err := e.auth(ctx, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+		answer, err = auth.GetAuthStatus(ctx, &tenurev1.GetAuthStatusRequest{})
+		return err
+	})
+	return answer, err
+}
+
+// showMode prints the mode alone.
+func (e *environment) showMode(ctx context.Context) error {
+	answer, err := e.authStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("%s\n", modeWord(answer.GetMode()))
+}
+
+// newAuthStatusCommand returns `tenure auth status`.
+func newAuthStatusCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "Show the mode, and how many tokens, policies and bindings there are",
+		Example: "  tenure auth status\n  tenure auth status -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			answer, err := env.authStatus(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			return env.printTable([][]string{
+				{"mode", modeWord(answer.GetMode())},
+				{"bootstrapped", strconv.FormatBool(answer.GetBootstrapped())},
+				{"tokens", strconv.FormatUint(answer.GetTokens(), 10)},
+				{"policies", strconv.FormatUint(answer.GetPolicies(), 10)},
+				{"bindings", strconv.FormatUint(answer.GetBindings(), 10)},
+			})
+		},
+	}
+}
+
+// newAuthWhoAmICommand returns `tenure auth whoami`.
+func newAuthWhoAmICommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "whoami",
+		Short:   "Show who the cluster takes you for, and your policies",
+		Example: "  tenure auth whoami\n  TENURE_TOKEN_FILE=web.token tenure auth whoami",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var answer *tenurev1.WhoAmIResponse
+			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			return env.printTable(identityRows(answer))
+		},
+	}
+}
+
+// identityRows are the rows of a table about a caller.
+func identityRows(answer *tenurev1.WhoAmIResponse) [][]string {
+	principal := answer.GetPrincipal()
+	if principal == "" {
+		principal = "anonymous"
+	}
+	rows := [][]string{{"principal", printable(principal)}, {"credential", answer.GetCredential()}}
+	if cause := answer.GetCause(); cause != "" {
+		rows = append(rows, []string{"refused because", printable(cause)})
+	}
+	rows = append(rows, []string{"policies", printable(strings.Join(answer.GetPolicies(), " "))})
+	if end := answer.GetExpireTime(); end != nil {
+		rows = append(rows, []string{"ends", moment(end)})
+	}
+	return append(rows, []string{"mode", modeWord(answer.GetMode())})
+}
+
+// newAuthCanCommand returns `tenure auth can`.
+func newAuthCanCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "can RULE",
+		Short: "Report whether you have a right",
+		Long: `Report whether your policies give a right, written as a rule. Prints yes or no; the exit code is 0 for yes and 1 for
+no. The mode does not matter.`,
+		Example: `  tenure auth can 'key "service/web/config" write'
+  TENURE_TOKEN_FILE=web.token tenure auth can 'session "web-"* write'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			policy, err := authz.ParsePolicy(args[0])
+			if err != nil || len(policy.Rules) != 1 {
+				return usageError("%s is not one rule, such as: key \"service/\"* write%s", quoted(args[0]), because(err))
+			}
+			var answer *tenurev1.CheckAccessResponse
+			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: args[0]})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			text := "no"
+			if answer.GetAllowed() {
+				text = "yes"
+			}
+			if env.json() {
+				err = env.printDocument(answer)
+			} else {
+				err = env.printf("%s\n", text)
+			}
+			if err == nil && !answer.GetAllowed() {
+				return silentExit(exitRefused)
+			}
+			return err
+		},
+	}
+}
+
+// because returns an error as the end of a sentence.
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}

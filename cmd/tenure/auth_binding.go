@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newAuthBindingCommand returns `tenure auth binding`.
+func newAuthBindingCommand(env *environment) *cobra.Command {
+	return groupCommand("binding", "Give policies to callers without a token", `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
+  tenure auth binding put everyone --anonymous --policy public
+  tenure auth binding list`,
+		newAuthBindingPutCommand(env), newAuthBindingListCommand(env), newAuthBindingDeleteCommand(env))
+}
+
+// newAuthBindingPutCommand returns `tenure auth binding put`.
+func newAuthBindingPutCommand(env *environment) *cobra.Command {
+	request := &tenurev1.PutBindingRequest{}
+	var anonymous bool
+	cmd := &cobra.Command{
+		Use:   "put NAME",
+		Short: "Write a binding",
+		Long: `Write a binding, or replace it. It gives policies to callers with a client certificate, by their principal, or with
+--anonymous to callers without any credential. A principal that ends in / or : stands for all that begin with it. A
+caller with a token has only the policies of the token.`,
+		Example: `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
+  tenure auth binding put all-web --principal cert:spiffe://tenure.internal/web/ --policy web
+  tenure auth binding put everyone --anonymous --policy public`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request.Name = args[0]
+			request.Kind = tenurev1.BindingKind_BINDING_KIND_CERTIFICATE
+			if anonymous {
+				request.Kind = tenurev1.BindingKind_BINDING_KIND_ANONYMOUS
+			}
+			if anonymous == (request.GetPrincipal() != "") {
+				return usageError("give --principal or --anonymous: one of them")
+			}
+			var answer *tenurev1.PutBindingResponse
+			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.PutBinding(ctx, request)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			return env.printf("Success! The binding %s is written.\n", printable(args[0]))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Principal, "principal", "", "principal of the callers, as \"tenure auth whoami\" shows it")
+	flags.BoolVar(&anonymous, "anonymous", false, "callers without any credential")
+	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the callers; may be repeated")
+	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
+	return cmd
+}
+
+// newAuthBindingListCommand returns `tenure auth binding list`.
+func newAuthBindingListCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List bindings",
+		Long:    "List bindings: name, principal and policies.",
+		Example: "  tenure auth binding list\n  tenure auth binding list -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all := &tenurev1.ListBindingsResponse{}
+			err := env.authPages(cmd.Context(), func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+				page, err := auth.ListBindings(ctx, &tenurev1.ListBindingsRequest{PageToken: token})
+				if err != nil {
+					return "", err
+				}
+				all.Header, all.Bindings = page.GetHeader(), append(all.Bindings, page.GetBindings()...)
+				return page.GetNextPageToken(), nil
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(all)
+			}
+			var rows [][]string
+			for _, b := range all.GetBindings() {
+				principal := b.GetPrincipal()
+				if b.GetKind() == tenurev1.BindingKind_BINDING_KIND_ANONYMOUS {
+					principal = "anonymous"
+				}
+				rows = append(rows, []string{printable(b.GetName()), printable(principal), printable(strings.Join(b.GetPolicies(), " "))})
+			}
+			return env.printTable(rows)
+		},
+	}
+}
+
+// newAuthBindingDeleteCommand returns `tenure auth binding delete`.
+func newAuthBindingDeleteCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete NAME",
+		Short:   "Delete a binding",
+		Long:    "Delete a binding. Its callers lose its rights immediately.",
+		Example: "  tenure auth binding delete everyone",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var answer *tenurev1.DeleteBindingResponse
+			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.DeleteBinding(ctx, &tenurev1.DeleteBindingRequest{Name: args[0]})
+				return err
+			})
+			return env.deleted(err, answer, answer.GetDeleted(), "binding", args[0])
+		},
+	}
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// newAuthTokenCommand returns `tenure auth token`.
+func newAuthTokenCommand(env *environment) *cobra.Command {
+	return groupCommand("token", "Create, list, show, rotate and revoke tokens", `  tenure auth token create --name web --policy web > web.token
+  tenure auth token list
+  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a`,
+		newAuthTokenCreateCommand(env), newAuthTokenListCommand(env), newAuthTokenInfoCommand(env),
+		newAuthTokenRotateCommand(env), newAuthTokenRevokeCommand(env))
+}
+
+// newAuthTokenCreateCommand returns `tenure auth token create`.
+func newAuthTokenCreateCommand(env *environment) *cobra.Command {
+	request := &tenurev1.CreateTokenRequest{}
+	var ttl string
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create a token and print its text",
+		Long: `Create a token with the rights of its policies. Its text is printed alone on standard output, once: the cluster
+keeps only a hash. Send it as "authorization: Bearer TEXT", or let the commands and libraries read it from
+TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
+		Example: `  tenure auth token create --name web --policy web > web.token
+  tenure auth token create --name ci --policy deploy --policy ro --ttl 1h -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := setLife(request, ttl); err != nil {
+				return err
+			}
+			return env.createToken(cmd.Context(), request)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Name, "name", "", "name of the token, for people")
+	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the token; may be repeated")
+	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
+	flags.StringVar(&ttl, "ttl", "", "how long the token lasts, such as 24h; none: until it is revoked; default 90 days")
+	return cmd
+}
+
+// setLife sets how long a token lasts.
+func setLife(request *tenurev1.CreateTokenRequest, ttl string) error {
+	switch ttl {
+	case "":
+		return nil
+	case "none":
+		request.NoExpiry = true
+		return nil
+	}
+	d, err := time.ParseDuration(ttl)
+	if err != nil || d <= 0 {
+		return usageError("--ttl is %s; it must be a duration such as 30m or 24h, or none", quoted(ttl))
+	}
+	request.Ttl = durationpb.New(d)
+	return nil
+}
+
+// createToken creates a token and prints its text.
+func (e *environment) createToken(ctx context.Context, request *tenurev1.CreateTokenRequest) error {
+	var answer *tenurev1.CreateTokenResponse
+	err := e.auth(ctx, onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+		answer, err = auth.CreateToken(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return e.printSecret(answer, answer.GetText(), answer.GetToken())
+}
+
+// printSecret prints the text of a token alone, and notes what it is of.
+func (e *environment) printSecret(answer proto.Message, text string, token *tenurev1.Token) error {
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	ends := "does not end"
+	if token.GetExpireTime() != nil {
+		ends = "ends " + moment(token.GetExpireTime())
+	}
+	e.notef("The token %s %s. Its text is not shown again.", token.GetAccessor(), ends)
+	return e.printf("%s\n", text)
+}
+
+// newAuthTokenListCommand returns `tenure auth token list`.
+func newAuthTokenListCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List tokens",
+		Long:    "List tokens: accessor, name, policies and end. Their texts are never listed.",
+		Example: "  tenure auth token list\n  tenure auth token list -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all := &tenurev1.ListTokensResponse{}
+			err := env.authPages(cmd.Context(), func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+				page, err := auth.ListTokens(ctx, &tenurev1.ListTokensRequest{PageToken: token})
+				if err != nil {
+					return "", err
+				}
+				all.Header, all.Tokens = page.GetHeader(), append(all.Tokens, page.GetTokens()...)
+				return page.GetNextPageToken(), nil
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(all)
+			}
+			var rows [][]string
+			for _, t := range all.GetTokens() {
+				rows = append(rows, []string{t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), tokenEnd(t)})
+			}
+			return env.printTable(rows)
+		},
+	}
+}
+
+// dashed returns a text for a table, where an empty one is a dash.
+func dashed(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}
+
+// tokenEnd returns when a token ends.
+func tokenEnd(t *tenurev1.Token) string {
+	if t.GetExpireTime() == nil {
+		return "never"
+	}
+	return moment(t.GetExpireTime())
+}
+
+// newAuthTokenInfoCommand returns `tenure auth token info`.
+func newAuthTokenInfoCommand(env *environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:     "info ACCESSOR|--self",
+		Short:   "Show a token",
+		Long:    "Show what is known of a token, or of your own with --self. Its text is not known.",
+		Example: "  tenure auth token info --self\n  tenure auth token info 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.GetTokenResponse
+			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.GetToken(ctx, &tenurev1.GetTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			t := answer.GetToken()
+			return env.printTable([][]string{
+				{"accessor", t.GetAccessor()},
+				{"name", dashed(t.GetName())},
+				{"policies", dashed(strings.Join(t.GetPolicies(), " "))},
+				{"node", dashed(t.GetNode())},
+				{"ends", tokenEnd(t)},
+				{"made by", dashed(t.GetCreatedBy())},
+				{"made at", moment(t.GetCreateTime())},
+			})
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// addSelf adds the flag for one's own token.
+func addSelf(cmd *cobra.Command, self *bool) {
+	cmd.Flags().BoolVar(self, "self", false, "the token that this command uses")
+}
+
+// accessorOf returns the accessor of a command's arguments; empty for one's own token.
+func accessorOf(args []string, self bool) (string, error) {
+	switch {
+	case self && len(args) > 0:
+		return "", usageError("give an accessor or --self, not both")
+	case self:
+		return "", nil
+	case len(args) == 0 || args[0] == "":
+		return "", usageError("give the accessor of a token, or --self for your own")
+	default:
+		return args[0], nil
+	}
+}
+
+// newAuthTokenRotateCommand returns `tenure auth token rotate`.
+func newAuthTokenRotateCommand(env *environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:   "rotate ACCESSOR|--self",
+		Short: "Give a token a new text and print it",
+		Long: `Give a token a new text, which is printed alone on standard output, once. The old text is refused from then on.
+To change a token without a gap, create a second one, and revoke the first when nothing uses it.`,
+		Example: "  tenure auth token rotate --self > new.token && mv new.token web.token",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.RotateTokenResponse
+			err = env.auth(cmd.Context(), onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.RotateToken(ctx, &tenurev1.RotateTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return env.printSecret(answer, answer.GetText(), answer.GetToken())
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// newAuthTokenRevokeCommand returns `tenure auth token revoke`.
+func newAuthTokenRevokeCommand(env *environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:   "revoke ACCESSOR|--self",
+		Short: "Revoke a token",
+		Long: `Revoke a token. Once this command has succeeded, no change that the token would have allowed takes effect. Sessions
+that were made with it live until their TTL is over, and are not renewed.`,
+		Example: "  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.RevokeTokenResponse
+			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.json() {
+				return env.printDocument(answer)
+			}
+			if !answer.GetRevoked() {
+				return env.printf("Success! There is no such token.\n")
+			}
+			return env.printf("Success! The token is revoked.\n")
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// deleted prints the outcome of a deletion.
+func (e *environment) deleted(err error, answer proto.Message, deleted bool, thing, name string) error {
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	if !deleted {
+		return e.printf("Success! There is no %s %s.\n", thing, printable(name))
+	}
+	return e.printf("Success! The %s %s is deleted.\n", thing, printable(name))
+}
