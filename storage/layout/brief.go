@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
 const (
@@ -47,4 +50,20 @@ func CutBrief(value []byte) (Brief, error) {
 		ValueBytes: int(binary.BigEndian.Uint64(value[8:])),
 		Record:     value[BriefHeadBytes:],
 	}, nil
+}
+
+// KeyValueField is the number of the field of a key's record that holds the value.
+const KeyValueField = 2
+
+// DecodeKeyFacts decodes the record of a key into an empty one, without the value, and returns the length of that.
+func DecodeKeyFacts(record []byte, k *storev1.KeyRecord) (valueBytes int, err error) {
+	if value, ok := cutKeyFacts(record, k); ok {
+		return len(value), checkFormat(k)
+	}
+	short, value, err := WithoutField(record, KeyValueField)
+	if err != nil {
+		return 0, err
+	}
+	proto.Reset(k)
+	return len(value), Decode(short, k)
 }

@@ -1,9 +1,11 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // The first byte of every row says what the row is. These are on disk: they never change and are never reused.
@@ -101,6 +103,9 @@ func cutNamespace(b []byte) (ns uint64, rest []byte, ok bool) {
 
 // AppendEscaped appends s so that more may follow.
 func AppendEscaped(b []byte, s string) []byte {
+	if strings.IndexByte(s, escapeByte) < 0 {
+		return append(append(b, s...), escapeByte, escapeTerminal)
+	}
 	for i := range len(s) {
 		b = append(b, s[i])
 		if s[i] == escapeByte {
@@ -112,6 +117,9 @@ func AppendEscaped(b []byte, s string) []byte {
 
 // CutEscaped undoes AppendEscaped.
 func CutEscaped(b []byte) (s string, rest []byte, ok bool) {
+	if i := bytes.IndexByte(b, escapeByte); i >= 0 && i+1 < len(b) && b[i+1] == escapeTerminal {
+		return string(b[:i]), b[i+2:], true
+	}
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
 		if b[i] != escapeByte {
@@ -144,7 +152,7 @@ func NameRow(kind byte, n Name) []byte {
 
 // NameRows returns the beginning of all rows of kind for n with more behind the key.
 func NameRows(kind byte, n Name) []byte {
-	b := make([]byte, 0, 24+len(n.Key))
+	b := make([]byte, 0, 24+len(n.Key)) // A number may follow.
 	b = append(b, kind)
 	b = appendNamespace(b, n.NS)
 	return AppendEscaped(b, n.Key)
@@ -182,7 +190,11 @@ func CutNumberedRow(row []byte) (n Name, number uint64, ok bool) {
 
 // SessionRow returns the row of kind for a session.
 func SessionRow(kind byte, id SessionID) []byte {
-	return append([]byte{kind}, id[:]...)
+	return appendSession(make([]byte, 0, 1+len(id)), kind, id)
+}
+
+func appendSession(b []byte, kind byte, id SessionID) []byte {
+	return append(append(b, kind), id[:]...)
 }
 
 // CutSessionRow undoes SessionRow.
@@ -259,7 +271,7 @@ func CutObjectRow(row []byte) (Object, bool) {
 
 // NumberRow returns the row of kind for a number.
 func NumberRow(kind byte, number uint64) []byte {
-	return binary.BigEndian.AppendUint64([]byte{kind}, number)
+	return binary.BigEndian.AppendUint64(append(make([]byte, 0, 9), kind), number)
 }
 
 // HistoryRow returns the row of an event.
@@ -280,12 +292,12 @@ func CutHistoryRow(row []byte) (revision uint64, index uint32, ok bool) {
 
 // WindowRow returns the row that heads a session's request window of an epoch.
 func WindowRow(id SessionID, epoch uint64) []byte {
-	return binary.BigEndian.AppendUint64(SessionRow(RowWindow, id), epoch)
+	return binary.BigEndian.AppendUint64(appendSession(make([]byte, 0, 1+len(id)+8), RowWindow, id), epoch)
 }
 
 // RequestRow returns the row of a remembered request.
 func RequestRow(id SessionID, epoch, sequence uint64) []byte {
-	b := binary.BigEndian.AppendUint64(SessionRow(RowRequest, id), epoch)
+	b := binary.BigEndian.AppendUint64(appendSession(make([]byte, 0, 1+len(id)+16), RowRequest, id), epoch)
 	return binary.BigEndian.AppendUint64(b, sequence)
 }
 

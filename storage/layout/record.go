@@ -21,6 +21,9 @@ type Record interface {
 
 // Encode marshals a message; equal messages give equal bytes.
 func Encode(m proto.Message) ([]byte, error) {
+	if b, ok := encodeByHand(m); ok {
+		return b, nil
+	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
@@ -28,15 +31,27 @@ func Encode(m proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// Decode unmarshals a stored record and refuses one of a format this program does not know.
+// Decode unmarshals a stored record into an empty one, and refuses one of a format this program does not know.
 func Decode(value []byte, m Record) error {
-	if err := proto.Unmarshal(value, m); err != nil {
+	if err := decode(value, m); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, m.ProtoReflect().Descriptor().Name(), err)
 	}
+	return checkFormat(m)
+}
+
+func checkFormat(m Record) error {
 	if v := m.GetFormatVersion(); v != RecordFormat {
 		return fmt.Errorf("%w: %s of format %d", ErrUnknownFormat, m.ProtoReflect().Descriptor().Name(), v)
 	}
 	return nil
+}
+
+// decode unmarshals into an empty record.
+func decode(value []byte, m Record) error {
+	if decodeByHand(value, m) {
+		return nil
+	}
+	return proto.Unmarshal(value, m) // It empties the record first.
 }
 
 // BytesField returns what a record has in its field of that number, which holds bytes or a text; it lies in value. The rest is

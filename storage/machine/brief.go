@@ -19,6 +19,11 @@ func (w *Work) readBrief(at []byte) (layout.Brief, bool, error) {
 	return b, err == nil, err
 }
 
+// briefs reports whether a row has, or had before, a value that is large enough for a brief.
+func (w *Work) briefs(valueBytes, valueBytesBefore int) bool {
+	return w.state.ClusterVersion >= layout.Version2 && max(valueBytes, valueBytesBefore) >= layout.BriefValueMin
+}
+
 // saveBrief writes the brief of a row that is written with a value of so many bytes, or removes the one of the value before,
 // as its size demands.
 func (w *Work) saveBrief(at, row, value []byte, field protowire.Number, valueBytes, valueBytesBefore int) error {

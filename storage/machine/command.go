@@ -35,8 +35,8 @@ type command struct {
 	principal string
 
 	events    []*storev1.Event
-	keyEvent  map[layout.Name]int // which of events told of a key's value last
-	touched   []layout.Name       // locks whose waiters may be granted, in order
+	keyEvent  keyEvents
+	touched   []layout.Name // locks whose waiters may be granted, in order
 	isTouched map[layout.Name]bool
 	granted   int
 	readBytes uint64               // of waiters to be granted, and of their keys

@@ -71,7 +71,7 @@ func (c *command) refreshPut(n layout.Name, head *storev1.LockHead) {
 
 // toldPut returns the KeyPut that the command told of a key last, with its index; nil if the last it told was another.
 func (c *command) toldPut(n layout.Name) (int, *storev1.KeyPut) {
-	i, ok := c.keyEvent[n]
+	i, ok := c.keyEvent.of(n)
 	if !ok || i >= len(c.events) { // An operation that failed may have told of it.
 		return 0, nil
 	}
@@ -80,11 +80,34 @@ func (c *command) toldPut(n layout.Name) (int, *storev1.KeyPut) {
 
 // emitOfKey adds an event that later ones of the same key may go into.
 func (c *command) emitOfKey(n layout.Name, e *storev1.Event) {
-	if c.keyEvent == nil {
-		c.keyEvent = make(map[layout.Name]int)
-	}
-	c.keyEvent[n] = len(c.events)
+	c.keyEvent.set(n, len(c.events))
 	c.emitLock(n, e)
+}
+
+// keyEvents says which event told of a key's value last. Most commands tell of one key.
+type keyEvents struct {
+	first layout.Name // empty: none
+	at    int
+	more  map[layout.Name]int
+}
+
+func (k *keyEvents) of(n layout.Name) (int, bool) {
+	if n == k.first {
+		return k.at, true
+	}
+	i, ok := k.more[n]
+	return i, ok
+}
+
+func (k *keyEvents) set(n layout.Name, i int) {
+	switch {
+	case k.first.Key == "" || n == k.first:
+		k.first, k.at = n, i
+	case k.more == nil:
+		k.more = map[layout.Name]int{n: i}
+	default:
+		k.more[n] = i
+	}
 }
 
 // writeHistory keeps an event.

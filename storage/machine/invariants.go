@@ -72,10 +72,10 @@ func (c *command) verifyBriefs() error {
 		switch kind := e.GetKind().(type) {
 		case *storev1.Event_KeyPut:
 			n.Key = kind.KeyPut.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), records.KeyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), layout.KeyValueField)
 		case *storev1.Event_KeyDeleted:
 			n.Key = kind.KeyDeleted.GetKey()
-			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), records.KeyValueField)
+			err = c.verifyBrief(layout.NameRow(layout.RowKeyBrief, n), layout.NameRow(layout.RowKey, n), layout.KeyValueField)
 		case *storev1.Event_LockQueued:
 			n.Key = kind.LockQueued.GetKey()
 			at, row := layout.NumberedRow(layout.RowPlaceBrief, n, kind.LockQueued.GetPlace()), layout.NumberedRow(layout.RowPlace, n, kind.LockQueued.GetPlace())

@@ -39,11 +39,12 @@ type keyFacts struct {
 
 // decodeKeyFacts reads a key's row without copying the value.
 func decodeKeyFacts(n layout.Name, row, value []byte) (keyFacts, error) {
-	b, err := layout.BriefOf(row, value, records.KeyValueField)
-	if err != nil {
+	k := keyFacts{record: &storev1.KeyRecord{}, rowBytes: len(row) + len(value)}
+	var err error
+	if k.valueBytes, err = layout.DecodeKeyFacts(value, k.record); err != nil {
 		return keyFacts{}, fmt.Errorf("key %q: %w", n.Key, err)
 	}
-	return factsOf(n, b)
+	return k, nil
 }
 
 // factsOf returns what is known of a key by its brief.
@@ -100,8 +101,11 @@ func (c keyVerbs) saveKey(n layout.Name, old keyFacts, k *storev1.KeyRecord) err
 		return err
 	}
 	row := layout.NameRow(layout.RowKey, n)
-	if err = c.saveBrief(layout.NameRow(layout.RowKeyBrief, n), row, value, records.KeyValueField, len(k.GetValue()), old.valueBytes); err != nil {
-		return err
+	if c.briefs(len(k.GetValue()), old.valueBytes) {
+		at := layout.NameRow(layout.RowKeyBrief, n)
+		if err = c.saveBrief(at, row, value, layout.KeyValueField, len(k.GetValue()), old.valueBytes); err != nil {
+			return err
+		}
 	}
 	c.state.LiveBytes += uint64(len(n.Key)+len(k.GetValue())) - old.liveBytes(n)
 	if old.record == nil {

@@ -312,7 +312,7 @@ func (c txnVerbs) compare(m *storev1.Compare) (bool, error) {
 func (c txnVerbs) compareValue(n layout.Name, operator storev1.CompareOperator, other []byte) (bool, error) {
 	order := 0
 	found, err := c.rows.View(layout.NameRow(layout.RowKey, n), func(value []byte) error {
-		content, err := layout.BytesField(value, records.KeyValueField)
+		content, err := layout.BytesField(value, layout.KeyValueField)
 		order = bytes.Compare(content, other)
 		return err
 	})

@@ -22,6 +22,3 @@ func KeyState(key string, k *storev1.KeyRecord, head *storev1.LockHead) *storev1
 		ModTimeMs:      k.GetModTimeMs(),
 	}
 }
-
-// KeyValueField is the number of the field that holds a key's value.
-const KeyValueField = 2
