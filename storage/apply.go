@@ -20,7 +20,8 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	}
 	before := s.Applied()
 	rows := table.NewOverlay(s.db, before.StoreBytes)
-	rows.Hot, rows.Voids = s.hot, s.voids
+	rows.Hot, rows.Voids, rows.Runs = s.hot, s.voids, s.runs
+	defer func() { _ = s.runs.End() }() // What could not be read has failed the batch already.
 	w := machine.NewWork(rows, before)
 	var entries []EntryOutcome
 	sums := make([]uint64, 0, len(batch))

@@ -65,6 +65,7 @@ type Store struct {
 	background *background
 	hot        *table.Hot // of the goroutine of Apply
 	voids      *table.Voids
+	runs       *table.Runs // of the goroutine of Apply
 	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
 	// unchanged around its snapshot, knows that the two are of one Apply.
 	writes atomic.Uint64
@@ -132,7 +133,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s.db = db
+	s.db, s.runs = db, table.NewRuns(db)
 	if s.applied, err = readApplied(db); err == nil {
 		err = layout.CheckVersion(s.applied.ClusterVersion)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // overlayDegree is the width of the overlay's tree.
@@ -38,9 +39,11 @@ type Overlay struct {
 	disk    pebble.Reader
 	Hot     *Hot   // of the disk; nil keeps none
 	Voids   *Voids // nil knows none
+	Runs    *Runs  // over the disk; nil reads each row by itself
 	Index   uint64 // as of which voids are used; zero uses none
 	Meter   *Meter // of the present command; nil if it has no budget
 	tree    *btree.BTreeG[*Pending]
+	probe   Pending // for what is looked up in the tree, which does not keep it
 	journal []undo
 	Bytes   uint64 // of all rows, as the present command would leave them
 	err     error  // of the first write whose row could not be read; final
@@ -85,12 +88,56 @@ func (o *Overlay) Get(row []byte) ([]byte, bool, error) {
 	return value, found, err
 }
 
+// pending returns what the overlay has for a row.
+func (o *Overlay) pending(row []byte) (*Pending, bool) {
+	o.probe.Row = row
+	return o.tree.Get(&o.probe)
+}
+
 // lookUp is get without counting.
 func (o *Overlay) lookUp(row []byte) ([]byte, bool, error) {
-	if p, ok := o.tree.Get(&Pending{Row: row}); ok {
+	if p, ok := o.pending(row); ok {
 		return p.Value, p.Value != nil, nil
 	}
+	if row[0] == layout.RowLock {
+		return o.getLock(row)
+	}
 	return o.getOnDisk(row)
+}
+
+// lockVoidsMax is how many voids among the heads of locks are worth it to look for more.
+const lockVoidsMax = 512
+
+// getLock is getOnDisk for the head of a lock. Every put asks for one, and most keys were never locked: where a head is missing, it looks
+// once for the next one behind it, and the void between them answers from then on.
+func (o *Overlay) getLock(row []byte) ([]byte, bool, error) {
+	if _, in := o.Voids.end(row, o.Index); in {
+		if invariants.Enabled {
+			_, there, err := GetRow(o.disk, row)
+			invariants.That(err != nil || !there, "the head of a lock lives in a void: %q", row)
+		}
+		return nil, false, nil
+	}
+	value, found, err := o.getOnDisk(row)
+	if err != nil || found || o.Voids.count(layout.RowLock) >= lockVoidsMax {
+		return value, found, err
+	}
+	return nil, false, o.learnVoid(row)
+}
+
+// learnVoid notes that no row of a kind lives from row on to the next one that does.
+func (o *Overlay) learnVoid(row []byte) error {
+	end := layout.RowsEnd(row[:1])
+	next := end
+	s := scan{to: end, tree: o.tree, voids: o.Voids, index: o.Index, visit: func(live, _ []byte) (bool, error) {
+		next = bytes.Clone(live)
+		return false, nil
+	}}
+	if err := s.run(o.disk, row); err != nil {
+		return err
+	}
+	o.Voids.add(row, next, o.Index)
+	return nil
 }
 
 // getOnDisk returns the value of a row as the last commit left it.
@@ -101,14 +148,36 @@ func (o *Overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 		}
 		return value, value != nil, nil
 	}
-	value, found, err := GetRow(o.disk, row)
-	if err == nil {
-		o.Hot.keep(row, value)
-	}
-	if found {
-		o.Reads.count(row, value)
-	}
+	var value []byte
+	found, err := o.viewOnDisk(row, func(on []byte, inRun bool) error {
+		value = make([]byte, len(on))
+		copy(value, on)
+		if !inRun {
+			o.Hot.keep(row, value)
+		}
+		return nil
+	})
 	return value, found, err
+}
+
+// viewOnDisk shows what the disk holds for a row that is not among the hot ones, and whether a run read it. Rows of a run are too many to be
+// kept.
+func (o *Overlay) viewOnDisk(row []byte, look func(value []byte, inRun bool) error) (bool, error) {
+	found, inRun, err := o.Runs.view(row, func(value []byte) error {
+		o.Reads.count(row, value)
+		return look(value, true)
+	})
+	if inRun {
+		return found, err
+	}
+	found, err = ViewRow(o.disk, row, func(value []byte) error {
+		o.Reads.count(row, value)
+		return look(value, false)
+	})
+	if err == nil && !found {
+		o.Hot.keep(row, nil)
+	}
+	return found, err
 }
 
 // View shows the value of a row, and reports whether there is one. The value must not be kept. Unlike get it copies only what
@@ -128,23 +197,18 @@ func (o *Overlay) View(row []byte, look func(value []byte) error) (bool, error) 
 
 // lookUpView is view without counting.
 func (o *Overlay) lookUpView(row []byte, look func(value []byte) error) (bool, error) {
-	if p, ok := o.tree.Get(&Pending{Row: row}); ok {
+	if p, ok := o.pending(row); ok {
 		return lookAt(p.Value, look)
 	}
 	if value, known := o.Hot.get(row); known {
 		return lookAt(value, look)
 	}
-	found, err := ViewRow(o.disk, row, func(value []byte) error {
-		o.Reads.count(row, value)
-		if o.Hot.takes(row, value) {
+	return o.viewOnDisk(row, func(value []byte, inRun bool) error {
+		if !inRun && o.Hot.takes(row, value) {
 			o.Hot.keep(row, append([]byte{}, value...))
 		}
 		return look(value)
 	})
-	if err == nil && !found {
-		o.Hot.keep(row, nil)
-	}
-	return found, err
 }
 
 // lookAt shows a value, and reports whether it is one; nil is none.
@@ -236,11 +300,15 @@ func (o *Overlay) sizeOnDisk(row []byte) uint64 {
 		return (&Pending{Row: row, Value: value}).size()
 	}
 	size := uint64(0)
-	_, err := ViewRow(o.disk, row, func(value []byte) error {
+	count := func(value []byte) error {
 		o.Reads.count(row, value)
 		size = uint64(len(row) + len(value))
 		return nil
-	})
+	}
+	_, inRun, err := o.Runs.view(row, count)
+	if !inRun {
+		_, err = ViewRow(o.disk, row, count)
+	}
 	if err != nil && o.err == nil {
 		o.err = err
 	}

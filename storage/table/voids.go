@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -39,6 +40,7 @@ type Voids struct {
 
 	mu    sync.Mutex // guards what follows; nothing is called while it is held
 	tree  *btree.BTreeG[*void]
+	probe void   // for what is looked up in the tree, which does not keep it
 	index uint64 // of the entry under way
 	hand  []byte // the void behind it is the next to be forgotten
 	// writes are the last rows that began to live, in a ring; written is how many there ever were.
@@ -72,6 +74,14 @@ func (v *Voids) know(row []byte) bool {
 	return v != nil && len(row) > 0 && v.kinds[row[0]].Load() > 0
 }
 
+// count returns how many voids there are among rows of a kind; a nil one cannot learn any more.
+func (v *Voids) count(kind byte) int {
+	if v == nil {
+		return math.MaxInt
+	}
+	return int(v.kinds[kind].Load())
+}
+
 // end returns the first row behind the void that row lies in, if that void was there at an index.
 func (v *Voids) end(row []byte, index uint64) ([]byte, bool) {
 	if !v.know(row) {
@@ -96,7 +106,8 @@ func (v *Voids) around(row []byte) *void {
 // before returns the last void that begins at row or before it, or nil.
 func (v *Voids) before(row []byte) *void {
 	var last *void
-	v.tree.DescendLessOrEqual(&void{from: row}, func(in *void) bool {
+	v.probe.from = row
+	v.tree.DescendLessOrEqual(&v.probe, func(in *void) bool {
 		last = in
 		return false
 	})
