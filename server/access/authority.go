@@ -147,12 +147,12 @@ func (a *Authority) enforces(method string, at storage.Applied) bool {
 // Again decides again, on what this member has applied. Before it says no it looks at what the cluster has.
 func (g *Grant) Again(ctx context.Context) error {
 	err := g.local()
-	if err == nil {
-		return nil
+	if err == nil || reason.Of(err) == nil { // What is not a refusal is a failure of the store.
+		return err
 	}
 	a := g.authority
 	if fresh := a.node.ReadIndex(ctx); fresh != nil {
-		if a.enforces(g.method, a.node.Store().Applied()) {
+		if g.who == nil || a.enforces(g.method, a.node.Store().Applied()) {
 			return fresh
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // Stream is a call that goes on while rights may change: one with many messages, or one that waits.
@@ -65,7 +66,7 @@ func (a *Authority) Run(ctx context.Context) {
 		changed := now.DenyRevision != last
 		last = now.DenyRevision
 		for _, s := range a.open() {
-			if err := s.check(ctx, changed); err != nil {
+			if err := s.check(ctx, now, changed); err != nil {
 				s.end(err)
 			}
 		}
@@ -83,17 +84,18 @@ func (a *Authority) open() []*Stream {
 	return all
 }
 
-// check returns why a stream is no longer allowed; nil if it is. Without a change only the end of its credential is looked at.
-func (s *Stream) check(ctx context.Context, changed bool) error {
+// check returns why a stream is no longer allowed; nil if it is. It decides again if its last decision was under another deny
+// revision than this member has now, or if the credential has ended.
+func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) error {
 	g := s.grant.Load()
 	if g == nil {
-		if changed && s.authority.enforces(s.method, s.authority.node.Store().Applied()) {
+		if changed && s.authority.enforces(s.method, now) {
 			return errChanged()
 		}
 		return nil
 	}
 	expired := g.who.ExpireTimeMs != 0 && s.authority.now().UnixMilli() >= g.who.ExpireTimeMs
-	if !changed && !expired {
+	if g.Under() == now.DenyRevision && !expired {
 		return nil
 	}
 	return g.Again(ctx)
