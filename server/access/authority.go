@@ -301,8 +301,8 @@ func resolveSession(s *storage.Reader, need authz.Need) (authz.Need, bool, error
 		record, live = ended.GetSession(), known
 	}
 	if !live { // What is no id is refused by its service.
-		need, applies := need.OfUnknownSession()
-		return need, applies, nil
+		unknown, applies := need.OfUnknownSession()
+		return unknown, applies, nil
 	}
 	need, applies := need.OfSession(authz.SessionFacts{
 		Name: record.GetName(), Node: record.GetNode(), Maker: record.GetPrincipal(),
