@@ -217,6 +217,9 @@ func appendApplied(b []byte, m *storev1.AppliedRecord) ([]byte, bool) {
 	b = appendNumber(b, 26, m.GetServices())
 	b = appendNumber(b, 27, m.GetChecks())
 	b = appendNumber(b, 28, m.GetEndMarks())
+	b = appendNumber(b, 29, m.GetDenyRevision())
+	b = appendNumber(b, 30, m.GetAuthChanges())
+	b = appendNumber(b, 31, int32(m.GetAuthMode()))
 	return b, true
 }
 
