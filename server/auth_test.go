@@ -137,10 +137,7 @@ func TestWrongCredentialsAreNeverAnonymous(t *testing.T) {
 		"nothing behind Bearer":     {"Bearer "},
 		"two":                       {"Bearer " + admin, "Bearer " + admin},
 	} {
-		ctx := t.Context()
-		for _, v := range value {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", v)
-		}
+		ctx := metadata.NewOutgoingContext(t.Context(), metadata.MD{"authorization": value})
 		if err := put(ctx); status.Code(err) != codes.Unauthenticated || infoOf(err).GetMetadata()["cause"] == "" {
 			t.Errorf("%s: got %v, want UNAUTHENTICATED with a cause", name, err)
 		}
@@ -153,16 +150,17 @@ func TestModes(t *testing.T) {
 		_, err := m.Put(as(t.Context(), token), &tenurev1.PutRequest{Key: "k", Content: text("v")})
 		return err
 	}
-	if err := put("whatever"); err != nil {
+	err := put("whatever")
+	if err != nil {
 		t.Errorf("before the bootstrap credentials are looked at: %v", err)
 	}
-	_, err := m.auth().PutPolicy(t.Context(), &tenurev1.PutPolicyRequest{Name: "p", Rules: "admin read"})
+	_, err = m.auth().PutPolicy(t.Context(), &tenurev1.PutPolicyRequest{Name: "p", Rules: "admin read"})
 	wantError(t, err, codes.PermissionDenied, "PERMISSION_DENIED")
 	admin := m.bootstrap(t, modeWarn)
-	if err := put(""); err != nil {
+	if err = put(""); err != nil {
 		t.Errorf("in mode warn: %v", err)
 	}
-	if err := put("wrong"); err != nil {
+	if err = put("wrong"); err != nil {
 		t.Errorf("in mode warn: %v", err)
 	}
 	_, err = m.auth().SetAuthMode(t.Context(), &tenurev1.SetAuthModeRequest{Mode: modeEnforce})
@@ -171,7 +169,7 @@ func TestModes(t *testing.T) {
 		if _, err = m.auth().SetAuthMode(as(t.Context(), admin), &tenurev1.SetAuthModeRequest{Mode: mode}); err != nil {
 			t.Fatal(err)
 		}
-		if err := put(""); status.Code(err) != want {
+		if err = put(""); status.Code(err) != want {
 			t.Errorf("in mode %v: got %v, want %v", mode, err, want)
 		}
 	}
@@ -231,12 +229,12 @@ func TestARevokedTokenDoesNothingMore(t *testing.T) {
 	started := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
-			_, err := m.Put(ctx, &tenurev1.PutRequest{Key: "k", Content: text("v")})
+			_, failed := m.Put(ctx, &tenurev1.PutRequest{Key: "k", Content: text("v")})
 			if n == 0 {
 				close(started)
 			}
-			if err != nil {
-				writing <- err
+			if failed != nil {
+				writing <- failed
 				return
 			}
 		}
@@ -285,9 +283,9 @@ func TestATokenActsOnItself(t *testing.T) {
 		t.Errorf("got %v, %v", who, err)
 	}
 	for rule, want := range map[string]bool{`key "a" read`: true, `key "a" write`: false, `key "a"* read`: false} {
-		can, err := m.auth().CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: rule})
-		if err != nil || can.GetAllowed() != want {
-			t.Errorf("%s: got %v, %v, want %v", rule, can, err, want)
+		can, failed := m.auth().CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: rule})
+		if failed != nil || can.GetAllowed() != want {
+			t.Errorf("%s: got %v, %v, want %v", rule, can, failed, want)
 		}
 	}
 	first, err := m.auth().WhoAmI(as(t.Context(), admin), &tenurev1.WhoAmIRequest{})

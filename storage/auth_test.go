@@ -153,8 +153,9 @@ func TestACommandOfOldRightsDoesNothing(t *testing.T) {
 	}
 	other := put(r.store.Applied().DenyRevision + 1)
 	other.Principal = "token:y"
-	if again, reason := r.try(other); reason != 0 || again.GetRevision() == first.GetRevision() {
-		t.Errorf("another principal's key: got %v, %v, want a request of its own", again, reason)
+	var own *storev1.Result
+	if own, reason = r.try(other); reason != 0 || own.GetRevision() == first.GetRevision() {
+		t.Errorf("another principal's key: got %v, %v, want a request of its own", own, reason)
 	}
 	if _, reason = r.try(&storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "leader"}}}); reason != 0 {
 		t.Errorf("a leader's own command: got %v", reason)

@@ -99,14 +99,6 @@ func RecordOf(kind byte) Record {
 		return &storev1.FreezeRecord{}
 	case RowJoinToken:
 		return &storev1.JoinTokenRecord{}
-	case RowAuth:
-		return &storev1.AuthRecord{}
-	case RowPolicy:
-		return &storev1.PolicyRecord{}
-	case RowToken:
-		return &storev1.TokenRecord{}
-	case RowAuthBinding:
-		return &storev1.BindingRecord{}
 	case RowNode:
 		return &storev1.NodeRecord{}
 	case RowService:
@@ -117,6 +109,22 @@ func RecordOf(kind byte) Record {
 		return &storev1.NodeTally{}
 	case RowEndMark:
 		return &storev1.EndMarkRecord{}
+	default:
+		return authRecordOf(kind)
+	}
+}
+
+// authRecordOf returns an empty record of a row that says who may do what; nil for other rows.
+func authRecordOf(kind byte) Record {
+	switch kind {
+	case RowAuth:
+		return &storev1.AuthRecord{}
+	case RowPolicy:
+		return &storev1.PolicyRecord{}
+	case RowToken:
+		return &storev1.TokenRecord{}
+	case RowAuthBinding:
+		return &storev1.BindingRecord{}
 	default:
 		return nil
 	}
