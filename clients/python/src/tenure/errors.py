@@ -289,6 +289,18 @@ class CheckNotFound(NotFound):
     reason = "CHECK_NOT_FOUND"
 
 
+class PolicyNotFound(NotFound):
+    """There is no policy with this name."""
+
+    reason = "POLICY_NOT_FOUND"
+
+
+class TokenNotFound(NotFound):
+    """There is no token with this accessor."""
+
+    reason = "TOKEN_NOT_FOUND"
+
+
 class CheckCritical(ConditionFailed):
     """A check that the session would be bound to is critical."""
 
@@ -305,6 +317,24 @@ class SyncOutdated(ConditionFailed):
     """A later sync of the node's agent was applied."""
 
     reason = "SYNC_OUTDATED"
+
+
+class AuthNotBootstrapped(ConditionFailed):
+    """The cluster has no tokens yet: its first one was not made."""
+
+    reason = "AUTH_NOT_BOOTSTRAPPED"
+
+
+class AuthBootstrapped(ConditionFailed):
+    """The first token was made already."""
+
+    reason = "AUTH_BOOTSTRAPPED"
+
+
+class AuthUnsafe(ConditionFailed):
+    """Tokens would travel without TLS."""
+
+    reason = "AUTH_UNSAFE"
 
 
 class LimitInUse(ConditionFailed):
@@ -374,6 +404,12 @@ class NoLeader(Unavailable):
     """The cluster has no leader at the moment."""
 
     reason = "NO_LEADER"
+
+
+class RightsChanged(Unavailable):
+    """The caller's rights changed while the call was under way."""
+
+    reason = "RIGHTS_CHANGED"
 
 
 class NotLeader(Unavailable):
