@@ -30,7 +30,10 @@ func (bearer) RequireTransportSecurity() bool { return false }
 
 // token returns what commands send to say who calls; nil if there is no token. It is not sent in clear to another machine.
 func (e *environment) token() (credentials.PerRPCCredentials, error) {
-	text, _ := e.getenv(tokenVariable)
+	text, set := e.getenv(tokenVariable)
+	if !set {
+		text = ""
+	}
 	if e.tokenFile != "" {
 		var err error
 		if text, err = readToken(e.tokenFile); err != nil {
