@@ -13,7 +13,7 @@ from test_ends import Clock
 import tenure
 from tenure import _rpc, aio
 from tenure._core.agenda import CLEAR_AT, Agenda
-from tenure.v1 import session_pb2
+from tenure.v1 import session_pb2, types_pb2
 
 MANY = 50
 ROUNDS = 10
@@ -88,6 +88,31 @@ def test_each_of_many_sessions_is_renewed_and_looked_at_in_time(member: FakeMemb
             member.renewing = True
             member.cut()
             await member.until(lambda: all(session._machine.state is tenure.State.CONNECTED for session in sessions))
+
+    asyncio.run(asyncio.wait_for(work(), 10 * PATIENCE))
+
+
+def test_a_renewal_brings_the_secret_until_one_was_answered(member: FakeMember) -> None:
+    async def work() -> None:
+        member.refused = types_pb2.ERROR_REASON_NO_LEADER
+        async with member.client(Clock()) as client:
+            session = await client.session(ttl=15)
+
+            def renewals() -> list[session_pb2.SessionRenewal]:
+                return [r for message in member.requests(_rpc.KEEP_ALIVE) for r in message.renewals]
+
+            await member.until(lambda: len(renewals()) >= 1)
+            session._renew_now()
+            await member.until(lambda: len(renewals()) >= 2)
+            assert all(renewal.secret for renewal in renewals())
+            member.refused = 0
+            session._renew_now()
+            sent = len(renewals())
+            await member.until(lambda: len(renewals()) > sent and not session._machine.lease.outstanding)
+            before = len(renewals())
+            session._renew_now()
+            await member.until(lambda: len(renewals()) > before)
+            assert not renewals()[-1].secret
 
     asyncio.run(asyncio.wait_for(work(), 10 * PATIENCE))
 

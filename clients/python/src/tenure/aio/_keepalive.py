@@ -29,7 +29,9 @@ class Keeper:
     def __init__(self, client: Connection, link: Link) -> None:
         self._client = client
         self._link = link
-        self._known: set[str] = set()  # Sessions whose secret this stream has brought.
+        # Sessions that this stream has renewed. Until then the secret goes along, since a renewal may be refused for want
+        # of a leader.
+        self._known: set[str] = set()
         self._attaching: set[str] = set()
         self._adrift: dict[SessionCore, None] = {}  # Sessions to attach.
         self._due: Agenda[SessionCore] = Agenda()  # When the attached sessions are renewed.
@@ -117,13 +119,14 @@ class Keeper:
             )
             self._client._note(session)
         await stream.write(message)
-        self._known.update(s.id for s in due)
 
     async def _read(self, stream: Stream[session_pb2.KeepAliveRequest, session_pb2.KeepAliveResponse]) -> None:
         try:
             while (message := await stream.read()) is not None:
                 for verdict in message.verdicts:
-                    self._link.served = self._link.served or not verdict.refused
+                    if not verdict.refused:
+                        self._link.served = True
+                        self._known.add(verdict.session_id)
                     session = self._client._sessions.get(verdict.session_id)
                     if session is not None:
                         session._verdict(verdict)
