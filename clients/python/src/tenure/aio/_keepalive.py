@@ -29,8 +29,8 @@ class Keeper:
     def __init__(self, client: Connection, link: Link) -> None:
         self._client = client
         self._link = link
-        # Sessions that this stream has renewed. Until then the secret goes along, since a renewal may be refused for want
-        # of a leader.
+        # Sessions that this stream has renewed. Until then the secret goes along: a renewal is refused
+        # while there is no leader, and the next leader has not seen it.
         self._known: set[str] = set()
         self._attaching: set[str] = set()
         self._adrift: dict[SessionCore, None] = {}  # Sessions to attach.
