@@ -193,42 +193,26 @@ type Call struct {
 func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 	patience := time.NewTimer(r.Patience)
 	defer patience.Stop()
-	wait := relayRetryMin
-	var unknown *reason.Error // of an attempt that may have been applied
-	for first := true; ; first = false {
-		if err != nil {
-			if e := reason.Of(err); e != nil && e.Applied == reason.AppliedUnknown {
-				unknown = e
-			}
-		}
-		if w, changed := r.Present(); err != nil && (!first || w == nil || w.Here()) {
-			retry := time.NewTimer(wait)
+	j := NewJourney(c.Repeat, err)
+	for {
+		w, changed := r.Present()
+		if pause := j.Pause(w != nil && !w.Here()); pause > 0 {
+			retry := time.NewTimer(pause)
 			select {
 			case <-changed:
 			case <-retry.C:
 			case <-patience.C:
-				return unlessUnknown(err, unknown)
+				return j.Err()
 			case <-ctx.Done():
-				return unlessUnknown(newNotApplied(ctx), unknown)
+				return j.instead(newNotApplied(ctx))
 			}
 			retry.Stop()
-			wait = min(2*wait, relayRetryMax)
 		}
-		if err = r.attempt(ctx, c); err == nil {
-			return nil
-		}
-		if !MayComeRight(ctx, err, c.Repeat) {
-			return unlessUnknown(err, unknown)
+		err = r.attempt(ctx, c)
+		if j.Ended(err, ctx.Err() != nil) {
+			return j.Err()
 		}
 	}
-}
-
-// unlessUnknown returns the error of the last attempt; but if that did nothing, and an earlier one may have, that one's.
-func unlessUnknown(last error, earlier *reason.Error) error {
-	if e := reason.Of(last); earlier == nil || e == nil || e.Applied != "" && e.Applied != reason.AppliedNo {
-		return last
-	}
-	return errors.Join(earlier, last)
 }
 
 // attempt does it once.
@@ -254,22 +238,9 @@ func (r *Relay) attempt(ctx context.Context, c Call) error {
 	return err
 }
 
-// MayComeRight tells whether an error is one after which the leader, or the next one, may do what was asked.
+// MayComeRight reports whether an error is one after which the leader, or the next one, may do what was asked.
 func MayComeRight(ctx context.Context, err error, repeat bool) bool {
-	e := reason.Of(err)
-	if e == nil || ctx.Err() != nil {
-		return false
-	}
-	switch e.Reason {
-	case tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER:
-		return e.Applied != reason.AppliedUnknown || repeat
-	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
-		return e.Far && (e.Applied != reason.AppliedUnknown || repeat)
-	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
-		return repeat
-	default:
-		return false
-	}
+	return ctx.Err() == nil && mayComeRight(err, repeat)
 }
 
 // newNotApplied returns the error for a call that ended before it was tried with success.

@@ -69,7 +69,7 @@ func (l *Line) Propose(ctx context.Context, request *peerv1.ProposeRequest) (*pe
 	l.add(p) //nolint:contextcheck // The stream lives longer than the call.
 	select {
 	case outcome := <-decided:
-		return outcome.response()
+		return outcome.Response()
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
@@ -77,7 +77,7 @@ func (l *Line) Propose(ctx context.Context, request *peerv1.ProposeRequest) (*pe
 	l.mu.Unlock()
 	select {
 	case outcome := <-decided: // It came first.
-		return outcome.response()
+		return outcome.Response()
 	default:
 		return nil, &BrokenError{Sent: sent, Err: errLeft}
 	}
@@ -175,8 +175,8 @@ func (l *Line) receive(from stream, ledger *Ledger) error {
 	}
 }
 
-// response returns what a proposal's caller gets.
-func (o Outcome) response() (*peerv1.ProposeResponse, error) {
+// Response returns what a proposal's caller gets.
+func (o Outcome) Response() (*peerv1.ProposeResponse, error) {
 	if o.Err != nil {
 		return nil, &BrokenError{Sent: o.Sent, Err: o.Err}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
@@ -25,19 +24,16 @@ const timeoutMax = 24 * time.Hour
 // Propose orders the command of one proposal. Its error is a status.
 type Propose func(ctx context.Context, request *peerv1.ProposeRequest) (*peerv1.ProposeResponse, error)
 
-// desk is the leader's end of one stream.
-type desk struct {
+// serving is the leader's end of one stream.
+type serving struct {
 	stream  grpc.BidiStreamingServer[peerv1.ProposeManyRequest, peerv1.ProposeManyResponse]
 	propose Propose
 	slots   chan struct{} // one for each proposal under way
 	news    chan struct{} // one slot: there may be answers
 	working sync.WaitGroup
 
-	mu       sync.Mutex                    // guards what follows
-	started  map[uint64]context.CancelFunc // proposals under way
-	last     uint64                        // number of the last one that was started
-	answers  []*peerv1.NumberedAnswer      // to be sent
-	draining bool                          // nothing is started any more
+	mu   sync.Mutex // guards desk
+	desk *Desk
 }
 
 // Serve answers the proposals of another member's clients, until the stream ends or the member stops. Then it starts nothing more,
@@ -45,8 +41,8 @@ type desk struct {
 func Serve(
 	stream grpc.BidiStreamingServer[peerv1.ProposeManyRequest, peerv1.ProposeManyResponse], stopping <-chan struct{}, propose Propose,
 ) error {
-	d := &desk{
-		stream: stream, propose: propose, started: make(map[uint64]context.CancelFunc),
+	d := &serving{
+		stream: stream, propose: propose, desk: NewDesk(),
 		slots: make(chan struct{}, startedMax), news: make(chan struct{}, 1),
 	}
 	ended := make(chan error, 1)
@@ -67,7 +63,7 @@ func Serve(
 }
 
 // read starts proposals until the stream ends.
-func (d *desk) read() error {
+func (d *serving) read() error {
 	for {
 		request, err := d.stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -94,18 +90,14 @@ func (d *desk) read() error {
 }
 
 // start has a proposal ordered. It reports whether there may be more.
-func (d *desk) start(p *peerv1.NumberedProposal) (more bool, err error) {
+func (d *serving) start(p *peerv1.NumberedProposal) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(d.stream.Context(), timeout(p.GetTimeoutMs()))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.draining:
-		return false, nil
-	case p.GetNumber() <= d.last:
-		return false, reason.Invalid("number", "is not above that of the proposal before")
+	if more, err = d.desk.Start(p.GetNumber(), cancel); !more {
+		cancel()
+		return false, err
 	}
-	d.last = p.GetNumber()
-	ctx, cancel := context.WithTimeout(d.stream.Context(), timeout(p.GetTimeoutMs()))
-	d.started[p.GetNumber()] = cancel
 	d.working.Go(func() {
 		response, err := d.order(ctx, p.GetRequest())
 		d.done(p.GetNumber(), response, err)
@@ -114,7 +106,7 @@ func (d *desk) start(p *peerv1.NumberedProposal) (more bool, err error) {
 }
 
 // order has the command of an encoded request ordered.
-func (d *desk) order(ctx context.Context, text []byte) (*peerv1.ProposeResponse, error) {
+func (d *serving) order(ctx context.Context, text []byte) (*peerv1.ProposeResponse, error) {
 	var request peerv1.ProposeRequest
 	if err := proto.Unmarshal(text, &request); err != nil {
 		refused, _ := reason.Status(reason.Invalid("request", "cannot be decoded"), "")
@@ -132,27 +124,16 @@ func timeout(ms uint64) time.Duration {
 }
 
 // cancel ends the wait for proposals whose clients left.
-func (d *desk) cancel(numbers []uint64) {
+func (d *serving) cancel(numbers []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, number := range numbers {
-		if cancel := d.started[number]; cancel != nil {
-			cancel()
-		}
-	}
+	d.desk.Cancel(numbers)
 }
 
 // done takes what came of a proposal.
-func (d *desk) done(number uint64, response *peerv1.ProposeResponse, err error) {
-	answer := &peerv1.NumberedAnswer{Number: number, Response: response}
-	if err != nil {
-		answer.Response = nil
-		answer.Status, _ = proto.Marshal(status.Convert(err).Proto()) // A status is text that was text before.
-	}
+func (d *serving) done(number uint64, response *peerv1.ProposeResponse, err error) {
 	d.mu.Lock()
-	d.started[number]()
-	delete(d.started, number)
-	d.answers = append(d.answers, answer)
+	d.desk.Done(number, response, err)
 	d.mu.Unlock()
 	<-d.slots
 	select {
@@ -162,34 +143,24 @@ func (d *desk) done(number uint64, response *peerv1.ProposeResponse, err error) 
 }
 
 // send sends the answers that there are.
-func (d *desk) send() error {
+func (d *serving) send() error {
 	d.mu.Lock()
-	answers := d.answers
-	d.answers = nil
+	messages := d.desk.Answers()
 	d.mu.Unlock()
-	for len(answers) > 0 {
-		n, size := 1, proto.Size(answers[0])
-		for n < len(answers) {
-			if size += proto.Size(answers[n]); size > messageBytes {
-				break
-			}
-			n++
-		}
-		if err := d.stream.Send(&peerv1.ProposeManyResponse{Answers: answers[:n]}); err != nil {
+	for _, message := range messages {
+		if err := d.stream.Send(message); err != nil {
 			return err
 		}
-		answers = answers[n:]
 	}
 	return nil
 }
 
 // drain ends the stream of a member that stops.
-func (d *desk) drain() error {
+func (d *serving) drain() error {
 	d.mu.Lock()
-	d.draining = true
-	last := d.last
+	message := d.desk.Drain()
 	d.mu.Unlock()
-	if err := d.stream.Send(&peerv1.ProposeManyResponse{Drained: &last}); err != nil {
+	if err := d.stream.Send(message); err != nil {
 		return d.close(err)
 	}
 	d.working.Wait() // A member that stops ends what is proposed, and the streams at last.
@@ -200,12 +171,9 @@ func (d *desk) drain() error {
 }
 
 // close ends a stream that broke, or that its member does not use as it should. What is under way gets no answer.
-func (d *desk) close(err error) error {
+func (d *serving) close(err error) error {
 	d.mu.Lock()
-	d.draining = true
-	for _, cancel := range d.started {
-		cancel()
-	}
+	d.desk.Close()
 	d.mu.Unlock()
 	d.working.Wait()
 	return err

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/renewal/core"
 )
@@ -125,11 +123,9 @@ func (l *line) came(asked []core.Asked) bool {
 
 // admit looks at what the renewals of a message bring, and receives them.
 func (l *line) admit(m *core.Message) {
-	lazy := &lazySnapshot{}
-	for i := range m.Strangers() {
-		l.api.lookBefore(&m.Renewals[i], shownSecrets{l.api}.believes(m.Asked[i].Proven), lazy)
-	}
-	lazy.close(l.api)
+	lazy := &lazySnapshot{api: l.api}
+	l.api.judge(lazy).Look(m)
+	lazy.close()
 	l.api.Timers.Receive(m.Renewals)
 	l.step(core.Admitted{Message: m})
 	ring(l.news)
@@ -212,46 +208,14 @@ func (l *line) do(ctx context.Context, task core.Task) (core.Event, error) {
 
 var errTask = errors.New("a stream of renewals has a task that nobody can do")
 
-// settleStream settles renewals of a stream: it looks at the rights of those that the task names, and says why sessions are
-// missing.
+// settleStream settles renewals of a stream.
 func (a *Renewer) settleStream(t core.Settle) error {
-	lazy := &lazySnapshot{}
-	defer lazy.close(a)
-	for _, i := range t.Check {
-		right, err := a.checkRenewalSecret(&t.Renewals[i], shownSecrets{a}.believes(t.Asked[i].Proven), lazy)
-		if err != nil {
-			return err
-		}
-		t.Renewals[i].Unproven = right != rightShown
-		if right == rightWrong {
-			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
-		}
-	}
-	if !t.Refused() {
-		a.Timers.Settle(t.Term, t.Renewals)
-	} else {
-		a.settleSome(t)
-	}
-	for i := range t.Renewals {
-		if r := &t.Renewals[i]; r.Verdict == expiry.Missing {
-			why, err := a.missingReason(r.ID, lazy)
-			if err != nil {
-				return err
-			}
-			t.Refuse(i, why)
-		}
-	}
-	return nil
+	lazy := &lazySnapshot{api: a}
+	defer lazy.close()
+	return a.judge(lazy).Settle(t)
 }
 
-// settleSome settles those that are not refused, and releases those that are.
-func (a *Renewer) settleSome(t core.Settle) {
-	for i := range t.Renewals {
-		one := t.Renewals[i : i+1]
-		if t.Refusal(i) == 0 {
-			a.Timers.Settle(t.Term, one)
-		} else {
-			a.Timers.Release(one)
-		}
-	}
+// judge decides about renewals by this member's timers and state.
+func (a *Renewer) judge(lazy *lazySnapshot) core.Judge {
+	return core.Judge{Timers: a.Timers, Sessions: lazy, Believes: shownSecrets{a}.believes()}
 }

@@ -5,12 +5,11 @@ import (
 	"sync"
 	"time"
 
-	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
-	"github.com/tenure-io/tenure/server/expiry"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -104,95 +103,47 @@ func (a *Renewer) renewalRefusal(err error) tenurev1.ErrorReason {
 	return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
 }
 
-// renewalRight says whether a caller may renew a session.
-type renewalRight uint8
-
-const (
-	// rightUnknown means that the timers do not have the session, or that no such session lives: there is nothing to renew.
-	rightUnknown renewalRight = iota
-	// rightShown means that the session has no secret, or that it was shown.
-	rightShown
-	// rightWrong means that the session has another secret.
-	rightWrong
-)
-
-// checkRenewalSecret tells whether a renewal brought what its session needs; proven says that it was checked before. A session
-// that the timers do not have is not looked for: only of one that they have, without its secret, the state is asked; lazy opens it.
-func (a *Renewer) checkRenewalSecret(r *expiry.Renewal, proven bool, lazy *lazySnapshot) (renewalRight, error) {
-	known := a.Timers.Secret(r)
-	if known == expiry.SecretNone || known == expiry.SecretShown || proven && known == expiry.SecretNeeded {
-		return rightShown, nil
-	}
-	if known == expiry.SecretAbsent {
-		return rightUnknown, nil
-	}
-	record, live, err := lazy.session(a, r.ID)
-	if err != nil || !live {
-		return rightUnknown, err
-	}
-	hash := record.GetSecretSha256()
-	if known == expiry.SecretUnknown {
-		a.Timers.SetSecret(r, hash)
-	}
-	if len(hash) == 0 || proven || call.ShowsSecret(r.Shown, hash) {
-		return rightShown, nil
-	}
-	return rightWrong, nil
-}
-
-// lookBefore notes whether a renewal may postpone its session's end from the moment it came. Where nobody can tell yet it
-// may not; it is looked at again when it is settled.
-func (a *Renewer) lookBefore(r *expiry.Renewal, proven bool, lazy *lazySnapshot) {
-	right, err := a.checkRenewalSecret(r, proven, lazy)
-	r.Unproven = err != nil || right != rightShown
-}
-
 // lazySnapshot is a local snapshot that is made when it is first needed.
-type lazySnapshot struct{ s *call.Snapshot }
+type lazySnapshot struct {
+	api *Renewer
+	s   *call.Snapshot
+}
 
-func (l *lazySnapshot) get(a *Renewer) (*call.Snapshot, error) {
+var _ core.Sessions = (*lazySnapshot)(nil)
+
+func (l *lazySnapshot) get() (*call.Snapshot, error) {
 	if l.s != nil {
 		return l.s, nil
 	}
-	s, err := a.LocalSnapshot()
+	s, err := l.api.LocalSnapshot()
 	l.s = s
 	return s, err
 }
 
-// session returns the record of a session, if it lives.
-func (l *lazySnapshot) session(a *Renewer, id storage.SessionID) (*storev1.SessionRecord, bool, error) {
-	s, err := l.get(a)
+// Live returns the hash of a session's secret, and whether the session lives.
+func (l *lazySnapshot) Live(id storage.SessionID) (secret []byte, live bool, err error) {
+	s, err := l.get()
 	if err != nil {
 		return nil, false, err
 	}
-	a.looked.Add(1)
-	return s.Session(id)
+	l.api.looked.Add(1)
+	record, live, err := s.Session(id)
+	return record.GetSecretSha256(), live, err
 }
 
-// ended returns the record of a session that has ended, if it is still remembered.
-func (l *lazySnapshot) ended(a *Renewer, id storage.SessionID) (*storev1.EndedSessionRecord, bool, error) {
-	s, err := l.get(a)
+// Ended reports whether a session is known to have ended.
+func (l *lazySnapshot) Ended(id storage.SessionID) (bool, error) {
+	s, err := l.get()
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
-	a.looked.Add(1)
-	return s.EndedSession(id)
+	l.api.looked.Add(1)
+	_, known, err := s.EndedSession(id)
+	return known, err
 }
 
-func (l *lazySnapshot) close(a *Renewer) {
+func (l *lazySnapshot) close() {
 	if l.s != nil {
-		a.CloseSnapshot(l.s)
+		l.api.CloseSnapshot(l.s)
 	}
-}
-
-// missingReason says why a session is missing.
-func (a *Renewer) missingReason(id storage.SessionID, lazy *lazySnapshot) (tenurev1.ErrorReason, error) {
-	if _, live, err := lazy.session(a, id); err != nil || live {
-		// The timers have not heard of it yet, or no more; the client asks again.
-		return tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, err
-	}
-	if _, known, err := lazy.ended(a, id); err != nil || !known {
-		return tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, err
-	}
-	return tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, nil
 }

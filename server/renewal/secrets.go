@@ -14,8 +14,8 @@ type shownSecrets struct{ api *Renewer }
 
 // believes reports whether another member's word is enough that a client showed a session's secret before: as long as there
 // may be members that do not send its hash with every renewal.
-func (s shownSecrets) believes(proven bool) bool {
-	return proven && !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion)
+func (s shownSecrets) believes() bool {
+	return !storage.RelaysSecrets(s.api.Node.Store().Applied().ClusterVersion)
 }
 
 // check refuses sessions whose secret is not the one that was shown; shown is its hash. Members of a cluster of the first

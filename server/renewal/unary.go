@@ -123,9 +123,9 @@ func (c *oneCall) settle(ctx context.Context, t core.Settle) error {
 
 // missing returns the error for a session that the timers do not have.
 func (c *oneCall) missing() error {
-	lazy := &lazySnapshot{}
-	defer lazy.close(c.api)
-	switch _, live, err := lazy.session(c.api, c.id); {
+	lazy := &lazySnapshot{api: c.api}
+	defer lazy.close()
+	switch _, live, err := lazy.Live(c.id); {
 	case err != nil:
 		return err
 	case live:
