@@ -37,6 +37,7 @@ type Agent struct {
 	syncer   *antientropy.Syncer
 	service  *service.Service
 	metrics  *metrics
+	rounds   *rounds
 	ready    chan struct{}
 	serving  Addresses
 
@@ -48,8 +49,8 @@ type Agent struct {
 // Addresses are where an agent listens.
 type Addresses struct {
 	GRPC string
-	// HTTP is empty if nothing is served there.
-	HTTP string
+	// HTTP and Consul are empty if nothing is served there.
+	HTTP, Consul string
 }
 
 // New opens the agent's directory, and registers what it and the files hold. Run it, or else Close it.
@@ -61,7 +62,7 @@ func New(options Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: options, dir: dir, ready: make(chan struct{}), syncEnded: make(chan struct{})}
+	a := &Agent{options: options, dir: dir, rounds: newRounds(), ready: make(chan struct{}), syncEnded: make(chan struct{})}
 	a.part = &part{a: a}
 	if err = a.load(); err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -97,7 +98,7 @@ func (a *Agent) load() error {
 		Client: catalog, Registry: a.registry, Node: a.self,
 		Boot: a.boot, Continue: a.dir.Continue,
 		Save: func() error { return a.dir.SetStates(a.registry.States()) },
-		Log:  a.options.Logger, Synced: func(err error) { a.metrics.synced(err) },
+		Log:  a.options.Logger, Synced: func(err error) { a.metrics.synced(err); a.rounds.ended() },
 	})
 	a.service = service.New(service.Options{
 		Self:     service.Self{Node: a.node.GetName(), NodeID: a.node.GetNodeId(), Version: a.options.Version, Started: time.Now()},

@@ -22,16 +22,18 @@ import (
 
 // Limits of what an agent serves.
 const (
-	connectionsMax    = 1_024
-	streamsMax        = 128
-	callsMax          = 256
-	requestBytesMax   = 4 << 20
-	refusedBytesRoom  = 1 << 20 // how much larger a message may be for its refusal to have a reason
-	headerBytesMax    = 16 << 10
-	connectionTimeout = 10 * time.Second
-	keepaliveTime     = 30 * time.Second
-	clientPingEvery   = 5 * time.Second
-	requestTimeout    = 30 * time.Second
+	connectionsMax = 1_024
+	// consulConnectionsMax leaves room for requests that block: each has a connection.
+	consulConnectionsMax = 16_384
+	streamsMax           = 128
+	callsMax             = 256
+	requestBytesMax      = 4 << 20
+	refusedBytesRoom     = 1 << 20 // how much larger a message may be for its refusal to have a reason
+	headerBytesMax       = 16 << 10
+	connectionTimeout    = 10 * time.Second
+	keepaliveTime        = 30 * time.Second
+	clientPingEvery      = 5 * time.Second
+	requestTimeout       = 30 * time.Second
 )
 
 // listen begins to listen. What it returns serves until its context ends.
@@ -43,18 +45,44 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 	}
 	a.serving.GRPC = rpc.Addr().String()
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	server, err := a.newGRPC(stopping)
-	if err != nil {
+	open := []net.Listener{rpc}
+	failed := func(err error) (func(context.Context) error, error) {
 		stop()
-		return nil, errors.Join(err, rpc.Close())
-	}
-	var web net.Listener
-	if a.options.HTTP != "" {
-		if web, err = config.Listen(ctx, "tcp", a.options.HTTP); err != nil {
-			stop()
-			return nil, errors.Join(fmt.Errorf("listen: %w", err), rpc.Close())
+		for _, l := range open {
+			err = errors.Join(err, l.Close())
 		}
-		a.serving.HTTP = web.Addr().String()
+		return nil, err
+	}
+	rooms, err := gate.NewRooms(gate.Limits{
+		CallsMax: callsMax, WaitsMax: callsMax, ConnectionsMax: connectionsMax, IntakeBytesMax: gate.IntakeBytesMaxDefault,
+	})
+	if err != nil {
+		return failed(err)
+	}
+	server, err := a.newGRPC(stopping, rooms)
+	if err != nil {
+		return failed(err)
+	}
+	var web, consul net.Listener
+	var consulHandler http.Handler
+	for _, of := range []struct {
+		address string
+		l       *net.Listener
+		serving *string
+	}{{a.options.HTTP, &web, &a.serving.HTTP}, {a.options.Consul, &consul, &a.serving.Consul}} {
+		if of.address == "" {
+			continue
+		}
+		if *of.l, err = config.Listen(ctx, "tcp", of.address); err != nil {
+			return failed(fmt.Errorf("listen: %w", err))
+		}
+		open = append(open, *of.l)
+		*of.serving = (*of.l).Addr().String()
+	}
+	if consul != nil {
+		if consulHandler, err = a.options.NewConsul(newLocal(a)); err != nil {
+			return failed(err)
+		}
 	}
 	return func(ctx context.Context) error {
 		defer stop()
@@ -65,18 +93,19 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 		if web != nil {
 			g.Go(func() error { return a.serveHTTP(ctx, netutil.LimitListener(web, connectionsMax)) })
 		}
+		if consul != nil {
+			g.Go(func() error {
+				return rest.Serve(ctx, netutil.LimitListener(consul, consulConnectionsMax), rest.NewBeside(rest.Options{
+					RequestBytesMax: requestBytesMax, Callers: rooms.Callers, Intake: rooms.Intake, Answers: rooms.Answers, Log: a.options.Logger,
+				}, consulHandler), a.options.StopGrace, a.options.Logger)
+			})
+		}
 		return g.Wait()
 	}, nil
 }
 
 // newGRPC returns the server with AgentService.
-func (a *Agent) newGRPC(stopping context.Context) (*grpc.Server, error) {
-	rooms, err := gate.NewRooms(gate.Limits{
-		CallsMax: callsMax, WaitsMax: callsMax, ConnectionsMax: connectionsMax, IntakeBytesMax: gate.IntakeBytesMaxDefault,
-	})
-	if err != nil {
-		return nil, err
-	}
+func (a *Agent) newGRPC(stopping context.Context, rooms *gate.Rooms) (*grpc.Server, error) {
 	g, err := gate.New(gate.Options{
 		Logger: a.options.Logger, Registerer: a.options.Registry, RequestBytesMax: requestBytesMax, Stopping: stopping, Rooms: rooms,
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -51,6 +52,9 @@ type Options struct {
 	Listen string
 	// HTTP is where metrics and health are served, host:port; empty: nowhere.
 	HTTP string
+	// Consul is where Consul's HTTP is served, host:port; empty: nowhere. NewConsul makes its handler; required with it.
+	Consul    string
+	NewConsul func(*Local) (http.Handler, error)
 	// Insecure allows addresses that other machines can reach.
 	Insecure bool
 	// Gossip says how the agent takes part in gossip.
@@ -80,8 +84,8 @@ func (o *Options) validate() error {
 	default:
 		return fmt.Errorf("--enable-exec is %q; it %w", o.Exec, errExec)
 	}
-	for _, of := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--http", o.HTTP}} {
-		if of.flag == "--http" && of.address == "" {
+	for _, of := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--http", o.HTTP}, {"--consul-http", o.Consul}} {
+		if of.flag != "--listen" && of.address == "" {
 			continue
 		}
 		host, _, err := net.SplitHostPort(of.address)

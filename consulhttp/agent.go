@@ -39,6 +39,9 @@ func (h *handler) agentSelf(ctx context.Context, _ *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.options.Agent != nil {
+		return h.agent.self(ctx, list)
+	}
 	return &answer{json: selfJSON{
 		Config: configJSON{
 			Datacenter: h.options.Datacenter, NodeName: list.self.GetName(), NodeID: h.nodeID(list, list.self), Server: true,

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -191,6 +193,9 @@ func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (ou
 				return h.awaitEvent(ctx, s, 0)
 			}
 			return unknown, nil
+		case broken(err) && h.options.Agent != nil:
+			// Another member knows the same history.
+			return h.awaitEvent(ctx, s, after)
 		case err != nil:
 			return unknown, err
 		}
@@ -203,6 +208,12 @@ func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (ou
 			}
 		}
 	}
+}
+
+// broken reports whether a watch ended with the connection to its member.
+func broken(err error) bool {
+	return status.Code(err) == codes.Unavailable && reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED ||
+		reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING
 }
 
 // awaitRevision waits until the answering member shows a revision.

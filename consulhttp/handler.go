@@ -1,6 +1,7 @@
 package consulhttp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,10 +27,19 @@ const (
 // ErrOptions means that an option has a value that makes no sense.
 var ErrOptions = errors.New("bad setting")
 
+// Agent is the agent of a machine.
+type Agent interface {
+	tenurev1.AgentServiceClient
+	// Settled waits until the catalog is as the agent has it, or ctx ends.
+	Settled(ctx context.Context)
+}
+
 // Options say what is served, and how. Only Conn is required.
 type Options struct {
 	// Conn leads to the services of tenure.v1.
 	Conn grpc.ClientConnInterface
+	// Agent is the agent of this machine, if one serves; nil: a member does, which has none.
+	Agent Agent
 	// Datacenter is the name of the datacenter; empty is dc1. Requests for another one are refused.
 	Datacenter string
 	// SessionTTLMin is the shortest TTL that a session may ask for; 0 is 10 s.
@@ -109,6 +119,7 @@ type handler struct {
 	watches  tenurev1.WatchServiceClient
 	cluster  tenurev1.ClusterServiceClient
 	catalog  *catalog
+	agent    *localAgent
 	metrics  *metrics
 	blocked  atomic.Int64 // requests that wait for a change
 }
@@ -127,6 +138,7 @@ func New(o Options) (http.Handler, error) {
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
 	}
 	h.catalog = &catalog{handler: h, nodes: tenurev1.NewCatalogServiceClient(o.Conn)}
+	h.agent = &localAgent{handler: h, agent: o.Agent, pool: tenurev1.NewPoolServiceClient(o.Conn)}
 	h.routes = h.newRoutes()
 	var err error
 	if h.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(h.blocked.Load()) }); err != nil {

@@ -39,6 +39,10 @@ func (h *handler) members(ctx context.Context) (*memberList, error) {
 
 // ownNode returns the name of the node that answers.
 func (h *handler) ownNode(ctx context.Context) (string, error) {
+	if h.options.Agent != nil {
+		own, err := h.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+		return own.GetNode(), err
+	}
 	list, err := h.members(ctx)
 	if err != nil {
 		return "", err
@@ -97,6 +101,7 @@ type memberJSON struct {
 // Numbers that clients of Consul expect in a member.
 const (
 	memberAlive  = 1
+	memberLeft   = 3
 	memberFailed = 4
 	protocolMin  = 1
 	protocolMax  = 5
@@ -143,9 +148,9 @@ func (h *handler) agentMembers(ctx context.Context, q *request) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	out := []memberJSON{}
-	for _, m := range list.all {
-		out = append(out, h.memberOf(list, m))
+	out, err := h.agent.poolMembers(ctx, list)
+	if err != nil {
+		return nil, err
 	}
 	return &answer{json: out}, nil
 }

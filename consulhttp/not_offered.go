@@ -6,26 +6,19 @@ import "net/http"
 const textACL = "ACL support disabled"
 
 // notOffered returns the parts of Consul's API that are not served. Each says what Tenure has in its place. The answer is never
-// 500, which clients would retry.
-func notOffered() []route {
-	const noAgent = "A member runs no checks; register services and checks with catalog/register, or with an agent of Tenure."
+// 500, which clients would retry. What only an agent serves is not offered by a member.
+func notOffered(agent bool) []route {
+	const noAgent = "A member runs no checks; register services and checks with catalog/register, or at the address --consul-http of a \"tenure agent\"."
 	sentences := map[string]string{
 		"agent/connect/":            "Tenure has no service mesh; use TLS between your programs.",
 		"agent/join/":               "Tenure's members are added with \"tenure member add\".",
-		"agent/leave":               "Stop a member with SIGTERM, and remove it with \"tenure member remove\".",
-		"agent/reload":              "Restart the member to change its flags.",
+		"agent/leave":               "Use \"tenure agent leave\"; a member is stopped with SIGTERM and removed with \"tenure member remove\".",
+		"agent/reload":              "Use \"tenure agent reload\"; a member is restarted to change its flags.",
 		"agent/metrics":             "Tenure's metrics are served for Prometheus, at /metrics of the address --http.",
 		"agent/metrics/stream":      "Tenure's metrics are served for Prometheus, at /metrics of the address --http.",
 		"agent/monitor":             "Tenure writes its log to standard error.",
 		"agent/host":                "Tenure reports on itself with \"tenure status\".",
 		"agent/token/":              "This version of Tenure has no tokens.",
-		"agent/check/":              noAgent,
-		"agent/checks":              noAgent,
-		"agent/service/":            noAgent,
-		"agent/services":            noAgent,
-		"agent/health/":             noAgent,
-		"agent/maintenance":         noAgent,
-		"agent/force-leave/":        "Remove a member with \"tenure member remove\".",
 		"catalog/connect/":          "Tenure has no service mesh; use TLS between your programs.",
 		"catalog/gateway-services/": "Tenure has no service mesh; use TLS between your programs.",
 		"health/connect/":           "Tenure has no service mesh; use TLS between your programs.",
@@ -59,6 +52,11 @@ func notOffered() []route {
 		"operator/license":          "Tenure needs no license.",
 		"operator/segment":          "Tenure has no network segments.",
 		"internal/":                 "This part of Consul's API is for its own user interface.",
+	}
+	if !agent {
+		for _, path := range []string{"agent/check/", "agent/checks", "agent/service/", "agent/services", "agent/health/", "agent/maintenance"} {
+			sentences[path] = noAgent
+		}
 	}
 	var routes []route
 	for path, sentence := range sentences {

@@ -60,7 +60,8 @@ func (h *handler) newRoutes() []route {
 		{path: "operator/raft/configuration", methods: get(h.raftConfiguration)},
 	}
 	routes = append(routes, h.catalog.routes()...)
-	routes = append(routes, notOffered()...)
+	routes = append(routes, h.agent.routes()...)
+	routes = append(routes, notOffered(h.options.Agent != nil)...)
 	slices.SortStableFunc(routes, func(a, b route) int { return len(b.path) - len(a.path) })
 	return routes
 }

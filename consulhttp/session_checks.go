@@ -7,10 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
+
+// registerMax is how long a session waits for the first registration of the node of its agent.
+const registerMax = 5 * time.Second
 
 // Texts that programs look for, about what a session is bound to.
 const (
@@ -38,6 +42,11 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 	if err != nil {
 		return err
 	}
+	if n.node == nil && body.Node == "" && c.options.Agent != nil {
+		if n, err = c.registered(ctx, name); err != nil {
+			return err
+		}
+	}
 	create.Node = n.node.GetName()
 	if n.node == nil {
 		// A member belongs to the cluster without being registered.
@@ -62,6 +71,14 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 	slices.Sort(checks)
 	create.Checks = &tenurev1.SessionChecks{NodeChecks: slices.Compact(checks)}
 	return nil
+}
+
+// registered waits for a while until the agent has registered its node for the first time.
+func (c *catalog) registered(ctx context.Context, name string) (*wholeNode, error) {
+	waiting, cancel := context.WithTimeout(ctx, registerMax)
+	defer cancel()
+	c.options.Agent.Settled(waiting)
+	return c.wholeNode(ctx, name, consistencyLeader)
 }
 
 // memberNamed returns a member's name as it is written; empty if there is none.

@@ -23,3 +23,18 @@ func (c *Client) Change(
 ) error {
 	return c.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error { return f(ctx, l, o) })
 }
+
+// Streams returns a connection to one member, for streams that last and for which this package has no method. It waits for one until ctx ends.
+// Streams on it end with the connection, and are not made again. Call release when they have ended.
+func (c *Client) Streams(ctx context.Context) (member grpc.ClientConnInterface, release func(), err error) {
+	l, err := c.link(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	line, err := l.Line(ctx)
+	if err != nil {
+		l.Release()
+		return nil, nil, fromRPC(err)
+	}
+	return line, func() { line.Release(); l.Release() }, nil
+}

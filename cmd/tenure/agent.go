@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -14,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/agent"
 	"github.com/tenure-io/tenure/agent/keep"
 	tenure "github.com/tenure-io/tenure/clients/go"
+	"github.com/tenure-io/tenure/consulhttp"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -33,6 +34,7 @@ type agentFlags struct {
 	logFormat string
 	logLevel  string
 	options   agent.Options
+	consul    consulhttp.Options
 }
 
 // newAgentCommand returns `tenure agent`.
@@ -82,12 +84,14 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.meta, "meta", nil, "fact about the node, NAME=VALUE; repeatable")
 	flags.StringVar(&o.Listen, "listen", agentDefault, "address for commands and other gRPC clients on this machine, host:port")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for metrics and health checks, host:port; empty: none")
+	flags.StringVar(&o.Consul, "consul-http", "", "address for clients of Consul on this machine, host:port, such as 127.0.0.1:8500; empty: none")
+	registerConsul(flags, &f.consul)
 	flags.StringVar(&f.exec, "enable-exec", "", "run checks of kind exec: file (those in --services) or api (also those that calls register)")
 	flags.StringVar(&o.Gossip.Addr, "gossip", gossipAuto, "address for gossip, over TCP and UDP, IP address and port; off: none; auto: a free port on the address from which it reaches the first of --endpoints")
 	flags.StringVar(&o.Gossip.Advertise, "advertise-gossip", "", "address that others are given instead of --gossip, IP address and port")
 	flags.StringVar(&o.Gossip.KeyFile, "gossip-key", "", "file with keys of the pool, from \"tenure pool keygen\"; SIGHUP reads it again")
 	flags.BoolVar(&o.Gossip.LeaveOnStop, "leave-on-stop", false, "leave the pool on a signal to stop, so that the node goes from the catalog unless a session is bound to it")
-	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen, --http and --gossip on addresses that other machines can reach, the latter without key")
+	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen, --http, --consul-http and --gossip on addresses that other machines can reach, the latter without key")
 	flags.DurationVar(&o.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
@@ -111,6 +115,14 @@ func runAgent(ctx context.Context, env *environment, f *agentFlags) error {
 	options := f.options
 	options.Node, options.Exec, options.Version, options.Logger = &f.node, agent.Exec(f.exec), env.version, log
 	options.Catalog, options.Registry = tenurev1.NewCatalogServiceClient(clusterConn{cluster}), prometheus.NewRegistry()
+	if err = f.consul.Validate(); err != nil {
+		return usageError("%w", err)
+	}
+	options.NewConsul = func(local *agent.Local) (http.Handler, error) {
+		o := f.consul
+		o.Conn, o.Agent, o.Version, o.Registerer, o.Log = clusterConn{cluster}, local, env.version, options.Registry, log
+		return consulhttp.New(o)
+	}
 	options.Pool = tenurev1.NewPoolServiceClient(clusterConn{cluster})
 	if options.Gossip.Addr == gossipAuto {
 		options.Gossip.Addr = gossipAddress(env, options, log)
@@ -132,7 +144,11 @@ func runAgent(ctx context.Context, env *environment, f *agentFlags) error {
 		case <-ready:
 			ready = nil
 			at := a.Addresses()
-			if err := env.printf("tenure: agent node=%s grpc=%s http=%s\n", f.node.GetName(), at.GRPC, orDash(at.HTTP)); err != nil {
+			consul := ""
+			if at.Consul != "" {
+				consul = " consul=" + at.Consul
+			}
+			if err := env.printf("tenure: agent node=%s grpc=%s http=%s%s\n", f.node.GetName(), at.GRPC, orDash(at.HTTP), consul); err != nil {
 				log.Warn("the addresses could not be printed", zap.Error(err))
 			}
 		case <-hangups:
@@ -216,7 +232,7 @@ func explainAgent(f *agentFlags, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refusedError("%s is already in use by another program: choose another address with --listen or --http, or port 0 for any free port",
+		return refusedError("%s is already in use by another program: choose another address with --listen, --http or --consul-http, or port 0 for any free port",
 			addressOf(err))
 	case errors.Is(err, keep.ErrLocked):
 		return refusedError("%w; stop the agent that uses %s, or choose another --data-dir", err, f.options.DataDir)
@@ -225,20 +241,4 @@ func explainAgent(f *agentFlags, err error) error {
 	default:
 		return refusedError("%w", err)
 	}
-}
-
-// clusterConn carries single calls to any member that answers. What an agent calls may be repeated: reads, and syncs, which
-// are numbered.
-type clusterConn struct{ client *tenure.Client }
-
-// Invoke makes a call.
-func (c clusterConn) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
-	return plainError(c.client.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) error {
-		return member.Invoke(ctx, method, request, response, options...)
-	}))
-}
-
-// NewStream is not needed.
-func (clusterConn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, errors.ErrUnsupported
 }

@@ -1,6 +1,13 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tenure-io/tenure/consulhttp"
+)
 
 // newConsulCommand returns `tenure consul`.
 func newConsulCommand(env *environment) *cobra.Command {
@@ -8,4 +15,11 @@ func newConsulCommand(env *environment) *cobra.Command {
 		`  tenure consul import http://127.0.0.1:8500
   consul kv export | tenure consul import -`,
 		newConsulImportCommand(env))
+}
+
+// registerConsul declares the flags of what serves clients of Consul.
+func registerConsul(flags *pflag.FlagSet, o *consulhttp.Options) {
+	flags.StringVar(&o.Datacenter, "consul-datacenter", "dc1", "name of the datacenter for clients of Consul")
+	flags.DurationVar(&o.SessionTTLMin, "consul-session-ttl-min", 10*time.Second, "shortest TTL that clients of Consul may ask for")
+	flags.Float64Var(&o.TTLFactor, "consul-ttl-factor", 2, "how often the TTL that a client of Consul asks for fits into the one it gets, 1 to 2; Consul doubles it")
 }

@@ -215,7 +215,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("TENURE_ENDPOINTS", found[1])
 }
 
-var agentLine = regexp.MustCompile(`agent node=\S+ grpc=(\S+) http=(\S+)\n`)
+var agentLine = regexp.MustCompile(`agent node=\S+ grpc=(\S+) http=(\S+)(?: consul=(\S+))?\n`)
 
 func scriptAgent(ts *testscript.TestScript, _ bool, args []string) {
 	b := launch(ts, args[0], append([]string{"tenure", "agent", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"}, args[1:]...))
@@ -225,6 +225,7 @@ func scriptAgent(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv(args[0]+"_agent", found[1])
 	ts.Setenv(args[0]+"_metrics", found[2])
+	ts.Setenv(args[0]+"_consul", found[3])
 	ts.Setenv("TENURE_AGENT", found[1])
 }
 

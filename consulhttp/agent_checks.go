@@ -1,0 +1,214 @@
+package consulhttp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// ownChecks returns the checks of the agent by what Consul calls them, each with the name and the tags of its service.
+func (a *localAgent) ownChecks(ctx context.Context) (map[string]*wire.Check, error) {
+	list, err := a.agent.ListAgentChecks(ctx, &tenurev1.ListAgentChecksRequest{})
+	if err != nil {
+		return nil, err
+	}
+	instances, err := a.instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	services := map[string]*tenurev1.Service{}
+	for _, i := range instances {
+		services[i.GetService().GetServiceId()] = i.GetService()
+	}
+	out := map[string]*wire.Check{}
+	for _, k := range list.GetChecks() {
+		of := services[k.GetCheck().GetServiceId()]
+		shown := wire.CheckOf(k.GetCheck(), of.GetTags())
+		shown.ServiceName = of.GetName()
+		out[shown.CheckID] = shown
+	}
+	return out, nil
+}
+
+// checks serves GET /v1/agent/checks.
+func (a *localAgent) checks(ctx context.Context, _ *request) (*answer, error) {
+	out, err := a.ownChecks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{json: out}, nil
+}
+
+// registerCheck serves PUT /v1/agent/check/register.
+func (a *localAgent) registerCheck(ctx context.Context, q *request) (*answer, error) {
+	var body agentCheckBody
+	if err := decode(q, &body); err != nil {
+		return nil, err
+	}
+	if body.Name == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing check name")
+	}
+	m, err := body.message("", "")
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.agent.AddAgentCheck(ctx, &tenurev1.AddAgentCheckRequest{Check: m})
+	switch {
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
+		return nil, refusal(http.StatusNotFound, "ServiceID %q does not exist", shown(m.GetServiceId()))
+	case err != nil:
+		return nil, err
+	default:
+		return a.changed(ctx)
+	}
+}
+
+// deregisterCheck serves PUT /v1/agent/check/deregister/ID.
+func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*answer, error) {
+	id, err := checkOf(q)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := a.agent.RemoveAgentCheck(ctx, &tenurev1.RemoveAgentCheckRequest{CheckId: id})
+	switch {
+	case err != nil:
+		return nil, err
+	case !removed.GetRemoved():
+		return nil, refusal(http.StatusNotFound, textNoAgentCheck, shown(q.rest))
+	default:
+		return a.changed(ctx)
+	}
+}
+
+// checkOf returns the check that a path names.
+func checkOf(q *request) (string, error) {
+	if q.rest == "" {
+		return "", refusal(http.StatusBadRequest, textMissingCheck)
+	}
+	id, err := wire.CheckID(q.rest)
+	if err != nil {
+		return "", refusal(http.StatusBadRequest, "%v", err)
+	}
+	return id, nil
+}
+
+// report serves PUT /v1/agent/check/pass/ID, warn and fail.
+func (a *localAgent) report(as tenurev1.CheckStatus) serveFunc {
+	return func(ctx context.Context, q *request) (*answer, error) { return a.reported(ctx, q, as, q.text("note")) }
+}
+
+// updateCheck serves PUT /v1/agent/check/update/ID.
+func (a *localAgent) updateCheck(ctx context.Context, q *request) (*answer, error) {
+	var body struct{ Status, Output string }
+	if err := decode(q, &body); err != nil {
+		return nil, err
+	}
+	as, err := wire.Status(body.Status)
+	if err != nil || body.Status == "" {
+		return nil, refusal(http.StatusBadRequest, "Invalid check status: '%s'", shown(body.Status))
+	}
+	return a.reported(ctx, q, as, body.Output)
+}
+
+func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.CheckStatus, output string) (*answer, error) {
+	id, err := checkOf(q)
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.agent.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: id, Status: as, Output: output})
+	switch {
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
+		return nil, refusal(http.StatusNotFound, textNoAgentCheck, shown(q.rest))
+	case err != nil:
+		return nil, err
+	default:
+		return a.changed(ctx)
+	}
+}
+
+// agentHealthJSON is an instance with how it is.
+type agentHealthJSON struct {
+	AggregatedStatus string
+	Service          agentServiceJSON
+	Checks           []*wire.Check
+}
+
+// healthByID serves GET /v1/agent/health/service/id/ID.
+func (a *localAgent) healthByID(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, textMissingService)
+	}
+	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetServiceId() == q.rest })
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, refusal(http.StatusNotFound, "ServiceId %s not found", shown(q.rest))
+	default:
+		return healthAnswer(q, worst, found[0]), nil
+	}
+}
+
+// healthByName serves GET /v1/agent/health/service/name/NAME.
+func (a *localAgent) healthByName(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing service Name")
+	}
+	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetName() == q.rest })
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, refusal(http.StatusNotFound, "ServiceName %s Not Found", shown(q.rest))
+	default:
+		return healthAnswer(q, worst, found), nil
+	}
+}
+
+// health returns the instances that fit with their checks, and the worst status of all.
+func (a *localAgent) health(
+	ctx context.Context, fits func(*tenurev1.Service) bool,
+) (found []agentHealthJSON, worst tenurev1.CheckStatus, _ error) {
+	instances, err := a.instances(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := a.agent.ListAgentChecks(ctx, &tenurev1.ListAgentChecksRequest{})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, i := range instances {
+		if !fits(i.GetService()) {
+			continue
+		}
+		worst = max(worst, i.GetStatus())
+		one := agentHealthJSON{AggregatedStatus: wire.StatusName(i.GetStatus()), Service: a.shown(i), Checks: []*wire.Check{}}
+		for _, k := range list.GetChecks() {
+			switch k.GetCheck().GetServiceId() {
+			case "", i.GetService().GetServiceId():
+				shown := wire.CheckOf(k.GetCheck(), nil)
+				shown.ServiceName = i.GetService().GetName()
+				one.Checks = append(one.Checks, shown)
+			}
+		}
+		found = append(found, one)
+	}
+	return found, worst, nil
+}
+
+// healthAnswer answers with a status that load balancers look at.
+func healthAnswer(q *request, worst tenurev1.CheckStatus, body any) *answer {
+	a := &answer{status: map[tenurev1.CheckStatus]int{
+		tenurev1.CheckStatus_CHECK_STATUS_PASSING: http.StatusOK,
+		tenurev1.CheckStatus_CHECK_STATUS_WARNING: http.StatusTooManyRequests,
+	}[worst], json: body}
+	if a.status == 0 {
+		a.status = http.StatusServiceUnavailable
+	}
+	if q.text("format") == "text" {
+		a.json, a.text = nil, wire.StatusName(worst)
+	}
+	return a
+}

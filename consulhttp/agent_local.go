@@ -1,0 +1,297 @@
+package consulhttp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// settleMax is how long the answer to a change of the agent waits for the catalog to have it.
+const settleMax = time.Second
+
+// Texts about what an agent does not have.
+const (
+	textNoService      = "Unknown service ID %q. Ensure that the service ID is passed, not the service name."
+	textNoAgentCheck   = "Unknown check ID %q. Ensure that the check ID is passed, not the check name."
+	textMissingService = "Missing service ID"
+	textMissingCheck   = "Missing check ID"
+)
+
+// localAgent serves what the agent of this machine has.
+type localAgent struct {
+	*handler
+	agent Agent
+	pool  tenurev1.PoolServiceClient
+}
+
+// routes returns the paths of the agent.
+func (a *localAgent) routes() []route {
+	get := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
+	put := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
+	routes := []route{{path: "agent/force-leave/", methods: put(a.forceLeave)}}
+	if a.agent == nil {
+		return routes
+	}
+	return append(routes,
+		route{path: "agent/services", methods: get(a.services)},
+		route{path: "agent/service/", methods: get(a.service)},
+		route{path: "agent/service/register", methods: put(a.registerService)},
+		route{path: "agent/service/deregister/", methods: put(a.deregisterService)},
+		route{path: "agent/service/maintenance/", methods: put(a.serviceMaintenance)},
+		route{path: "agent/maintenance", methods: put(a.nodeMaintenance)},
+		route{path: "agent/checks", methods: get(a.checks)},
+		route{path: "agent/check/register", methods: put(a.registerCheck)},
+		route{path: "agent/check/deregister/", methods: put(a.deregisterCheck)},
+		route{path: "agent/check/pass/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_PASSING))},
+		route{path: "agent/check/warn/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_WARNING))},
+		route{path: "agent/check/fail/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_CRITICAL))},
+		route{path: "agent/check/update/", methods: put(a.updateCheck)},
+		route{path: "agent/health/service/id/", methods: get(a.healthByID)},
+		route{path: "agent/health/service/name/", methods: get(a.healthByName)},
+	)
+}
+
+// changed answers a change of the agent, once the catalog has it or the time for that is up.
+func (a *localAgent) changed(ctx context.Context) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleMax)
+	defer cancel()
+	a.agent.Settled(ctx)
+	return &answer{}, nil
+}
+
+// agentServiceJSON is an instance as an agent shows it.
+type agentServiceJSON struct {
+	*wire.Service
+	Datacenter string
+}
+
+// instances returns what the agent registers.
+func (a *localAgent) instances(ctx context.Context) ([]*tenurev1.AgentServiceInstance, error) {
+	list, err := a.agent.ListAgentServices(ctx, &tenurev1.ListAgentServicesRequest{})
+	return list.GetServices(), err
+}
+
+// instance returns an instance by its id; nil if the agent has none.
+func (a *localAgent) instance(ctx context.Context, id string) (*tenurev1.AgentServiceInstance, error) {
+	all, err := a.instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range all {
+		if i.GetService().GetServiceId() == id {
+			return i, nil
+		}
+	}
+	return nil, nil
+}
+
+func (a *localAgent) shown(i *tenurev1.AgentServiceInstance) agentServiceJSON {
+	return agentServiceJSON{Service: wire.ServiceOf(i.GetService()), Datacenter: a.options.Datacenter}
+}
+
+// services serves GET /v1/agent/services.
+func (a *localAgent) services(ctx context.Context, _ *request) (*answer, error) {
+	all, err := a.instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]agentServiceJSON{}
+	for _, i := range all {
+		out[i.GetService().GetServiceId()] = a.shown(i)
+	}
+	return &answer{json: out}, nil
+}
+
+// service serves GET /v1/agent/service/ID.
+func (a *localAgent) service(ctx context.Context, q *request) (*answer, error) {
+	switch {
+	case q.rest == "":
+		return nil, refusal(http.StatusBadRequest, textMissingService)
+	case q.text("hash") != "":
+		return nil, refusal(http.StatusBadRequest, "Parameter hash is not supported; wait for changes with health/service.")
+	}
+	i, err := a.instance(ctx, q.rest)
+	switch {
+	case err != nil:
+		return nil, err
+	case i == nil:
+		return nil, refusal(http.StatusNotFound, "unknown service ID: %s", shown(q.rest))
+	default:
+		return &answer{json: a.shown(i)}, nil
+	}
+}
+
+// decode decodes the body of a request.
+func decode(q *request, into any) error {
+	data, err := q.body()
+	if err != nil {
+		return err
+	}
+	if err = json.Unmarshal(data, into); err != nil {
+		return refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
+	}
+	return nil
+}
+
+// registerService serves PUT /v1/agent/service/register.
+func (a *localAgent) registerService(ctx context.Context, q *request) (*answer, error) {
+	var body agentServiceBody
+	if err := decode(q, &body); err != nil {
+		return nil, err
+	}
+	r, err := body.message()
+	if err != nil {
+		return nil, err
+	}
+	r.ReplaceChecks = q.has("replace-existing-checks")
+	if _, err := a.agent.AddAgentService(ctx, r); err != nil {
+		return nil, err
+	}
+	return a.changed(ctx)
+}
+
+// deregisterService serves PUT /v1/agent/service/deregister/ID.
+func (a *localAgent) deregisterService(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, textMissingService)
+	}
+	removed, err := a.agent.RemoveAgentService(ctx, &tenurev1.RemoveAgentServiceRequest{ServiceId: q.rest})
+	switch {
+	case err != nil:
+		return nil, err
+	case !removed.GetRemoved():
+		return nil, refusal(http.StatusNotFound, textNoService, shown(q.rest))
+	default:
+		return a.changed(ctx)
+	}
+}
+
+// nodeMaintenance serves PUT /v1/agent/maintenance.
+func (a *localAgent) nodeMaintenance(ctx context.Context, q *request) (*answer, error) {
+	return a.maintenance(ctx, q, "")
+}
+
+// serviceMaintenance serves PUT /v1/agent/service/maintenance/ID.
+func (a *localAgent) serviceMaintenance(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, textMissingService)
+	}
+	return a.maintenance(ctx, q, q.rest)
+}
+
+func (a *localAgent) maintenance(ctx context.Context, q *request, service string) (*answer, error) {
+	enable, err := strconv.ParseBool(q.text("enable"))
+	if err != nil {
+		return nil, refusal(http.StatusBadRequest, "Missing value for enable: it must be true or false.")
+	}
+	_, err = a.agent.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{ServiceId: service, Enabled: enable, Reason: q.text("reason")})
+	switch {
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
+		return nil, refusal(http.StatusNotFound, textNoService, shown(service))
+	case err != nil:
+		return nil, err
+	default:
+		return a.changed(ctx)
+	}
+}
+
+// forceLeave serves PUT /v1/agent/force-leave/NODE.
+func (a *localAgent) forceLeave(ctx context.Context, q *request) (*answer, error) {
+	if q.rest == "" {
+		return nil, refusal(http.StatusBadRequest, "Missing node name")
+	}
+	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.rest})
+	switch {
+	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		return nil, refusal(http.StatusNotFound, "agent: No node found with name '%s'", shown(q.rest))
+	case err != nil:
+		return nil, err
+	default:
+		return &answer{}, nil
+	}
+}
+
+// poolMembers adds the agents that take part in gossip to the members.
+func (a *localAgent) poolMembers(ctx context.Context, list *memberList) ([]memberJSON, error) {
+	out := []memberJSON{}
+	for _, m := range list.all {
+		out = append(out, a.memberOf(list, m))
+	}
+	ask := &tenurev1.ListPoolRequest{Role: tenurev1.PoolNodeRole_POOL_NODE_ROLE_AGENT}
+	for {
+		part, err := a.pool.ListPool(ctx, ask)
+		if status.Code(err) == codes.Unimplemented {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range part.GetNodes() {
+			out = append(out, a.poolMember(n))
+		}
+		if ask.PageToken = part.GetNextPageToken(); ask.GetPageToken() == "" {
+			return out, nil
+		}
+	}
+}
+
+// poolMember returns an agent as Consul shows its own.
+func (a *localAgent) poolMember(n *tenurev1.PoolNode) memberJSON {
+	host, port := hostPort(n.GetGossipAddress())
+	return memberJSON{
+		Name: n.GetName(), Addr: host, Port: port,
+		Tags: map[string]string{
+			"role": "node", "dc": a.options.Datacenter, "id": n.GetNodeId(), "build": consulVersion + ":tenure-" + n.GetVersion(),
+			"vsn": strconv.Itoa(protocolCur),
+		},
+		Status: map[tenurev1.PoolNodeState]int{
+			tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE:  memberAlive,
+			tenurev1.PoolNodeState_POOL_NODE_STATE_LEFT:   memberLeft,
+			tenurev1.PoolNodeState_POOL_NODE_STATE_FAILED: memberFailed,
+		}[n.GetState()],
+		ProtocolMin: protocolMin, ProtocolMax: protocolMax, ProtocolCur: protocolCur,
+		DelegateMin: delegateMin, DelegateMax: delegateMax, DelegateCur: delegateCur,
+	}
+}
+
+// self serves GET /v1/agent/self.
+func (a *localAgent) self(ctx context.Context, list *memberList) (*answer, error) {
+	own, err := a.agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.poolMembers(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	member := a.poolMember(&tenurev1.PoolNode{
+		Name: own.GetNode(), NodeId: own.GetNodeId(), GossipAddress: own.GetGossipAddress(), Version: own.GetVersion(),
+		State: tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE,
+	})
+	for _, m := range all {
+		if m.Tags["id"] == own.GetNodeId() && strings.EqualFold(m.Name, own.GetNode()) {
+			member = m
+		}
+	}
+	return &answer{json: selfJSON{
+		Config: configJSON{
+			Datacenter: a.options.Datacenter, NodeName: own.GetNode(), NodeID: own.GetNodeId(), Server: false,
+			Revision: a.revision(), Version: consulVersion, SessionTTLMin: a.options.SessionTTLMin.String(),
+		},
+		Member: member,
+		Meta:   map[string]string{},
+		Stats: map[string]map[string]string{
+			"build":  {"version": consulVersion, "revision": a.revision()},
+			"consul": {"server": "false", "known_servers": strconv.Itoa(len(list.all))},
+		},
+	}}, nil
+}
