@@ -218,6 +218,9 @@ const (
 	ErrorReason_ERROR_REASON_AUTH_BOOTSTRAPPED ErrorReason = 65
 	// FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
 	ErrorReason_ERROR_REASON_AUTH_UNSAFE ErrorReason = 66
+	// UNAVAILABLE: the member cannot write its audit log and refuses changes until it can (`--audit-full refuse`); other members may
+	// serve.
+	ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE ErrorReason = 67
 	// NOT_FOUND: no node has this name or id.
 	ErrorReason_ERROR_REASON_NODE_NOT_FOUND ErrorReason = 100
 	// NOT_FOUND: the node has no instance of a service with this id.
@@ -296,6 +299,7 @@ var (
 		64:  "ERROR_REASON_LIMIT_IN_USE",
 		65:  "ERROR_REASON_AUTH_BOOTSTRAPPED",
 		66:  "ERROR_REASON_AUTH_UNSAFE",
+		67:  "ERROR_REASON_AUDIT_UNAVAILABLE",
 		100: "ERROR_REASON_NODE_NOT_FOUND",
 		101: "ERROR_REASON_SERVICE_NOT_FOUND",
 		102: "ERROR_REASON_CHECK_NOT_FOUND",
@@ -364,6 +368,7 @@ var (
 		"ERROR_REASON_LIMIT_IN_USE":            64,
 		"ERROR_REASON_AUTH_BOOTSTRAPPED":       65,
 		"ERROR_REASON_AUTH_UNSAFE":             66,
+		"ERROR_REASON_AUDIT_UNAVAILABLE":       67,
 		"ERROR_REASON_NODE_NOT_FOUND":          100,
 		"ERROR_REASON_SERVICE_NOT_FOUND":       101,
 		"ERROR_REASON_CHECK_NOT_FOUND":         102,
@@ -1229,7 +1234,7 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n" +
 	"\x10LOCK_MODE_SHARED\x10\x02\x12\x17\n" +
-	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xc8\x11\n" +
+	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xec\x11\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1291,7 +1296,8 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\"ERROR_REASON_AUTH_NOT_BOOTSTRAPPED\x10?\x12\x1d\n" +
 	"\x19ERROR_REASON_LIMIT_IN_USE\x10@\x12\"\n" +
 	"\x1eERROR_REASON_AUTH_BOOTSTRAPPED\x10A\x12\x1c\n" +
-	"\x18ERROR_REASON_AUTH_UNSAFE\x10B\x12\x1f\n" +
+	"\x18ERROR_REASON_AUTH_UNSAFE\x10B\x12\"\n" +
+	"\x1eERROR_REASON_AUDIT_UNAVAILABLE\x10C\x12\x1f\n" +
 	"\x1bERROR_REASON_NODE_NOT_FOUND\x10d\x12\"\n" +
 	"\x1eERROR_REASON_SERVICE_NOT_FOUND\x10e\x12 \n" +
 	"\x1cERROR_REASON_CHECK_NOT_FOUND\x10f\x12\x1f\n" +

@@ -502,6 +502,15 @@ public enum ErrorReason
   ERROR_REASON_AUTH_UNSAFE(66),
   /**
    * <pre>
+   * UNAVAILABLE: the member cannot write its audit log and refuses changes until it can (`--audit-full refuse`); other members may
+   * serve.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUDIT_UNAVAILABLE = 67;</code>
+   */
+  ERROR_REASON_AUDIT_UNAVAILABLE(67),
+  /**
+   * <pre>
    * NOT_FOUND: no node has this name or id.
    * </pre>
    *
@@ -1040,6 +1049,15 @@ public enum ErrorReason
   public static final int ERROR_REASON_AUTH_UNSAFE_VALUE = 66;
   /**
    * <pre>
+   * UNAVAILABLE: the member cannot write its audit log and refuses changes until it can (`--audit-full refuse`); other members may
+   * serve.
+   * </pre>
+   *
+   * <code>ERROR_REASON_AUDIT_UNAVAILABLE = 67;</code>
+   */
+  public static final int ERROR_REASON_AUDIT_UNAVAILABLE_VALUE = 67;
+  /**
+   * <pre>
    * NOT_FOUND: no node has this name or id.
    * </pre>
    *
@@ -1173,6 +1191,7 @@ public enum ErrorReason
       case 64: return ERROR_REASON_LIMIT_IN_USE;
       case 65: return ERROR_REASON_AUTH_BOOTSTRAPPED;
       case 66: return ERROR_REASON_AUTH_UNSAFE;
+      case 67: return ERROR_REASON_AUDIT_UNAVAILABLE;
       case 100: return ERROR_REASON_NODE_NOT_FOUND;
       case 101: return ERROR_REASON_SERVICE_NOT_FOUND;
       case 102: return ERROR_REASON_CHECK_NOT_FOUND;

@@ -109,7 +109,7 @@ public final class TypesProto {
       "otobuf.TimestampR\007modTime*m\n\010LockMode\022\031\n" +
       "\025LOCK_MODE_UNSPECIFIED\020\000\022\027\n\023LOCK_MODE_EX" +
       "CLUSIVE\020\001\022\024\n\020LOCK_MODE_SHARED\020\002\022\027\n\023LOCK_" +
-      "MODE_SEMAPHORE\020\003*\310\021\n\013ErrorReason\022\034\n\030ERRO" +
+      "MODE_SEMAPHORE\020\003*\354\021\n\013ErrorReason\022\034\n\030ERRO" +
       "R_REASON_UNSPECIFIED\020\000\022!\n\035ERROR_REASON_I" +
       "NVALID_ARGUMENT\020\001\022\032\n\026ERROR_REASON_KEY_EM" +
       "PTY\020\002\022\035\n\031ERROR_REASON_KEY_TOO_LONG\020\003\022\"\n\036" +
@@ -160,16 +160,17 @@ public final class TypesProto {
       "FOUND\020>\022&\n\"ERROR_REASON_AUTH_NOT_BOOTSTR" +
       "APPED\020?\022\035\n\031ERROR_REASON_LIMIT_IN_USE\020@\022\"" +
       "\n\036ERROR_REASON_AUTH_BOOTSTRAPPED\020A\022\034\n\030ER" +
-      "ROR_REASON_AUTH_UNSAFE\020B\022\037\n\033ERROR_REASON" +
-      "_NODE_NOT_FOUND\020d\022\"\n\036ERROR_REASON_SERVIC" +
-      "E_NOT_FOUND\020e\022 \n\034ERROR_REASON_CHECK_NOT_" +
-      "FOUND\020f\022\037\n\033ERROR_REASON_CHECK_CRITICAL\020h" +
-      "\022!\n\035ERROR_REASON_NODE_ID_CONFLICT\020i\022\036\n\032E" +
-      "RROR_REASON_SYNC_OUTDATED\020jB\226\001\n\014io.tenur" +
-      "e.v1B\nTypesProtoP\001Z5github.com/tenure-io" +
-      "/tenure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252" +
-      "\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBM" +
-      "etadata\352\002\nTenure::V1b\006proto3"
+      "ROR_REASON_AUTH_UNSAFE\020B\022\"\n\036ERROR_REASON" +
+      "_AUDIT_UNAVAILABLE\020C\022\037\n\033ERROR_REASON_NOD" +
+      "E_NOT_FOUND\020d\022\"\n\036ERROR_REASON_SERVICE_NO" +
+      "T_FOUND\020e\022 \n\034ERROR_REASON_CHECK_NOT_FOUN" +
+      "D\020f\022\037\n\033ERROR_REASON_CHECK_CRITICAL\020h\022!\n\035" +
+      "ERROR_REASON_NODE_ID_CONFLICT\020i\022\036\n\032ERROR" +
+      "_REASON_SYNC_OUTDATED\020jB\226\001\n\014io.tenure.v1" +
+      "B\nTypesProtoP\001Z5github.com/tenure-io/ten" +
+      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
+      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
+      "ata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
