@@ -101,6 +101,8 @@ type Config struct {
 	Insecure bool
 	// TLS says how clients and the member are sure of each other.
 	TLS TLS
+	// Audit says what is written down of calls, and where.
+	Audit Audit
 
 	// AllowedOrigins are the values of the header Origin that HTTP serves; empty serves no page of a browser.
 	AllowedOrigins []string
@@ -224,8 +226,7 @@ func (c Config) Validate() error {
 	} {
 		problems = append(problems, checkListenAddress(a.flag, a.address, c.Insecure || a.safe))
 	}
-	problems = append(problems, c.checkPeerAddress(), c.TLS.check())
-	problems = append(problems, c.Gossip.check(c.Insecure))
+	problems = append(problems, c.checkPeerAddress(), c.TLS.check(), c.Gossip.check(c.Insecure), c.Audit.check())
 	if c.DebugAddr != "" {
 		problems = append(problems, checkDebugAddress(c.DebugAddr))
 	}

@@ -18,6 +18,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
@@ -147,6 +148,7 @@ type running struct {
 	rooms      *gate.Rooms
 	meter      *frames.Meter
 	secured    secured
+	audit      *audit.Log
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
@@ -159,6 +161,9 @@ func (r *running) start(ctx context.Context) error {
 		CallsMax: r.config.CallsMax, WaitsMax: r.config.WaitsMax, ConnectionsMax: r.config.ConnectionsMax,
 		IntakeBytesMax: r.config.IntakeBytesMax, ExemptCallers: r.config.ExemptCallers,
 	}); err != nil {
+		return err
+	}
+	if err = r.openAudit(ctx); err != nil {
 		return err
 	}
 	if err = r.openCertificates(ctx); err != nil {
@@ -349,6 +354,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.arrivals.Publish()
 	r.compaction.Publish(o)
 	r.pool.Publish(o)
+	r.auditEvents(o)
 }
 
 // makeServices makes what answers calls.
@@ -365,7 +371,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.gate, err = gate.New(gate.Options{
 		Logger: r.log, Registerer: r.config.Registry, RequestBytesMax: r.config.RequestBytesMax, Stopping: stopping, Rooms: r.rooms,
 		Leader: func() (id uint64, address string) { return r.api.Cluster.LeaderHint() },
-		Access: r.authority, Certificates: named,
+		Access: r.authority, Certificates: named, Audit: r.audit,
 	})
 	if err != nil {
 		return err
@@ -416,7 +422,7 @@ func (r *running) makeServices(stopping context.Context) error {
 			ClientAddr: r.advertised.Client,
 			HTTPAddr:   r.advertised.HTTP,
 			PeerAddr:   r.advertised.Peer,
-			Alarms:     func() []raftnode.Alarm { return append(r.certificateAlarms(), r.peers.Alarms()...) },
+			Alarms:     r.alarms,
 		},
 		Pool:   r.peers,
 		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },

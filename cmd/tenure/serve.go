@@ -116,6 +116,9 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
 	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
+	flags.StringVar(&c.Audit.Path, "audit-log", "", "file for the audit log, one JSON line for each call; -: standard output; empty: none; SIGHUP opens it again")
+	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
+	flags.StringVar(&c.Audit.Full, "audit-full", "drop", "if the audit log cannot be written: drop (lines are lost and counted) or refuse (changes are refused)")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "web origins that may use HTTP, such as https://console.example")
 	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
@@ -144,18 +147,22 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(config.DataDir)) }()
 	}
-	if config.TLS.CertFile != "" || config.TLS.PeerCertFile != "" {
-		// Without TLS a member ends when its terminal is closed, as other programs do.
-		hangups := make(chan os.Signal, 1)
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
-		config.TLS.Reload = hangups
-	}
-	if config.Gossip.KeyFile != "" {
-		hangups := make(chan os.Signal, 1)
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
-		config.Gossip.Reload = hangups
+	config.Audit.Stdout = env.stdout
+	// Without anything to read again a member ends when its terminal is closed, as other programs do.
+	for _, reload := range []struct {
+		wanted bool
+		signal *<-chan os.Signal
+	}{
+		{config.TLS.CertFile != "" || config.TLS.PeerCertFile != "", &config.TLS.Reload},
+		{config.Gossip.KeyFile != "", &config.Gossip.Reload},
+		{config.Audit.Path != "", &config.Audit.Reload},
+	} {
+		if reload.wanted {
+			hangups := make(chan os.Signal, 1)
+			signal.Notify(hangups, syscall.SIGHUP)
+			defer signal.Stop(hangups)
+			*reload.signal = hangups
+		}
 	}
 	if err = f.consul.Validate(); err != nil {
 		return usageError("%w", err)

@@ -84,6 +84,7 @@ type Grant struct {
 	needs     []authz.Need
 	who       *Who
 	under     atomic.Uint64 // the deny revision at the last decision
+	wouldDeny atomic.Bool   // it is served only because of the mode
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -128,6 +129,7 @@ func (a *Authority) Call(ctx context.Context, caller identity.Caller, method str
 func (a *Authority) grant(ctx context.Context, caller identity.Caller, method string, request any) (*Grant, error) {
 	needs, err := a.needsOf(method, request)
 	g := &Grant{authority: a, caller: caller, method: method, needs: needs}
+	note(ctx, g)
 	if err = g.count(err); err != nil {
 		return nil, err
 	}
@@ -168,6 +170,7 @@ func (g *Grant) count(err error) error {
 	}
 	if !g.authority.enforces(g.method, g.authority.node.Store().Applied()) {
 		g.authority.metrics.wouldDeny.Inc()
+		g.wouldDeny.Store(true)
 		return nil
 	}
 	g.authority.metrics.denied.Inc()

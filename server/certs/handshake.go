@@ -82,6 +82,8 @@ type ListenOptions struct {
 	Timeout time.Duration
 	// Verify refuses a connection whose certificates are valid; nil refuses none.
 	Verify func(tls.ConnectionState) error
+	// Failed is told of handshakes that fail, with where they came from and why; nil is not told. It must not block.
+	Failed func(address net.Addr, cause string)
 	// Logger is told of handshakes that fail, at its debug level; nil logs nothing.
 	Logger *zap.Logger
 }
@@ -139,6 +141,9 @@ func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
 func (h *Handshaker) fail(raw net.Conn, err error) {
 	c := causeOf(err)
 	h.failed[c].Add(1)
+	if h.o.Failed != nil {
+		h.o.Failed(raw.RemoteAddr(), c.String())
+	}
 	h.o.Logger.Debug("handshake failed", zap.String("listener", h.o.Name), zap.Stringer("cause", c),
 		zap.Stringer("address", raw.RemoteAddr()), zap.Error(err))
 }

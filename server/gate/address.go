@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+
+	"github.com/tenure-io/tenure/server/audit"
 )
 
 const (
@@ -12,7 +14,23 @@ const (
 	MetadataRemoteAddress = "tenure-remote-address"
 	// MetadataRequestID names the id of a call in the metadata of its answer.
 	MetadataRequestID = "tenure-request-id"
+	// MetadataVia names, in a call inside this process, the way of its client: ViaREST; without it, it is Consul's port.
+	MetadataVia = "tenure-via"
+	// ViaREST is the way over REST.
+	ViaREST = "rest"
 )
+
+// from says where a call comes from, for those who write that down.
+func from(ctx context.Context) audit.From {
+	f := audit.From{Address: Address(ctx), Via: "grpc"}
+	if inProcess(ctx) {
+		f.Via = "consul"
+		if len(metadata.ValueFromIncomingContext(ctx, MetadataVia)) > 0 {
+			f.Via = ViaREST
+		}
+	}
+	return f
+}
 
 // Address returns the network address of a call's origin: for REST the HTTP client's. Only the connection inside
 // this process is believed what it says about others.

@@ -23,6 +23,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/share"
@@ -49,6 +50,7 @@ type Gate struct {
 	// access decides who may do what; nil: everybody may do everything.
 	authority    *access.Authority
 	certificates identity.CertificateIdentity
+	audit        *audit.Log
 }
 
 // Options are what a gate needs.
@@ -69,6 +71,8 @@ type Options struct {
 	Access *access.Authority
 	// Certificates says what of a client certificate names its client.
 	Certificates identity.CertificateIdentity
+	// Audit writes down what was decided; nil writes nothing.
+	Audit *audit.Log
 }
 
 // New returns a gate and registers its metrics.
@@ -79,7 +83,7 @@ func New(o Options) (*Gate, error) {
 	}
 	return &Gate{
 		log: o.Logger, metrics: metrics, requestBytesMax: o.RequestBytesMax, stopping: o.Stopping, rooms: o.Rooms, leader: o.Leader,
-		authority: o.Access, certificates: o.Certificates,
+		authority: o.Access, certificates: o.Certificates, audit: o.Audit,
 	}, nil
 }
 
@@ -100,7 +104,8 @@ type answering struct {
 // serve makes a call. Its error is a status.
 func (g *Gate) serve(ctx context.Context, request any, method string, a answering) (any, error) {
 	began := time.Now()
-	response, err := g.answer(ctx, request, method, a)
+	ctx, audited := g.audit.Begin(ctx, method, from)
+	response, err := g.answer(ctx, request, method, a, audited)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
 		why, err = g.refuse(method, err)
@@ -108,20 +113,25 @@ func (g *Gate) serve(ctx context.Context, request any, method string, a answerin
 	took := time.Since(began)
 	g.metrics.call(method, why, took)
 	g.access(ctx, method, why, took)
+	audited.End(why, err)
 	return response, err
 }
 
 // answer returns the answer to a call, which counts from then on.
-func (g *Gate) answer(ctx context.Context, request any, method string, a answering) (any, error) {
+func (g *Gate) answer(ctx context.Context, request any, method string, a answering, audited *audit.Call) (any, error) {
 	if buildsMuch(method) {
 		in, end := g.rooms.builds.Context(ctx)
 		defer g.rooms.inside.Keep(insideCall(ctx), end)
 		ctx = in
 	}
+	if err := audited.Message(request); err != nil {
+		return nil, err
+	}
 	response, err := g.admit(ctx, request, method, a.handler)
 	if err != nil {
 		return nil, err
 	}
+	audited.Answered(response)
 	return a.counted(ctx, method, response)
 }
 
@@ -195,24 +205,26 @@ func (g *Gate) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 	began := time.Now()
 	g.metrics.streams.Inc()
 	defer g.metrics.streams.Dec()
-	err := g.serveStream(srv, ss, info, handler)
+	ctx, audited := g.audit.Begin(ss.Context(), info.FullMethod, from)
+	err := g.serveStream(ctx, srv, ss, info, handler, audited)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
 		why, err = g.refuse(info.FullMethod, err)
 	}
 	g.metrics.call(info.FullMethod, why, 0)
 	g.access(ss.Context(), info.FullMethod, why, time.Since(began))
+	audited.End(why, err)
 	return err
 }
 
 // serveStream calls the handler with a stream that ends with the server.
 func (g *Gate) serveStream(
-	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+	ctx context.Context, srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler, audited *audit.Call,
 ) (err error) {
-	ctx, cancel := context.WithCancelCause(ss.Context())
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if info.FullMethod != tenurev1.LineService_Line_FullMethodName {
-		stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) })
+		stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) }) //nolint:contextcheck // It is the server's life, not the call's.
 		defer stop()
 	}
 	defer func() {
@@ -231,7 +243,7 @@ func (g *Gate) serveStream(
 	defer leave()
 	answers := answersOf(ctx)
 	sent := unread.NewStream(answers)
-	gated := &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent}
+	gated := &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent, audited: audited}
 	if g.authority != nil && info.FullMethod != tenurev1.LineService_Line_FullMethodName { // The calls of a line are decided one by one.
 		gated.ctx, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
 		defer gated.access.Close()
@@ -250,6 +262,7 @@ type gatedStream struct {
 	requestBytesMax int
 	sent            *unread.Stream
 	access          *access.Stream // nil: everybody may do everything
+	audited         *audit.Call    // nil: it is not written down
 }
 
 // Context ends with the call or with the server.
@@ -263,7 +276,10 @@ func (s *gatedStream) RecvMsg(m any) error {
 	if err := refusal(m, s.requestBytesMax); err != nil {
 		return err
 	}
-	if err := mergeMetadata(s.ctx, m); err != nil || s.access == nil {
+	if err := mergeMetadata(s.ctx, m); err != nil {
+		return err
+	}
+	if err := s.audited.Message(m); err != nil || s.access == nil {
 		return err
 	}
 	return s.access.Message(s.ctx, m)

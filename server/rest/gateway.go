@@ -329,7 +329,7 @@ func callMetadata(r *http.Request) metadata.MD {
 	if original, ok := r.Context().Value(originalKey{}).(*http.Request); ok {
 		r = original
 	}
-	md := metadata.Pairs(gate.MetadataRemoteAddress, r.RemoteAddr)
+	md := metadata.Pairs(gate.MetadataRemoteAddress, r.RemoteAddr, gate.MetadataVia, gate.ViaREST)
 	for _, name := range []string{headerSecret, headerIdempotencyKey} {
 		if value := r.Header.Get(name); value != "" {
 			md.Set(strings.ToLower(name), value)

@@ -412,6 +412,12 @@ class RightsChanged(Unavailable):
     reason = "RIGHTS_CHANGED"
 
 
+class AuditUnavailable(Unavailable):
+    """The member cannot write its audit log, and refuses changes until it can."""
+
+    reason = "AUDIT_UNAVAILABLE"
+
+
 class NotLeader(Unavailable):
     """This member is not the leader."""
 

@@ -1,0 +1,195 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Call is a call under way. A nil one is not written down. One goroutine uses it at a time.
+type Call struct {
+	log      *Log
+	began    time.Time
+	method   string
+	address  string
+	via      string
+	trace    string
+	note     *access.Note
+	needs    []authz.Need
+	known    bool // the needs are those of a message that came
+	class    Class
+	reserved bool
+	revision uint64
+}
+
+// From says where a call comes from.
+type From struct {
+	// Address is the network address of the client.
+	Address string
+	// Via is the way of the call: grpc, rest or consul.
+	Via string
+}
+
+// Begin begins a call. It runs under the context that Begin returns, and End must be called.
+func (l *Log) Begin(ctx context.Context, method string, from func(context.Context) From) (context.Context, *Call) {
+	if !l.on() {
+		return ctx, nil
+	}
+	where := from(ctx)
+	c := &Call{
+		log: l, began: time.Now(), method: method, address: where.Address, via: where.Via, trace: traceOf(ctx), class: Reads,
+	}
+	ctx, c.note = access.WithNote(ctx)
+	return ctx, c
+}
+
+// Message is called with each message that came, before anything is decided about it. An error refuses the call, because its line
+// would be lost.
+func (c *Call) Message(request any) error {
+	if c == nil {
+		return nil
+	}
+	c.needs, c.known = needsOf(c.log.table, request)
+	c.class = classOf(c.method, c.needs, c.known)
+	changes := c.class == Admin || c.class == Changes
+	if c.log.o.Full != Refuse || !changes || !c.log.o.Classes[c.class] || c.reserved || gives(c.method) {
+		return nil
+	}
+	if c.reserved = c.log.reserve(); c.reserved {
+		return nil
+	}
+	c.log.metrics.refused.Inc()
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE,
+		"this member cannot write its audit log, and refuses changes until it can; `tenure status` shows why")
+}
+
+// Answered is called with the response of a call.
+func (c *Call) Answered(response any) {
+	if c == nil {
+		return
+	}
+	if r, ok := response.(interface {
+		GetHeader() *tenurev1.ResponseHeader
+	}); ok {
+		c.revision = r.GetHeader().GetRevision()
+	}
+}
+
+// End queues the line of a call that ends with a status; nil: it went well.
+func (c *Call) End(why tenurev1.ErrorReason, failed error) {
+	if c == nil {
+		return
+	}
+	grant := c.note.Grant()
+	decision := c.decision(grant, why)
+	if !c.log.o.Classes[c.class] && (decision == Allowed || !c.log.o.Classes[Denied]) {
+		if c.reserved {
+			c.log.free()
+		}
+		return
+	}
+	line := Line{
+		Time: c.began, TraceID: c.trace, Address: c.address, Via: c.via, Method: strings.TrimPrefix(c.method, "/"), Needs: c.needs,
+		Decision: decision, Reason: reason.Label(why), Revision: c.revision, Took: time.Since(c.began),
+	}
+	if grant != nil {
+		if who := grant.Who(); who != nil {
+			line.Principal, line.Credential = who.Principal, who.Credential.String()
+		}
+	}
+	for _, n := range c.needs {
+		if n.SessionID != "" {
+			line.Session = n.SessionID
+			break
+		}
+	}
+	facts := factsOf(failed)
+	line.RequestID = facts["request_id"]
+	if c.class == Admin || c.class == Changes {
+		line.Applied = reason.AppliedYes
+		if failed != nil {
+			line.Applied = facts["applied"]
+		}
+	}
+	c.log.add(line, c.reserved, queueMax)
+}
+
+// decision returns what was decided about a call.
+func (c *Call) decision(grant *access.Grant, why tenurev1.ErrorReason) Decision {
+	switch {
+	case why == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, why == tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
+		why == tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+		return Refused
+	case grant != nil && grant.WouldDeny():
+		return WouldDeny
+	default:
+		return Allowed
+	}
+}
+
+// factsOf returns what the status of a call says beside its text.
+func factsOf(failed error) map[string]string {
+	if failed == nil {
+		return nil
+	}
+	return reason.In(status.Convert(failed)).GetMetadata()
+}
+
+// traceOf returns the id of the trace that a call belongs to, as its traceparent says; empty: none.
+func traceOf(ctx context.Context) string {
+	given := metadata.ValueFromIncomingContext(ctx, "traceparent")
+	if len(given) != 1 || len(given[0]) < 55 || given[0][2] != '-' || given[0][35] != '-' {
+		return ""
+	}
+	id := given[0][3:35]
+	if _, err := hex.DecodeString(id); err != nil {
+		return ""
+	}
+	return id
+}
+
+// Handshake notes a handshake that failed. Floods of them leave half of the room to calls.
+func (l *Log) Handshake(address, via, cause string) {
+	if !l.on() || !l.o.Classes[Denied] {
+		return
+	}
+	l.add(Line{
+		Time: time.Now(), Address: address, Via: via, Decision: Refused, Reason: handshakes + strings.ToUpper(cause),
+	}, false, queueMax/2)
+}
+
+// Events notes the sessions that ended although no call asked for it. Only the leader is to call it, so that each is noted once.
+func (l *Log) Events(events []*storev1.Event) {
+	if !l.on() || !l.o.Classes[Changes] {
+		return
+	}
+	for _, e := range events {
+		ended := e.GetSessionEnded()
+		switch ended.GetCause() {
+		case storev1.SessionEndCause_SESSION_END_CAUSE_UNSPECIFIED, storev1.SessionEndCause_SESSION_END_CAUSE_DESTROYED,
+			storev1.SessionEndCause_SESSION_END_CAUSE_FORCED: // None, or a call that has a line.
+			continue
+		default:
+		}
+		id, err := storage.SessionIDFromBytes(ended.GetSessionId())
+		if err != nil {
+			continue
+		}
+		l.add(Line{
+			Time: time.UnixMilli(e.GetWallTimeMs()), Via: viaLeader, Event: "session_ended", Session: id.String(), Decision: ByItself,
+			Reason:  strings.TrimPrefix(ended.GetCause().String(), "SESSION_END_CAUSE_"),
+			Applied: reason.AppliedYes, Revision: e.GetRevision(),
+		}, false, queueMax)
+	}
+}

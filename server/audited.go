@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/audit"
+	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// Audit says what is written down of calls, and where. Its zero value writes nothing.
+type Audit struct {
+	// Path is the file; "-" is Stdout; empty writes nothing.
+	Path string
+	// Classes are what is written: denied, admin, changes, reads; nil is the first three.
+	Classes []string
+	// Full says what happens when a line cannot be written: drop or refuse; empty is drop.
+	Full string
+	// Stdout takes the lines for "-".
+	Stdout io.Writer
+	// Reload has something when the file is to be closed and opened again; nil has nothing.
+	Reload <-chan os.Signal
+}
+
+// check returns what is wrong with the settings. The file is opened when the member starts.
+func (a Audit) check() error {
+	var problems []error
+	if _, err := audit.ParseClasses(a.Classes); err != nil {
+		problems = append(problems, fmt.Errorf("%w: --audit %w", ErrConfig, err))
+	}
+	switch audit.Full(a.Full) {
+	case "", audit.Drop, audit.Refuse:
+	default:
+		problems = append(problems, fmt.Errorf("%w: --audit-full is %q; it must be drop or refuse", ErrConfig, a.Full))
+	}
+	return errors.Join(problems...)
+}
+
+// openAudit opens the audit log, which is written until everything else has stopped.
+func (r *running) openAudit(ctx context.Context) error {
+	a := r.config.Audit
+	classes, err := audit.ParseClasses(a.Classes)
+	if err != nil {
+		return err
+	}
+	r.audit, err = audit.Open(audit.Options{
+		Path: a.Path, Classes: classes, Full: audit.Full(a.Full), Stdout: a.Stdout, Reopen: a.Reload,
+		Member: r.config.Name, Logger: r.log, Registerer: r.config.Registry,
+	})
+	if err != nil {
+		return err
+	}
+	r.background(context.WithoutCancel(ctx), r.audit.Run)
+	return nil
+}
+
+// auditEvents writes down what happened without a call, while this member leads.
+func (r *running) auditEvents(o storage.Outcome) {
+	if s := r.node.Status(); s.Leader == s.MemberID {
+		r.audit.Events(o.Events)
+	}
+}
+
+// handshakeFailed returns what writes down the handshakes that fail on a listener.
+func (r *running) handshakeFailed(listener string) func(net.Addr, string) {
+	via := listener
+	if listener == "http" {
+		via = gate.ViaREST
+	}
+	return func(address net.Addr, cause string) { r.audit.Handshake(address.String(), via, cause) }
+}
+
+// alarms returns what an operator should know that the store does not.
+func (r *running) alarms() []raftnode.Alarm {
+	alarms := append(r.certificateAlarms(), r.peers.Alarms()...)
+	if problem := r.audit.Problem(); problem != "" {
+		alarms = append(alarms, raftnode.Alarm{Name: "audit-dropped", Member: r.node.Status().MemberID, Message: problem})
+	}
+	return alarms
+}
