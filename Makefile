@@ -184,7 +184,8 @@ sim: ## hold the state machine against its model, and simulate a cluster and wha
 planted: ## plant bugs, one after the other, and demand that tests find each; PLANTED_TURN=N hunts 12 of them (7 min)
 	$(GO) run ./test/planted/overlay -out $(BUILD)/planted
 	$(GO) build -overlay $(BUILD)/planted/overlay.json ./...
-	$(GO) test -count=1 -overlay $(BUILD)/planted/overlay.json -run TestCrashSweepFindsPlantedBugs ./raftnode
+	$(GO) test -c -overlay $(BUILD)/planted/overlay.json -o $(BUILD)/planted/raftnode.test ./raftnode
+	TENURE_CRASH_SWEEP=$(BUILD)/planted/raftnode.test $(GO) test -count=1 -run TestTheCrashSweepFindsPlantedBugs ./test/planted
 	$(GO) test -count=1 -timeout 60m -tags invariants -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
 .PHONY: mutants

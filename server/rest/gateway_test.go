@@ -198,7 +198,7 @@ type panickingConn struct{ refusingConn }
 
 // Invoke panics.
 func (panickingConn) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
-	panic("planted")
+	panic("what happened inside")
 }
 
 func TestPanicEndsOneRequestOnly(t *testing.T) {
@@ -208,7 +208,7 @@ func TestPanicEndsOneRequestOnly(t *testing.T) {
 		if got.status != http.StatusInternalServerError || got.error.Code != "INTERNAL" || got.error.Metadata["applied"] != "unknown" {
 			t.Errorf("got %d %s", got.status, got.body)
 		}
-		if strings.Contains(got.body, "planted") {
+		if strings.Contains(got.body, "what happened inside") {
 			t.Errorf("the answer tells what happened inside: %s", got.body)
 		}
 	}
