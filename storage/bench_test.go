@@ -13,6 +13,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // benchStore returns a store on the benchmark's own directory.
@@ -22,7 +23,7 @@ func benchStore(b *testing.B) *storage.Store {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := store.Bootstrap(storage.Genesis{ClusterVersion: 2}); err != nil {
+	if err := store.Bootstrap(storage.Genesis{ClusterVersion: layout.VersionMax}); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {

@@ -133,8 +133,11 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 		return nil, err
 	}
 	result, err := w.attempt(c, cmd)
-	if err != nil || m == nil || !remembers(cmd, result) {
+	if err != nil || m == nil {
 		return result, err
+	}
+	if !remembers(cmd, result) {
+		return result, m.Pass(&c.keeper)
 	}
 	if err := m.Remember(&c.keeper, result); err != nil {
 		return nil, fmt.Errorf("remember: %w", err)

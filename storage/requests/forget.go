@@ -117,5 +117,5 @@ func (k *Keeper) forgetTombstone(row []byte, left *table.Stint) (gone bool, err 
 	head.Requests -= uint32(len(results))
 	head.Bytes -= forgotten
 	k.State.TombstoneBytes -= forgotten
-	return false, k.saveWindow(id, head)
+	return false, k.saveHead(layout.WindowRow(id, head.GetEpoch()), head)
 }

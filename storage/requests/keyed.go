@@ -48,6 +48,9 @@ func (m *keyedMemory) Remember(k *Keeper, result *storev1.Result) error {
 	return err
 }
 
+// Pass has nothing to keep.
+func (m *keyedMemory) Pass(*Keeper) error { return nil }
+
 // ForgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
 func (k *Keeper) ForgetKeyed(left *table.Stint) (more bool, err error) {
 	limits, err := k.Command.Limits()

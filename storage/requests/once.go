@@ -49,6 +49,8 @@ type Slot interface {
 	Recall(k *Keeper) (*storev1.Result, error)
 	// Remember keeps the result of the first attempt.
 	Remember(k *Keeper, result *storev1.Result) error
+	// Pass keeps what Recall learned of other requests, where the result of the attempt is not worth keeping.
+	Pass(k *Keeper) error
 }
 
 // SlotOf returns where a command's result is kept; nil if it carries no request id and no idempotency key.
@@ -75,7 +77,19 @@ func SlotOf(cmd *storev1.Command) (Slot, error) {
 	if rid.GetEpoch() == 0 || rid.GetSequence() == 0 || rid.GetDoneBelow() > rid.GetSequence() {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_REQUEST_ID_BAD)
 	}
-	return &windowMemory{request: rid, session: id, digest: cmd.GetRequestDigest()}, nil
+	return &windowMemory{
+		request: rid, session: id, digest: cmd.GetRequestDigest(), row: layout.WindowRow(id, rid.GetEpoch()), leavesWindows: leavesWindows(cmd),
+	}, nil
+}
+
+// leavesWindows reports whether a command ends no session and no epoch, so that no request window closes while it runs.
+func leavesWindows(cmd *storev1.Command) bool {
+	switch cmd.GetKind().(type) {
+	case *storev1.Command_Put, *storev1.Command_Delete, *storev1.Command_DeletePrefix, *storev1.Command_Txn,
+		*storev1.Command_AcquireLock, *storev1.Command_CancelWait, *storev1.Command_ReleaseLock, *storev1.Command_Resign:
+		return true
+	}
+	return false
 }
 
 // recallRow returns what a row remembers of a request, or nil. Another request under the same id is refused.
@@ -104,21 +118,26 @@ type windowMemory struct {
 	request *storev1.RequestID
 	session layout.SessionID
 	digest  []byte
-	fresh   bool // whether the request's number is higher than all before, so that nothing is remembered of it
+	row     []byte // of the window's head
+	fresh   bool   // whether the request's number is higher than all before, so that nothing is remembered of it
+	// leavesWindows says that the command closes no window, so that the head can be saved once, at its end.
+	leavesWindows bool
+	// raised is the head whose mark was raised and that is not saved yet; nil if there is none.
+	raised *storev1.RequestWindowRecord
 }
 
-func (m *windowMemory) row(sequence uint64) []byte {
+func (m *windowMemory) requestRow(sequence uint64) []byte {
 	return layout.RequestRow(m.session, m.request.GetEpoch(), sequence)
 }
 
 func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
-	head, err := k.window(m.session, m.request.GetEpoch())
+	head, err := k.head(m.session, m.row)
 	if err != nil {
 		return nil, err
 	}
 	m.fresh = head.GetHighestSequence() > 0 && m.request.GetSequence() > head.GetHighestSequence()
 	if !m.fresh || invariants.Enabled {
-		result, recalled := recallRow(k.Rows, m.row(m.request.GetSequence()), m.digest)
+		result, recalled := recallRow(k.Rows, m.requestRow(m.request.GetSequence()), m.digest)
 		invariants.That(!m.fresh || result == nil, "request %d of session %s is remembered, the highest is %d",
 			m.request.GetSequence(), m.session, head.GetHighestSequence())
 		if recalled != nil || result != nil {
@@ -150,7 +169,23 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	if err = m.raiseMark(k, head); err != nil {
 		return nil, err
 	}
-	return nil, m.checkRoom(k, head)
+	if err = m.checkRoom(k, head); err != nil {
+		if failed := m.Pass(k); failed != nil {
+			return nil, failed
+		}
+	}
+	return nil, err
+}
+
+// Pass saves a mark that was raised.
+func (m *windowMemory) Pass(k *Keeper) error {
+	if m.raised == nil {
+		return nil
+	}
+	err := k.saveHead(m.row, m.raised)
+	m.raised = nil
+	k.Rows.Seal(k.Sum)
+	return err
 }
 
 // live reports whether the request's epoch is the present one of a live session. A window that is open says so by itself: what ends a
@@ -178,7 +213,8 @@ func (m *windowMemory) tooLate(k *Keeper, head *storev1.RequestWindowRecord) err
 	return err
 }
 
-// raiseMark forgets the requests that the client says are done. That is no change that a failure takes back.
+// raiseMark forgets the requests that the client says are done. That is no change that a failure takes back. From version 3 on, the mark
+// is saved with what the command itself adds to the head.
 func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) error {
 	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
 		return nil
@@ -197,7 +233,9 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 	}
 	head.Requests -= uint32(len(done))
 	head.DoneBelow = m.request.GetDoneBelow()
-	if err := k.saveWindow(m.session, head); err != nil {
+	if m.leavesWindows && k.State.ClusterVersion >= layout.Version3 {
+		m.raised = head
+	} else if err := k.saveHead(m.row, head); err != nil {
 		return err
 	}
 	k.Rows.Seal(k.Sum)
@@ -208,10 +246,10 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 // more request are mostly still in memory, where an iterator would have to look on disk.
 func (m *windowMemory) walk(k *Keeper, from, below uint64, visit func(row, value []byte) (bool, error)) error {
 	if below-from > pointReadsMax {
-		return k.Rows.Scan(m.row(from), m.row(below), func(row, value []byte) (bool, error) { return visit(bytes.Clone(row), value) })
+		return k.Rows.Scan(m.requestRow(from), m.requestRow(below), func(row, value []byte) (bool, error) { return visit(bytes.Clone(row), value) })
 	}
 	for sequence := from; sequence < below; sequence++ {
-		row := m.row(sequence)
+		row := m.requestRow(sequence)
 		value, ok, err := k.Rows.Get(row)
 		if ok && err == nil {
 			_, err = visit(row, value)
@@ -255,7 +293,7 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 		return err
 	}
 	epoch := m.request.GetEpoch()
-	head, err := k.window(m.session, epoch)
+	head, err := m.headNow(k)
 	if err != nil {
 		return err
 	}
@@ -268,17 +306,18 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	}
 	head.Requests++
 	head.Bytes += uint64(len(value))
-	if row := m.row(m.request.GetSequence()); m.fresh {
+	if row := m.requestRow(m.request.GetSequence()); m.fresh {
 		k.Rows.InsertHot(row, value)
 	} else {
 		k.Rows.Set(row, value)
 	}
+	if err = k.saveHead(m.row, head); err != nil {
+		return err
+	}
+	m.raised = nil
 	if head.GetTombstone() {
 		k.State.TombstoneBytes += uint64(len(value))
-		return k.saveWindow(m.session, head)
-	}
-	if err = k.saveWindow(m.session, head); err != nil {
-		return err
+		return nil
 	}
 	live, err := m.live(k, before)
 	if err != nil || live {
@@ -290,9 +329,32 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	return k.ForgetBuried()
 }
 
+// headNow returns the window's head as the command leaves it, or nil.
+func (m *windowMemory) headNow(k *Keeper) (*storev1.RequestWindowRecord, error) {
+	if m.raised == nil {
+		return k.head(m.session, m.row)
+	}
+	if invariants.Enabled {
+		reads := k.Rows.Reads
+		saved, err := k.head(m.session, m.row)
+		k.Rows.Reads = reads
+		if err != nil {
+			return nil, err
+		}
+		invariants.That(saved.GetDoneBelow() < m.raised.GetDoneBelow() && !saved.GetTombstone(),
+			"the window of session %s was written by a command that leaves windows", m.session)
+	}
+	return m.raised, nil
+}
+
 // window returns the head of a request window, or nil.
 func (k *Keeper) window(id layout.SessionID, epoch uint64) (*storev1.RequestWindowRecord, error) {
-	value, ok, err := k.Rows.Get(layout.WindowRow(id, epoch))
+	return k.head(id, layout.WindowRow(id, epoch))
+}
+
+// head returns what the head row of a session's window holds, or nil.
+func (k *Keeper) head(id layout.SessionID, row []byte) (*storev1.RequestWindowRecord, error) {
+	value, ok, err := k.Rows.Get(row)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -303,11 +365,12 @@ func (k *Keeper) window(id layout.SessionID, epoch uint64) (*storev1.RequestWind
 	return head, nil
 }
 
-func (k *Keeper) saveWindow(id layout.SessionID, head *storev1.RequestWindowRecord) error {
+// saveHead writes a head; the row belongs to the rows from then on, and nobody may change it.
+func (k *Keeper) saveHead(row []byte, head *storev1.RequestWindowRecord) error {
 	value, err := layout.Encode(head)
 	if err != nil {
 		return err
 	}
-	k.Rows.Set(layout.WindowRow(id, head.GetEpoch()), value)
+	k.Rows.Set(row, value)
 	return nil
 }

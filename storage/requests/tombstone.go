@@ -13,13 +13,14 @@ const TombstonesDroppedMax1 = 64
 // BuryWindow turns the request window of an epoch that is over into a tombstone: it answers late retries until
 // compaction passes it, or until there are too many.
 func (k *Keeper) BuryWindow(id layout.SessionID, epoch uint64) error {
-	head, err := k.window(id, epoch)
+	window := layout.WindowRow(id, epoch)
+	head, err := k.head(id, window)
 	if err != nil || head == nil || head.GetTombstone() {
 		return err
 	}
 	head.Tombstone = true
 	head.TombstoneRevision = k.Revision
-	if err = k.saveWindow(id, head); err != nil {
+	if err = k.saveHead(window, head); err != nil {
 		return err
 	}
 	k.Rows.Set(layout.TombstoneRow(k.Revision, id, epoch), nil)

@@ -16,7 +16,7 @@ const (
 // Rows are forgotten by generation: when the young ones fill half of the room, the old ones go and the young ones take
 // their place. A row that is read moves to the young ones, so the bound is on both together. A nil one knows nothing.
 type Hot struct {
-	young, old map[string]HotRow
+	young, old map[string]*HotRow
 	youngBytes int // of young, with overhead
 }
 
@@ -25,7 +25,7 @@ type HotRow []byte
 
 // NewHot returns rows of which none is known yet.
 func NewHot() *Hot {
-	return &Hot{young: make(map[string]HotRow)}
+	return &Hot{young: make(map[string]*HotRow)}
 }
 
 // get returns what the disk holds for a row, and whether it is known.
@@ -33,14 +33,17 @@ func (h *Hot) get(row []byte) (value HotRow, known bool) {
 	if h == nil {
 		return nil, false
 	}
-	if value, known = h.young[string(row)]; known {
-		return value, true
+	if at := h.young[string(row)]; at != nil {
+		return *at, true
 	}
-	if value, known = h.old[string(row)]; known {
-		delete(h.old, string(row))
-		h.keep(row, value)
+	at := h.old[string(row)]
+	if at == nil {
+		return nil, false
 	}
-	return value, known
+	value = *at
+	delete(h.old, string(row))
+	h.keep(row, value)
+	return value, true
 }
 
 // takes reports whether a row is small enough to be kept.
@@ -53,7 +56,7 @@ func (h *Hot) keep(row []byte, value HotRow) {
 	if !h.takes(row, value) {
 		return
 	}
-	h.young[string(row)] = value
+	h.young[string(row)] = &value
 	h.youngBytes += hotSize(len(row), value)
 	h.age()
 }
@@ -66,21 +69,26 @@ func (h *Hot) wrote(row []byte, value HotRow, soon bool) {
 		h.keep(row, value)
 		return
 	}
-	before, ok := h.young[string(row)]
+	at, ok := h.young[string(row)]
 	if !ok {
 		if soon {
 			h.keep(row, value)
 		}
 		return
 	}
-	h.youngBytes -= hotSize(len(row), before)
-	delete(h.young, string(row))
-	h.keep(row, value)
+	h.youngBytes -= hotSize(len(row), *at)
+	if !h.takes(row, value) {
+		delete(h.young, string(row))
+		return
+	}
+	*at = value
+	h.youngBytes += hotSize(len(row), value)
+	h.age()
 }
 
 func (h *Hot) age() {
 	if h.youngBytes >= HotBytesMax/2 {
-		h.old, h.young, h.youngBytes = h.young, make(map[string]HotRow, len(h.young)), 0
+		h.old, h.young, h.youngBytes = h.young, make(map[string]*HotRow, len(h.young)), 0
 	}
 }
 
@@ -88,9 +96,9 @@ func hotSize(row int, value HotRow) int { return row + len(value) + hotRowOverhe
 
 // All visits the rows that are kept, in no order.
 func (h *Hot) All(visit func(row string, value HotRow)) {
-	for _, generation := range []map[string]HotRow{h.young, h.old} {
+	for _, generation := range []map[string]*HotRow{h.young, h.old} {
 		for row, value := range generation {
-			visit(row, value)
+			visit(row, *value)
 		}
 	}
 }
