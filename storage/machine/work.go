@@ -57,7 +57,7 @@ type Work struct {
 
 // NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.
 func NewWork(rows *table.Overlay, state layout.Applied) *Work {
-	return &Work{rows: rows, state: state, sum: table.NewChecksum(state.Checksum)}
+	return &Work{rows: rows, state: state, sum: table.NewChecksum(state.Checksum, state.ClusterVersion)}
 }
 
 // Applied returns the account of the state with all that was done.
@@ -89,6 +89,7 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 	}
 	w.state.Index, w.state.Term = e.Index, e.Term
 	w.rows.Voids.Begin(e.Index)
+	w.sum.Follow(w.state.ClusterVersion)
 	w.sum.AddEntry(e)
 	if len(e.ConfState) > 0 {
 		w.state.ConfState = append([]byte(nil), e.ConfState...)
