@@ -323,3 +323,53 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("health: got %q", got)
 	}
 }
+
+// curl sends a request to the agent's REST and returns the status and the body.
+func (r *running) curl(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.http+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+func TestAnAgentServesREST(t *testing.T) {
+	r := start(t, folder(t, nil), nil)
+	for _, call := range []struct {
+		method, path, body string
+		status             int
+		has                string
+	}{
+		{"POST", "/v1/agent/services", `{"service": {"name": "web", "port": 80}, "checks": [{"checkId": "web/up", "definition": {"ttl": {"ttl": "60s"}}}]}`, 200, `"serviceId":"web"`},
+		{"GET", "/v1/agent", "", 200, `"node":"web1"`},
+		{"GET", "/v1/agent/services", "", 200, `"status":"CHECK_STATUS_CRITICAL"`},
+		{"PUT", "/v1/agent/check-reports/web/up?status=CHECK_STATUS_WARNING&output=slow", "", 200, `"header"`},
+		{"GET", "/v1/agent/checks?status=CHECK_STATUS_WARNING", "", 200, `"output":"slow"`},
+		{"POST", "/v1/agent/checks", `{"check": {"checkId": "disk", "definition": {"ttl": {"ttl": "60s"}}}}`, 200, `"checkId":"disk"`},
+		{"DELETE", "/v1/agent/checks/disk", "", 200, `"removed":true`},
+		{"PUT", "/v1/agent/maintenance", `{"enabled": true, "reason": "disk"}`, 200, `"checkId":"_maintenance"`},
+		{"POST", "/v1/agent/reload", "", 200, `"services":0`},
+		{"DELETE", "/v1/agent/services/web", "", 200, `"removed":true`},
+		{"POST", "/v1/agent/leave", "", 501, "FEATURE_NOT_ENABLED"},
+		{"PUT", "/v1/agent/check-reports/none", "", 404, "CHECK_NOT_FOUND"},
+		{"POST", "/v1/agent/services", `{"servce": {}}`, 400, "UNKNOWN_FIELD"},
+		{"GET", "/v1/agent?what=1", "", 400, "what"},
+		{"GET", "/v1/kv/a", "", 404, "METHOD_NOT_FOUND"},
+		{"GET", "/healthz", "", 200, "ok"},
+		{"GET", "/metrics", "", 200, "tenure_agent_out_of_sync"},
+	} {
+		status, body := r.curl(t, call.method, call.path, call.body)
+		if status != call.status || !strings.Contains(body, call.has) {
+			t.Errorf("%s %s: got %d %s, want %d and %s", call.method, call.path, status, body, call.status, call.has)
+		}
+	}
+}

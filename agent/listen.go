@@ -64,7 +64,7 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 		return failed(err)
 	}
 	var web, consul net.Listener
-	var consulHandler http.Handler
+	var webHandler, consulHandler http.Handler
 	for _, of := range []struct {
 		address string
 		l       *net.Listener
@@ -79,6 +79,13 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 		open = append(open, *of.l)
 		*of.serving = (*of.l).Addr().String()
 	}
+	options := rest.Options{
+		Conn: within{a.service}, RequestBytesMax: requestBytesMax, Callers: rooms.Callers, Intake: rooms.Intake, Answers: rooms.Answers,
+		Log: a.options.Logger,
+	}
+	if webHandler, err = a.newHTTP(options); err != nil { //nolint:contextcheck // The clients of the gateway live as long as the agent.
+		return failed(err)
+	}
 	if consul != nil {
 		if consulHandler, err = a.options.NewConsul(newLocal(a)); err != nil {
 			return failed(err)
@@ -91,13 +98,14 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 			return serveGRPC(ctx, stop, server, netutil.LimitListener(rpc, connectionsMax), a.options.StopGrace)
 		})
 		if web != nil {
-			g.Go(func() error { return a.serveHTTP(ctx, netutil.LimitListener(web, connectionsMax)) })
+			g.Go(func() error {
+				return rest.Serve(ctx, netutil.LimitListener(web, connectionsMax), webHandler, a.options.StopGrace, a.options.Logger)
+			})
 		}
 		if consul != nil {
 			g.Go(func() error {
-				return rest.Serve(ctx, netutil.LimitListener(consul, consulConnectionsMax), rest.NewBeside(rest.Options{
-					RequestBytesMax: requestBytesMax, Callers: rooms.Callers, Intake: rooms.Intake, Answers: rooms.Answers, Log: a.options.Logger,
-				}, consulHandler), a.options.StopGrace, a.options.Logger)
+				l := netutil.LimitListener(consul, consulConnectionsMax)
+				return rest.Serve(ctx, l, rest.NewBeside(options, consulHandler), a.options.StopGrace, a.options.Logger)
 			})
 		}
 		return g.Wait()
@@ -154,21 +162,12 @@ func serveGRPC(ctx context.Context, stop func(), server *grpc.Server, l net.List
 	return fmt.Errorf("serve calls: %w", err)
 }
 
-// serveHTTP serves metrics and health until ctx ends.
-func (a *Agent) serveHTTP(ctx context.Context, l net.Listener) error {
+// newHTTP returns what is served over HTTP: REST, metrics and health.
+func (a *Agent) newHTTP(o rest.Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.options.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n")) // a client that has gone away needs no answer
 	})
-	server := &http.Server{
-		Handler: rest.NewFrontDoor(rest.Options{Log: a.options.Logger}, mux.ServeHTTP), ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: requestTimeout,
-		MaxHeaderBytes: headerBytesMax,
-	}
-	release := context.AfterFunc(ctx, func() { _ = server.Close() })
-	err := server.Serve(l)
-	if !release() {
-		return nil
-	}
-	return fmt.Errorf("serve HTTP: %w", err)
+	return rest.NewAgent(o, mux)
 }

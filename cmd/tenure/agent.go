@@ -83,7 +83,7 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.node.Zone, "zone", "", "failure domain of the node, such as a rack or a data center")
 	flags.StringArrayVar(&f.meta, "meta", nil, "fact about the node, NAME=VALUE; repeatable")
 	flags.StringVar(&o.Listen, "listen", agentDefault, "address for commands and other gRPC clients on this machine, host:port")
-	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for metrics and health checks, host:port; empty: none")
+	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for REST, metrics and health checks, host:port; empty: none")
 	flags.StringVar(&o.Consul, "consul-http", "", "address for clients of Consul on this machine, host:port, such as 127.0.0.1:8500; empty: none")
 	registerConsul(flags, &f.consul)
 	flags.StringVar(&f.exec, "enable-exec", "", "run checks of kind exec: file (those in --services) or api (also those that calls register)")

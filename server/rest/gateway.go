@@ -53,9 +53,32 @@ type gateway struct {
 	log             *zap.Logger
 }
 
-// newGateway returns the gateway over the connection to this member's own services.
-func newGateway(o Options) (*gateway, error) {
-	routes, err := newRoutes()
+// register has grpc-gateway serve services over a connection.
+type register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
+
+// ofMember registers the services of a member.
+func ofMember(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error {
+	return errors.Join(
+		tenurev1.RegisterSessionServiceHandlerClient(ctx, mux, tenurev1.NewSessionServiceClient(conn)),
+		tenurev1.RegisterKVServiceHandlerClient(ctx, mux, tenurev1.NewKVServiceClient(conn)),
+		tenurev1.RegisterLockServiceHandlerClient(ctx, mux, tenurev1.NewLockServiceClient(conn)),
+		tenurev1.RegisterWatchServiceHandlerClient(ctx, mux, tenurev1.NewWatchServiceClient(conn)),
+		tenurev1.RegisterElectionServiceHandlerClient(ctx, mux, tenurev1.NewElectionServiceClient(conn)),
+		tenurev1.RegisterClusterServiceHandlerClient(ctx, mux, tenurev1.NewClusterServiceClient(conn)),
+		tenurev1.RegisterCatalogServiceHandlerClient(ctx, mux, tenurev1.NewCatalogServiceClient(conn)),
+		tenurev1.RegisterPoolServiceHandlerClient(ctx, mux, tenurev1.NewPoolServiceClient(conn)),
+		tenurev1.RegisterAuthServiceHandlerClient(ctx, mux, tenurev1.NewAuthServiceClient(conn)),
+	)
+}
+
+// ofAgent registers the service of an agent.
+func ofAgent(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error {
+	return tenurev1.RegisterAgentServiceHandlerClient(ctx, mux, tenurev1.NewAgentServiceClient(conn))
+}
+
+// newGateway returns the gateway over the connection to services of this process, with their REST table.
+func newGateway(o Options, table []restRoute, services register) (*gateway, error) {
+	routes, err := newRoutes(table)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +92,14 @@ func newGateway(o Options) (*gateway, error) {
 		callers:         o.Callers,
 		log:             o.Log,
 	}
-	if g.mux, err = newGatewayMux(o.Conn, o.Log); err != nil {
+	if g.mux, err = newGatewayMux(o.Conn, services, o.Log); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
 
 // newGatewayMux returns grpc-gateway, which serves the unary RPCs. It sees only requests that were checked.
-func newGatewayMux(conn grpc.ClientConnInterface, log *zap.Logger) (*runtime.ServeMux, error) {
+func newGatewayMux(conn grpc.ClientConnInterface, services register, log *zap.Logger) (*runtime.ServeMux, error) {
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, jsonMarshaler{}),
 		runtime.WithDisablePathLengthFallback(),
@@ -98,18 +121,8 @@ func newGatewayMux(conn grpc.ClientConnInterface, log *zap.Logger) (*runtime.Ser
 				noSuchPath().write(w)
 			}),
 	)
-	ctx := context.Background() // these only keep the clients
-	err := errors.Join(
-		tenurev1.RegisterSessionServiceHandlerClient(ctx, mux, tenurev1.NewSessionServiceClient(conn)),
-		tenurev1.RegisterKVServiceHandlerClient(ctx, mux, tenurev1.NewKVServiceClient(conn)),
-		tenurev1.RegisterLockServiceHandlerClient(ctx, mux, tenurev1.NewLockServiceClient(conn)),
-		tenurev1.RegisterWatchServiceHandlerClient(ctx, mux, tenurev1.NewWatchServiceClient(conn)),
-		tenurev1.RegisterElectionServiceHandlerClient(ctx, mux, tenurev1.NewElectionServiceClient(conn)),
-		tenurev1.RegisterClusterServiceHandlerClient(ctx, mux, tenurev1.NewClusterServiceClient(conn)),
-		tenurev1.RegisterCatalogServiceHandlerClient(ctx, mux, tenurev1.NewCatalogServiceClient(conn)),
-		tenurev1.RegisterPoolServiceHandlerClient(ctx, mux, tenurev1.NewPoolServiceClient(conn)),
-		tenurev1.RegisterAuthServiceHandlerClient(ctx, mux, tenurev1.NewAuthServiceClient(conn)),
-	)
+	// The clients keep the context, and that is all.
+	err := services(context.Background(), mux, conn)
 	if err != nil {
 		return nil, fmt.Errorf("register gateway: %w", err)
 	}

@@ -145,6 +145,9 @@ func TestOperatorsPaths(t *testing.T) {
 	}
 }
 
+// allRoutes returns the tables of members and agents.
+func allRoutes() []restRoute { return append(restTable(), agentTable()...) }
+
 // TestDescriptionIsComplete compares the API's description with the table of routes, and looks for loose ends.
 func TestDescriptionIsComplete(t *testing.T) {
 	var api struct {
@@ -155,7 +158,7 @@ func TestDescriptionIsComplete(t *testing.T) {
 	if err := json.Unmarshal(openapi.Document(), &api); err != nil {
 		t.Fatal(err)
 	}
-	routes, err := newRoutes()
+	routes, err := newRoutes(allRoutes())
 	if err != nil {
 		t.Fatal(err)
 	}

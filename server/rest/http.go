@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,7 +67,7 @@ type ReadyCheck struct {
 
 // New returns the handler for the whole HTTP listener: REST, health, metrics and the API's description.
 func New(o Options) (http.Handler, error) {
-	rest, err := newGateway(o)
+	rest, err := newGateway(o, restTable(), ofMember)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +82,22 @@ func New(o Options) (http.Handler, error) {
 			return
 		}
 		rest.ServeHTTP(w, r)
+	}), nil
+}
+
+// NewAgent returns the handler for the HTTP listener of an agent: REST over the connection to its service, and what is beside it.
+func NewAgent(o Options, beside http.Handler) (http.Handler, error) {
+	rest, err := newGateway(o, agentTable(), ofAgent)
+	if err != nil {
+		return nil, err
+	}
+	return NewFrontDoor(o, func(w http.ResponseWriter, r *http.Request) {
+		w = o.counting(w, r)
+		if path := rawPath(r); path == "/v1" || strings.HasPrefix(path, "/v1/") {
+			rest.ServeHTTP(w, r)
+			return
+		}
+		beside.ServeHTTP(w, r)
 	}), nil
 }
 

@@ -53,7 +53,7 @@ func TestTableIsTheGatewaysTable(t *testing.T) {
 			add(rule.Selector, b)
 		}
 	}
-	routes, err := newRoutes()
+	routes, err := newRoutes(allRoutes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func FuzzRESTPath(f *testing.F) {
 		f.Add(key, escaped, uint8(0))
 	}
 	f.Add("ключ", "%ff", uint8(255))
-	routes, err := newRoutes()
+	routes, err := newRoutes(allRoutes())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -132,9 +132,26 @@ func restTable() []restRoute {
 	}
 }
 
-// newRoutes returns the REST table, ready for use. It fails only on a mistake in the table.
-func newRoutes() ([]restRoute, error) {
-	routes := restTable()
+// agentTable returns the REST table of an agent.
+func agentTable() []restRoute {
+	get, post, put, del := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return []restRoute{
+		{method: get, pattern: "/v1/agent", rpc: tenurev1.AgentService_GetAgent_FullMethodName},
+		{method: get, pattern: "/v1/agent/services", rpc: tenurev1.AgentService_ListAgentServices_FullMethodName},
+		{method: post, pattern: "/v1/agent/services", rpc: tenurev1.AgentService_AddAgentService_FullMethodName, body: true},
+		{method: del, pattern: "/v1/agent/services/{service_id=**}", rpc: tenurev1.AgentService_RemoveAgentService_FullMethodName},
+		{method: get, pattern: "/v1/agent/checks", rpc: tenurev1.AgentService_ListAgentChecks_FullMethodName},
+		{method: post, pattern: "/v1/agent/checks", rpc: tenurev1.AgentService_AddAgentCheck_FullMethodName, body: true},
+		{method: del, pattern: "/v1/agent/checks/{check_id=**}", rpc: tenurev1.AgentService_RemoveAgentCheck_FullMethodName},
+		{method: put, pattern: "/v1/agent/check-reports/{check_id=**}", rpc: tenurev1.AgentService_ReportCheck_FullMethodName},
+		{method: put, pattern: "/v1/agent/maintenance", rpc: tenurev1.AgentService_SetMaintenance_FullMethodName, body: true},
+		{method: post, pattern: "/v1/agent/reload", rpc: tenurev1.AgentService_ReloadAgent_FullMethodName, body: true},
+		{method: post, pattern: "/v1/agent/leave", rpc: tenurev1.AgentService_LeaveAgent_FullMethodName, body: true},
+	}
+}
+
+// newRoutes returns a REST table, ready for use. It fails only on a mistake in the table.
+func newRoutes(routes []restRoute) ([]restRoute, error) {
 	for i := range routes {
 		if err := routes[i].prepare(); err != nil {
 			return nil, fmt.Errorf("route %s %s: %w", routes[i].method, routes[i].pattern, err)

@@ -279,7 +279,7 @@ func TestStopTellsWhoQueuesThatItDoes(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	g, err := newGateway(Options{Conn: refusingConn{}, RequestBytesMax: restBytesMax, Log: zap.NewNop()})
+	g, err := newGateway(Options{Conn: refusingConn{}, RequestBytesMax: restBytesMax, Log: zap.NewNop()}, restTable(), ofMember)
 	if err != nil {
 		t.Fatal(err)
 	}
