@@ -27,12 +27,12 @@ const (
 // unless one call is larger. Its parts are taken in the order of the fields.
 type LineRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tokens that calls refer to by number. At most 64 numbers on a line.
+	// Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
 	Credentials []*LineCredential `protobuf:"bytes,1,rep,name=credentials,proto3" json:"credentials,omitempty"`
 	// Calls to start. At most 4 096 in a message.
 	Calls []*LineCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	// Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-	// if it was there before. Numbers that are answered have no effect.
+	// if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
 	Cancels       []uint64 `protobuf:"varint,3,rep,packed,name=cancels,proto3" json:"cancels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.LineCredential> credentials_;
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -190,7 +190,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -202,7 +202,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -749,7 +749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -777,7 +777,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -816,7 +816,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -836,7 +836,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -893,7 +893,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -912,7 +912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -929,7 +929,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -946,7 +946,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -997,7 +997,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Tokens that calls refer to by number. At most 64 numbers on a line.
+     * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -1355,7 +1355,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1369,7 +1369,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1381,7 +1381,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1394,7 +1394,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1414,7 +1414,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1432,7 +1432,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -1451,7 +1451,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-     * if it was there before. Numbers that are answered have no effect.
+     * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
      * </pre>
      *
      * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>

@@ -10,7 +10,7 @@ public interface LineRequestOrBuilder extends
 
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -19,7 +19,7 @@ public interface LineRequestOrBuilder extends
       getCredentialsList();
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -27,7 +27,7 @@ public interface LineRequestOrBuilder extends
   io.tenure.v1.LineCredential getCredentials(int index);
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -35,7 +35,7 @@ public interface LineRequestOrBuilder extends
   int getCredentialsCount();
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -44,7 +44,7 @@ public interface LineRequestOrBuilder extends
       getCredentialsOrBuilderList();
   /**
    * <pre>
-   * Tokens that calls refer to by number. At most 64 numbers on a line.
+   * Tokens that calls refer to by number. At most 64 numbers on a line, and 64 tokens in a message.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredential credentials = 1 [json_name = "credentials"];</code>
@@ -99,7 +99,7 @@ public interface LineRequestOrBuilder extends
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -109,7 +109,7 @@ public interface LineRequestOrBuilder extends
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
@@ -119,7 +119,7 @@ public interface LineRequestOrBuilder extends
   /**
    * <pre>
    * Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
-   * if it was there before. Numbers that are answered have no effect.
+   * if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
    * </pre>
    *
    * <code>repeated uint64 cancels = 3 [json_name = "cancels"];</code>
