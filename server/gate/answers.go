@@ -68,10 +68,11 @@ func overShare(conn answerConn, method string) error {
 	return unread.Refusal()
 }
 
-// buildsMuch reports whether the answer to a method may have as much in it as fits in one: a page, or the results of a transaction.
+// buildsMuch reports whether the answer to a method may have as much in it as fits in one, a page or the results of a transaction, or a large
+// value: those that wait for the same round of ReadIndex are all built at once.
 func buildsMuch(method string) bool {
 	switch method {
-	case tenurev1.KVService_List_FullMethodName, tenurev1.KVService_Txn_FullMethodName,
+	case tenurev1.KVService_Get_FullMethodName, tenurev1.KVService_List_FullMethodName, tenurev1.KVService_Txn_FullMethodName,
 		tenurev1.SessionService_GetSession_FullMethodName, tenurev1.SessionService_ListSessions_FullMethodName,
 		tenurev1.SessionService_AttachSession_FullMethodName,
 		tenurev1.LockService_GetLock_FullMethodName, tenurev1.LockService_ListLocks_FullMethodName:

@@ -119,7 +119,8 @@ func TestFewLargeAnswersAreMadeAtATime(t *testing.T) {
 		tenurev1.SessionService_AttachSession_FullMethodName:  true,
 		tenurev1.LockService_GetLock_FullMethodName:           true,
 		tenurev1.LockService_ListLocks_FullMethodName:         true,
-		tenurev1.KVService_Get_FullMethodName:                 false,
+		tenurev1.KVService_Get_FullMethodName:                 true,
+		tenurev1.KVService_Put_FullMethodName:                 false,
 		tenurev1.SessionService_RenewSession_FullMethodName:   false,
 		tenurev1.SessionService_DestroySession_FullMethodName: false,
 	} {

@@ -133,13 +133,22 @@ func (l *line) read() error {
 
 // take takes one message. An error ends the line.
 func (l *line) take(message *tenurev1.LineRequest) error {
+	for _, list := range []struct {
+		field     string
+		has, most int
+	}{
+		{"credentials", len(message.GetCredentials()), credentialsMax},
+		{"calls", len(message.GetCalls()), messageCallsMax},
+		{"cancels", len(message.GetCancels()), messageCallsMax},
+	} {
+		if list.has > list.most {
+			return reason.Invalid(list.field, "are %d; a message may have %d", list.has, list.most)
+		}
+	}
 	for _, c := range message.GetCredentials() {
 		if err := l.credential(c); err != nil {
 			return err
 		}
-	}
-	if n := len(message.GetCalls()); n > messageCallsMax {
-		return reason.Invalid("calls", "are %d; a message may have %d", n, messageCallsMax)
 	}
 	for _, c := range message.GetCalls() {
 		if err := l.start(c); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -271,6 +272,8 @@ func TestWhatIsNoLineEndsIt(t *testing.T) {
 		"the number zero":         calls(get(0, "a")),
 		"calls without end":       calls(many...),
 		"credentials without end": {Credentials: credentials},
+		"cancels without end":     {Cancels: make([]uint64, 5000)},
+		"one credential, often":   {Credentials: slices.Repeat([]*tenurev1.LineCredential{{Number: 1, Token: "t"}}, 65)},
 		"a credential of zero":    {Credentials: []*tenurev1.LineCredential{{Token: "t"}}},
 		"a token without end":     {Credentials: []*tenurev1.LineCredential{{Number: 1, Token: string(make([]byte, 20<<10))}}},
 	} {

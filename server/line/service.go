@@ -16,9 +16,9 @@ const (
 	callsMax = 1024
 	// requestBytesMax is how much their requests may have together; a call beyond that is refused, unless it is alone.
 	requestBytesMax = 4 << 20
-	// messageCallsMax is how many calls may be in one message; a message with more ends the line.
+	// messageCallsMax is how many calls may be in one message, and how many cancels; a message with more ends the line.
 	messageCallsMax = 4096
-	// credentialsMax is how many credentials a line may have, and tokenBytesMax how long one may be, as in a header. More ends the line.
+	// credentialsMax is how many credentials a line may have, and a message; tokenBytesMax how long one may be, as in a header. More ends the line.
 	credentialsMax = 64
 	tokenBytesMax  = 16 << 10
 	// messageBytes is how large a message becomes, unless one answer is larger.

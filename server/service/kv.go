@@ -25,6 +25,9 @@ func (a *KV) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResp
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	kv, found, err := s.Get(r.GetKey())
 	if err != nil {
 		return nil, err
