@@ -99,11 +99,11 @@ async def use(member: Member) -> None:
             slowest = max(slowest, time.perf_counter() - begun_at)
         await until("a stream for each, and one for renewals", lambda: streams_at(member) == MANY + WATCHES + 1)
         assert client._link is not None
-        assert len(client._link._lines) == (MANY + WATCHES + 255) // 256
+        assert len(client._link._channels) == (MANY + WATCHES + 255) // 256
         print(
             f"{MANY} sessions, {MANY} waits, {WATCHES} watches: "
             f"a put beside them took {slowest * 1000:.1f} ms at most; "
-            f"{len(client._link._lines) + 1} connections, {MANY + WATCHES + 1} streams, "
+            f"{len(client._link._channels) + 1} connections, {MANY + WATCHES + 1} streams, "
             f"resident memory of this process {resident()}"
         )
         many.counted.set()

@@ -7,13 +7,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import grpc
+from google.protobuf.any_pb2 import Any as Any_
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc import error_details_pb2, status_pb2
 
 from tenure import errors, types
 from tenure._core.namespace import Namespace
-from tenure.v1 import cluster_pb2, election_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
+from tenure.v1 import cluster_pb2, election_pb2, line_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,18 +42,30 @@ def error(
     code: grpc.StatusCode, message: str, metadata: Iterable[tuple[str, str | bytes]] | None
 ) -> errors.TenureError:
     """Returns the typed error of a status."""
+    details: list[Any_] = []
+    for name, value in metadata or ():
+        if name == "grpc-status-details-bin" and isinstance(value, bytes):
+            details.extend(status_pb2.Status.FromString(value).details)
+    return _error(code, message, details)
+
+
+_CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def line_error(status: line_pb2.LineStatus) -> errors.TenureError:
+    """Returns the typed error of a status on a line."""
+    return _error(_CODES.get(status.code, grpc.StatusCode.UNKNOWN), status.message, status.details)
+
+
+def _error(code: grpc.StatusCode, message: str, details: Iterable[Any_]) -> errors.TenureError:
     info: error_details_pb2.ErrorInfo | None = None
     violations: dict[str, str] = {}
-    for name, value in metadata or ():
-        if name != "grpc-status-details-bin" or not isinstance(value, bytes):
-            continue
-        status = status_pb2.Status.FromString(value)
-        for detail in status.details:
-            if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
-                info = error_details_pb2.ErrorInfo.FromString(detail.value)
-            elif detail.Is(error_details_pb2.BadRequest.DESCRIPTOR):
-                bad = error_details_pb2.BadRequest.FromString(detail.value)
-                violations = {v.field: v.description for v in bad.field_violations}
+    for detail in details:
+        if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+            info = error_details_pb2.ErrorInfo.FromString(detail.value)
+        elif detail.Is(error_details_pb2.BadRequest.DESCRIPTOR):
+            bad = error_details_pb2.BadRequest.FromString(detail.value)
+            violations = {v.field: v.description for v in bad.field_violations}
     if info is None or info.domain != ERROR_DOMAIN:
         return _BY_CODE.get(code, errors.TenureError)(message, applied=None)
     facts = dict(info.metadata)

@@ -40,6 +40,7 @@ class Door:
         self._security = security or Security()
         self._credentials = credentials
         self._interceptors = list(interceptors)
+        self.lines = not self._interceptors  # Whether calls may share a line: interceptors see each call by itself.
         if tls and credentials is None:
             read_files(self._security)  # A mistake is told at once.
 

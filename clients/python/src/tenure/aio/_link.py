@@ -14,7 +14,7 @@ from tenure import _convert, errors
 from tenure._core.fork import ADVICE
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
 from tenure.aio._door import Door
-from tenure.aio._token import Token
+from tenure.aio._line import Alone, Lines, bearing
 
 T = TypeVar("T")
 Metadata = tuple[tuple[str, str], ...]
@@ -33,10 +33,10 @@ def check_process() -> None:
 
 
 # How many waits and watches share a connection. A member lets one have many more, so none waits for another to end.
-LINE_STREAMS_MAX = 256
+CHANNEL_STREAMS_MAX = 256
 
 
-class Line:
+class StreamChannel:
     """A connection for streams that last: the link's own carries only calls and renewals. It ends with the link."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
@@ -50,6 +50,7 @@ class Link:
     Waits and watches are on further connections to the same member, as many as it takes.
     """
 
+    _lines: Lines | None = None  # The calls of many on one stream; None: each is made by itself.
     served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
 
     def __init__(self, address: str, door: Door) -> None:
@@ -57,22 +58,23 @@ class Link:
         self._door = door
         self._token = door.token
         self._channel = door.channel(address)
-        self._lines: list[Line] = []
+        self._lines = Lines(self._channel) if door.lines else None
+        self._channels: list[StreamChannel] = []
         if not _used_by:
             _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def _line(self) -> Line:
+    def _stream_channel(self) -> StreamChannel:
         """Returns a connection that has room for a stream."""
-        for line in self._lines:
-            if line.streams < LINE_STREAMS_MAX:
-                return line
+        for channel in self._channels:
+            if channel.streams < CHANNEL_STREAMS_MAX:
+                return channel
         try:
-            self._lines.append(Line(self._door.channel(self.address)))
+            self._channels.append(StreamChannel(self._door.channel(self.address)))
         except errors.TLSFailed as error:  # It was connected before: a file may be on its way.
             raise errors.Unavailable(str(error), applied=False) from None
-        return self._lines[-1]
+        return self._channels[-1]
 
     @property
     def broken(self) -> bool:
@@ -83,12 +85,16 @@ class Link:
         """Ends all calls; close must still be called."""
         if not self.gone.done():
             self.gone.set_result(None)
+        if self._lines is not None:
+            self._lines.break_off(self._lost())
 
     async def close(self) -> None:
         """Breaks it and closes its connections."""
         self.break_off()
-        lines, self._lines = self._lines, []
-        await asyncio.gather(self._channel.close(), *(line.channel.close() for line in lines))
+        channels, self._channels = self._channels, []
+        await asyncio.gather(self._channel.close(), *(c.channel.close() for c in channels))
+        if self._lines is not None:
+            await self._lines.close()
 
     async def race(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Awaits something of this link, or raises LinkLost when the link breaks."""
@@ -114,39 +120,46 @@ class Link:
 
     async def unary(self, rpc: Unary[Req, Res], request: Req, timeout: float | None) -> Res:
         """Makes a call and returns its answer. Raises a typed error."""
-        call = self._calls.get(rpc.path)
-        if call is None:
-            call = self._calls[rpc.path] = self._channel.unary_unary(
+        if self._token is None:
+            return await self._unary(rpc, request, timeout, "")
+        used = await self.race(self._token.get())
+        try:
+            return await self._unary(rpc, request, timeout, used)
+        except errors.Unauthenticated:
+            if not await self.race(self._token.renew(used)):
+                raise
+        return await self._unary(rpc, request, timeout, self._token.text)
+
+    async def _unary(self, rpc: Unary[Req, Res], request: Req, timeout: float | None, token: str) -> Res:
+        """Makes a call, on the line or by itself."""
+        if self.gone.done():
+            raise self._lost()
+        if self._lines is not None and (call := self._lines.begin(rpc, request, token, timeout)) is not None:
+            with contextlib.suppress(Alone):
+                answer: Res = await call.result()
+                return answer
+        alone = self._calls.get(rpc.path)
+        if alone is None:
+            alone = self._calls[rpc.path] = self._channel.unary_unary(
                 rpc.path,
                 request_serializer=rpc.request.SerializeToString,
                 response_deserializer=rpc.response.FromString,
             )
-        if self._token is None:
-            return await self.race(_typed(lambda: call(request, timeout=timeout)))
-        return await self.race(self._with_token(self._token, lambda m: call(request, timeout=timeout, metadata=m)))
-
-    async def _with_token(self, token: Token, begin: Callable[[Metadata], Awaitable[T]]) -> T:
-        """Makes a call with the token, and once more if it is refused and there is another token by then."""
-        used = await token.get()
-        try:
-            return await _typed(lambda: begin(_bearing(used)))
-        except errors.Unauthenticated:
-            if not await token.renew(used):
-                raise
-        return await _typed(lambda: begin(_bearing(token.text)))
+        metadata = bearing(token) if token else None
+        return await self.race(_typed(lambda: alone(request, timeout=timeout, metadata=metadata)))
 
     def _stream_metadata(self) -> Metadata:
-        return () if self._token is None else _bearing(self._token.text)
+        return () if self._token is None else bearing(self._token.text)
 
     def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Stream[Req, Res]:
         """Begins a call with a stream of answers. It must be read to its end, or cancelled."""
         if self.broken:
             raise self._lost()
-        line = self._line()
-        call = line.channel.unary_stream(
+        channel = self._stream_channel()
+        call = channel.channel.unary_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(request, metadata=self._stream_metadata()), serves=True, line=line)
+        return Stream(self, call(request, metadata=self._stream_metadata()), serves=True, channel=channel)
 
     def bidi_stream(self, rpc: BidiStream[Req, Res]) -> Stream[Req, Res]:
         """Begins a call with streams both ways."""
@@ -159,30 +172,30 @@ class Link:
 class Stream(Generic[Req, Res]):
     """A streaming call. One task reads, one task writes; cancel may come from any task of the loop."""
 
-    def __init__(self, link: Link, call: Any, serves: bool, line: Line | None = None) -> None:
+    def __init__(self, link: Link, call: Any, serves: bool, channel: StreamChannel | None = None) -> None:
         self._link = link
         self._call = call
         self._serves = serves  # Whether any message is an answer that counts.
-        self._line = line
+        self._channel = channel
         self._used = link._token.text if link._token is not None else ""
-        if line is not None:
-            line.streams += 1
+        if channel is not None:
+            channel.streams += 1
 
     async def read(self) -> Res | None:
         """Returns the next message; None at a clean end. Raises a typed error."""
         try:
             message: Any = await self._link.race(_typed(self._call.read))
         except errors.Unauthenticated:
-            self._leave_line()
+            self._leave_channel()
             token = self._link._token
             if token is None or not await self._link.race(token.renew(self._used)):
                 raise
             raise errors.Unavailable("the token was replaced", applied=False) from None
         except errors.TenureError:
-            self._leave_line()
+            self._leave_channel()
             raise
         if message is grpc.aio.EOF:
-            self._leave_line()
+            self._leave_channel()
             return None
         self._link.served = self._link.served or self._serves
         answer: Res = message
@@ -195,18 +208,13 @@ class Stream(Generic[Req, Res]):
     def cancel(self) -> None:
         """Ends the call. A read that waits raises LinkLost."""
         self._call.cancel()
-        self._leave_line()
+        self._leave_channel()
 
-    def _leave_line(self) -> None:
+    def _leave_channel(self) -> None:
         """Makes room for another stream."""
-        line, self._line = self._line, None
-        if line is not None:
-            line.streams -= 1
-
-
-def _bearing(token: str) -> Metadata:
-    """Returns what a call carries to say who calls."""
-    return (("authorization", f"Bearer {token}"),)
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.streams -= 1
 
 
 async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
