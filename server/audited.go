@@ -8,8 +8,11 @@ import (
 	"net"
 	"os"
 
+	"go.uber.org/zap"
+
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/audit"
+	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -42,8 +45,11 @@ func (a Audit) check() error {
 	return errors.Join(problems...)
 }
 
-// openAudit opens the audit log, which is written until everything else has stopped.
-func (r *running) openAudit(ctx context.Context) error {
+// auditPart writes down what calls do, and knows what an operator should look at.
+type auditPart struct{ *running }
+
+// open opens the audit log, which is written until everything else has stopped.
+func (r auditPart) open(ctx context.Context) error {
 	a := r.config.Audit
 	classes, err := audit.ParseClasses(a.Classes)
 	if err != nil {
@@ -60,15 +66,15 @@ func (r *running) openAudit(ctx context.Context) error {
 	return nil
 }
 
-// auditEvents writes down what happened without a call, while this member leads.
-func (r *running) auditEvents(o storage.Outcome) {
+// events writes down what happened without a call, while this member leads.
+func (r auditPart) events(o storage.Outcome) {
 	if s := r.node.Status(); s.Leader == s.MemberID {
 		r.audit.Events(o.Events)
 	}
 }
 
 // handshakeFailed returns what writes down the handshakes that fail on a listener.
-func (r *running) handshakeFailed(listener string) func(net.Addr, string) {
+func (r auditPart) handshakeFailed(listener string) func(net.Addr, string) {
 	via := listener
 	if listener == "http" {
 		via = gate.ViaREST
@@ -76,11 +82,24 @@ func (r *running) handshakeFailed(listener string) func(net.Addr, string) {
 	return func(address net.Addr, cause string) { r.audit.Handshake(address.String(), via, cause) }
 }
 
+// watchEnds makes what knows which tokens end soon.
+func (r auditPart) watchEnds() (err error) {
+	r.ends, err = auth.NewEnds(auth.EndsOptions{Store: r.node.Store, Registerer: r.config.Registry})
+	return err
+}
+
 // alarms returns what an operator should know that the store does not.
-func (r *running) alarms() []raftnode.Alarm {
+func (r auditPart) alarms() []raftnode.Alarm {
 	alarms := append(r.certificateAlarms(), r.peers.Alarms()...)
 	if problem := r.audit.Problem(); problem != "" {
 		alarms = append(alarms, raftnode.Alarm{Name: "audit-dropped", Member: r.node.Status().MemberID, Message: problem})
+	}
+	ends, err := r.ends.Problems()
+	if err != nil {
+		r.log.Error("tokens cannot be looked at", zap.Error(err))
+	}
+	for _, p := range ends {
+		alarms = append(alarms, raftnode.Alarm{Name: p.Name, Member: r.node.Status().MemberID, Message: p.Message})
 	}
 	return alarms
 }

@@ -160,6 +160,7 @@ func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 	options := r.restOptions()
 	options.Conn, options.Ready, options.Gatherer, options.Version = conn, r.readiness, r.config.Registry, r.config.Version
+	options.Watches = r.gate.WatchHTTP
 	handler, err := rest.New(options) //nolint:contextcheck // The gateway's clients live as long as conn.
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (r *running) securePeers(t TLS) (*certs.Source, error) {
 	}
 	peers := certs.NewPeers(s, t.trustDomain())
 	r.secured.peer = peers.Handshaker(certs.ListenOptions{
-		Name: "peer", Callers: r.rooms.Callers, Failed: r.handshakeFailed("peer"), Logger: r.log,
+		Name: "peer", Callers: r.rooms.Callers, Failed: auditPart{r}.handshakeFailed("peer"), Logger: r.log,
 	})
 	r.secured.peers = &raftnode.PeerSecurity{
 		Server: r.secured.peer.Credentials(), Client: peers.Credentials, Proves: peers.Proves,
@@ -89,7 +89,7 @@ func (r *running) openSource(o certs.Options) (*certs.Source, error) {
 
 // handshaker makes the handshakes of a listener.
 func (r *running) handshaker(s *certs.Source, o certs.ListenOptions) *certs.Handshaker {
-	o.Callers, o.Failed, o.Logger = r.rooms.Callers, r.handshakeFailed(o.Name), r.log
+	o.Callers, o.Failed, o.Logger = r.rooms.Callers, auditPart{r}.handshakeFailed(o.Name), r.log
 	return s.Handshaker(o)
 }
 

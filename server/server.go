@@ -19,6 +19,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/audit"
+	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
@@ -149,6 +150,7 @@ type running struct {
 	meter      *frames.Meter
 	secured    secured
 	audit      *audit.Log
+	ends       *auth.Ends
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
@@ -163,7 +165,7 @@ func (r *running) start(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err = r.openAudit(ctx); err != nil {
+	if err = (auditPart{r}).open(ctx); err != nil {
 		return err
 	}
 	if err = r.openCertificates(ctx); err != nil {
@@ -329,34 +331,6 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 	})
 }
 
-// newCompaction returns the leader task that forgets old history.
-func (r *running) newCompaction() *compaction.Task {
-	return compaction.New(compaction.Options{
-		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
-			return r.node.Propose(ctx, c)
-		},
-		Applied: func() storage.Applied { return r.node.Store().Applied() },
-		Limits: func() (*storev1.Limits, error) {
-			s := r.node.Store().NewReader()
-			limits, err := s.Limits()
-			return limits, errors.Join(err, s.Close())
-		},
-		Logger: r.log,
-	})
-}
-
-// applied passes on what the member applied. It runs on the apply goroutine.
-func (r *running) applied(o storage.Outcome) {
-	r.timers.Publish(o)
-	r.hub.Publish(o)
-	r.hints.Publish(o.Events)
-	r.counts.Publish(o)
-	r.arrivals.Publish()
-	r.compaction.Publish(o)
-	r.pool.Publish(o)
-	r.auditEvents(o)
-}
-
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
 	var err error
@@ -364,6 +338,10 @@ func (r *running) makeServices(stopping context.Context) error {
 		return err
 	}
 	r.background(stopping, r.authority.Run)
+	audited := auditPart{r}
+	if err = audited.watchEnds(); err != nil {
+		return err
+	}
 	named, err := identity.ParseCertificateIdentity(r.config.TLS.CertIdentity)
 	if err != nil {
 		return err
@@ -422,7 +400,7 @@ func (r *running) makeServices(stopping context.Context) error {
 			ClientAddr: r.advertised.Client,
 			HTTPAddr:   r.advertised.HTTP,
 			PeerAddr:   r.advertised.Peer,
-			Alarms:     r.alarms,
+			Alarms:     audited.alarms,
 		},
 		Pool:   r.peers,
 		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },

@@ -3,11 +3,14 @@ package gate
 import (
 	"context"
 	"crypto/x509"
+	"net/http"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/identity"
 )
 
@@ -18,6 +21,33 @@ const MetadataCertificate = "tenure-certificate-bin"
 // process says of its clients is taken from no other.
 func (g *Gate) callerOf(ctx context.Context) identity.Caller {
 	return identity.Of(metadata.ValueFromIncomingContext(ctx, identity.Metadata), certificateOf(ctx), g.certificates)
+}
+
+// WatchHTTP decides whether a request over HTTP may see how the member is: its metrics and checks. It needs the right to see the
+// status.
+func (g *Gate) WatchHTTP(r *http.Request) error {
+	status := tenurev1.ClusterService_GetStatus_FullMethodName
+	if g.authority == nil || !g.authority.Asks(status) {
+		return nil
+	}
+	var leaf *x509.Certificate
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		leaf = r.TLS.VerifiedChains[0][0]
+	}
+	request := &tenurev1.GetStatusRequest{}
+	ctx, audited := g.audit.Begin(r.Context(), "HTTP "+r.URL.Path, func(context.Context) audit.From {
+		return audit.From{Address: r.RemoteAddr, Via: ViaREST}
+	})
+	err := audited.Message(request)
+	if err == nil {
+		_, err = g.authority.Call(ctx, identity.Of(r.Header.Values(identity.Metadata), leaf, g.certificates), status, request)
+	}
+	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+	if err != nil {
+		why, err = g.refuse(status, err)
+	}
+	audited.End(why, err)
+	return err
 }
 
 // certificateOf returns the verified certificate of the client that makes a call, or nil.

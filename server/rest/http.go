@@ -34,6 +34,9 @@ type Options struct {
 	Conn grpc.ClientConnInterface
 	// Ready runs the checks of /readyz. It must not block longer than its context.
 	Ready func(ctx context.Context) []ReadyCheck
+	// Watches refuses a request that may not see how the member is, by its credentials; nil refuses none. It must end with its
+	// context.
+	Watches func(r *http.Request) error
 	// Gatherer has the metrics of /metrics.
 	Gatherer prometheus.Gatherer
 	// Version is the version of the program.

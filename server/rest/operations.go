@@ -2,12 +2,14 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"runtime"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
@@ -42,6 +44,10 @@ func newOperations(o Options) (*operations, error) {
 		"/version":      {serve: fixed(contentTypeJSON, append(version, '\n'))},
 		"/openapi.json": {serve: fixed(contentTypeJSON, openapi.Document())},
 		"/metrics": {serve: func(w http.ResponseWriter, r *http.Request, _ url.Values) {
+			if err := watches(o, r); err != nil {
+				restErrorOf(err).write(w)
+				return
+			}
 			metrics.ServeHTTP(w, r)
 		}},
 	}}, nil
@@ -70,9 +76,30 @@ func fixed(contentType string, body []byte) func(http.ResponseWriter, *http.Requ
 	}
 }
 
-// readiness answers 200 when all checks pass, else 503. ?verbose lists them, one a line.
+// decisionTimeout is how long it may take to decide whether a request may see how the member is.
+const decisionTimeout = 2 * time.Second
+
+// watches returns why a request may not see how the member is.
+func watches(o Options, r *http.Request) error {
+	if o.Watches == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), decisionTimeout)
+	defer cancel()
+	return o.Watches(r.WithContext(ctx))
+}
+
+// readiness answers 200 when all checks pass, else 503. ?verbose lists them, one a line, and so does a 503 to a request that may see
+// them.
 func readiness(o Options) func(http.ResponseWriter, *http.Request, url.Values) {
 	return func(w http.ResponseWriter, r *http.Request, query url.Values) {
+		verbose := query.Get("verbose") == "true"
+		if verbose {
+			if err := watches(o, r); err != nil {
+				restErrorOf(err).write(w)
+				return
+			}
+		}
 		var list bytes.Buffer
 		status, summary := http.StatusOK, "ready\n"
 		for _, check := range o.Ready(r.Context()) {
@@ -89,8 +116,9 @@ func readiness(o Options) func(http.ResponseWriter, *http.Request, url.Values) {
 		if status != http.StatusOK {
 			header.Set("Retry-After", "1")
 		}
+		lists := verbose || status != http.StatusOK && watches(o, r) == nil
 		w.WriteHeader(status)
-		if query.Get("verbose") == "true" || status != http.StatusOK {
+		if lists {
 			_, _ = w.Write(list.Bytes()) // a client that has gone away needs no answer
 		}
 		_, _ = w.Write([]byte(summary))
