@@ -1424,7 +1424,7 @@ type GetLockResponse struct {
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// The lock.
 	Lock *Lock `protobuf:"bytes,2,opt,name=lock,proto3" json:"lock,omitempty"`
-	// Sessions of its holds, so that the holders can be found.
+	// Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
 	Sessions      []*Session `protobuf:"bytes,3,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1807,7 +1807,8 @@ type SessionEnd struct {
 	Cause SessionEndCause `protobuf:"varint,1,opt,name=cause,proto3,enum=tenure.v1.SessionEndCause" json:"cause,omitempty"`
 	// Reason that was given, if any.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Network address of the client that ended it; empty if the cluster did.
+	// Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+	// `operator read`.
 	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
 	// Revision of the end.
 	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -1819,7 +1820,7 @@ type SessionEnd struct {
 	Places uint32 `protobuf:"varint,7,opt,name=places,proto3" json:"places,omitempty"`
 	// Number of ephemeral keys that were deleted with it.
 	EphemeralKeys uint32 `protobuf:"varint,8,opt,name=ephemeral_keys,json=ephemeralKeys,proto3" json:"ephemeral_keys,omitempty"`
-	// Keys of its holds, the first 64.
+	// Keys of its holds, the first 64; without those that the caller may neither read nor lock.
 	HeldKeys []string `protobuf:"bytes,9,rep,name=held_keys,json=heldKeys,proto3" json:"held_keys,omitempty"`
 	// Whether its holds were freed without lock-delay.
 	Clean         bool `protobuf:"varint,10,opt,name=clean,proto3" json:"clean,omitempty"`

@@ -417,7 +417,10 @@ type ResponseHeader struct {
 	// Store-wide revision that the response shows. For a change that had an effect, the revision of the change.
 	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Raft term of that member.
-	Term          uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
+	Term uint64 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
+	// Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+	// read them. Zero: none.
+	Hidden        uint32 `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -483,6 +486,13 @@ func (x *ResponseHeader) GetRevision() uint64 {
 func (x *ResponseHeader) GetTerm() uint64 {
 	if x != nil {
 		return x.Term
+	}
+	return 0
+}
+
+func (x *ResponseHeader) GetHidden() uint32 {
+	if x != nil {
+		return x.Hidden
 	}
 	return 0
 }
@@ -1156,7 +1166,7 @@ var File_tenure_v1_types_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_types_proto_rawDesc = "" +
 	"\n" +
-	"\x15tenure/v1/types.proto\x12\ttenure.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\x01\n" +
+	"\x15tenure/v1/types.proto\x12\ttenure.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x01\n" +
 	"\x0eResponseHeader\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1d\n" +
@@ -1164,7 +1174,8 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"history_id\x18\x02 \x01(\tR\thistoryId\x12\x1b\n" +
 	"\tmember_id\x18\x03 \x01(\x04R\bmemberId\x12\x1a\n" +
 	"\brevision\x18\x04 \x01(\x04R\brevision\x12\x12\n" +
-	"\x04term\x18\x05 \x01(\x04R\x04term\"e\n" +
+	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x16\n" +
+	"\x06hidden\x18\x06 \x01(\rR\x06hidden\"e\n" +
 	"\tRequestID\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1a\n" +

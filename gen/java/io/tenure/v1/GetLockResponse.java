@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.Session> sessions_;
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -986,7 +986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1000,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1014,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1053,7 +1053,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1094,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1112,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1130,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1149,7 +1149,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1166,7 +1166,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1183,7 +1183,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1194,7 +1194,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1223,7 +1223,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Sessions of its holds, so that the holders can be found.
+     * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
      * </pre>
      *
      * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>

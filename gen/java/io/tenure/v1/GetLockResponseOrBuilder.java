@@ -64,7 +64,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -73,7 +73,7 @@ public interface GetLockResponseOrBuilder extends
       getSessionsList();
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -81,7 +81,7 @@ public interface GetLockResponseOrBuilder extends
   io.tenure.v1.Session getSessions(int index);
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -89,7 +89,7 @@ public interface GetLockResponseOrBuilder extends
   int getSessionsCount();
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>
@@ -98,7 +98,7 @@ public interface GetLockResponseOrBuilder extends
       getSessionsOrBuilderList();
   /**
    * <pre>
-   * Sessions of its holds, so that the holders can be found.
+   * Sessions of its holds, so that the holders can be found. Of those that the caller may not read, only id and name.
    * </pre>
    *
    * <code>repeated .tenure.v1.Session sessions = 3 [json_name = "sessions"];</code>

@@ -184,6 +184,22 @@ private static final long serialVersionUID = 0L;
     return term_;
   }
 
+  public static final int HIDDEN_FIELD_NUMBER = 6;
+  private int hidden_ = 0;
+  /**
+   * <pre>
+   * Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+   * read them. Zero: none.
+   * </pre>
+   *
+   * <code>uint32 hidden = 6 [json_name = "hidden"];</code>
+   * @return The hidden.
+   */
+  @java.lang.Override
+  public int getHidden() {
+    return hidden_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -213,6 +229,9 @@ private static final long serialVersionUID = 0L;
     if (term_ != 0L) {
       output.writeUInt64(5, term_);
     }
+    if (hidden_ != 0) {
+      output.writeUInt32(6, hidden_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -240,6 +259,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(5, term_);
     }
+    if (hidden_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(6, hidden_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -265,6 +288,8 @@ private static final long serialVersionUID = 0L;
         != other.getRevision()) return false;
     if (getTerm()
         != other.getTerm()) return false;
+    if (getHidden()
+        != other.getHidden()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -289,6 +314,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + TERM_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getTerm());
+    hash = (37 * hash) + HIDDEN_FIELD_NUMBER;
+    hash = (53 * hash) + getHidden();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -429,6 +456,7 @@ private static final long serialVersionUID = 0L;
       memberId_ = 0L;
       revision_ = 0L;
       term_ = 0L;
+      hidden_ = 0;
       return this;
     }
 
@@ -476,6 +504,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.term_ = term_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.hidden_ = hidden_;
       }
     }
 
@@ -542,6 +573,9 @@ private static final long serialVersionUID = 0L;
       if (other.getTerm() != 0L) {
         setTerm(other.getTerm());
       }
+      if (other.getHidden() != 0) {
+        setHidden(other.getHidden());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -593,6 +627,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 48: {
+              hidden_ = input.readUInt32();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -922,6 +961,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearTerm() {
       bitField0_ = (bitField0_ & ~0x00000010);
       term_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int hidden_ ;
+    /**
+     * <pre>
+     * Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+     * read them. Zero: none.
+     * </pre>
+     *
+     * <code>uint32 hidden = 6 [json_name = "hidden"];</code>
+     * @return The hidden.
+     */
+    @java.lang.Override
+    public int getHidden() {
+      return hidden_;
+    }
+    /**
+     * <pre>
+     * Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+     * read them. Zero: none.
+     * </pre>
+     *
+     * <code>uint32 hidden = 6 [json_name = "hidden"];</code>
+     * @param value The hidden to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHidden(int value) {
+
+      hidden_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+     * read them. Zero: none.
+     * </pre>
+     *
+     * <code>uint32 hidden = 6 [json_name = "hidden"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearHidden() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      hidden_ = 0;
       onChanged();
       return this;
     }

@@ -77,4 +77,15 @@ public interface ResponseHeaderOrBuilder extends
    * @return The term.
    */
   long getTerm();
+
+  /**
+   * <pre>
+   * Number of fields and elements of this message that are left out because the caller's policies do not allow it to
+   * read them. Zero: none.
+   * </pre>
+   *
+   * <code>uint32 hidden = 6 [json_name = "hidden"];</code>
+   * @return The hidden.
+   */
+  int getHidden();
 }

@@ -127,7 +127,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object by_ = "";
   /**
    * <pre>
-   * Network address of the client that ended it; empty if the cluster did.
+   * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+   * `operator read`.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -148,7 +149,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Network address of the client that ended it; empty if the cluster did.
+   * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+   * `operator read`.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -273,7 +275,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -285,7 +287,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -296,7 +298,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -308,7 +310,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1080,7 +1082,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object by_ = "";
     /**
      * <pre>
-     * Network address of the client that ended it; empty if the cluster did.
+     * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+     * `operator read`.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1100,7 +1103,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network address of the client that ended it; empty if the cluster did.
+     * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+     * `operator read`.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1121,7 +1125,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network address of the client that ended it; empty if the cluster did.
+     * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+     * `operator read`.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1138,7 +1143,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network address of the client that ended it; empty if the cluster did.
+     * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+     * `operator read`.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1152,7 +1158,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Network address of the client that ended it; empty if the cluster did.
+     * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+     * `operator read`.
      * </pre>
      *
      * <code>string by = 3 [json_name = "by"];</code>
@@ -1512,7 +1519,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1525,7 +1532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1536,7 +1543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1548,7 +1555,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1561,7 +1568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1580,7 +1587,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1598,7 +1605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1616,7 +1623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -1631,7 +1638,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Keys of its holds, the first 64.
+     * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
      * </pre>
      *
      * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>

@@ -49,7 +49,8 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Network address of the client that ended it; empty if the cluster did.
+   * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+   * `operator read`.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -58,7 +59,8 @@ public interface SessionEndOrBuilder extends
   java.lang.String getBy();
   /**
    * <pre>
-   * Network address of the client that ended it; empty if the cluster did.
+   * Network address of the client that ended it; empty if the cluster did, and for callers that policies do not allow
+   * `operator read`.
    * </pre>
    *
    * <code>string by = 3 [json_name = "by"];</code>
@@ -136,7 +138,7 @@ public interface SessionEndOrBuilder extends
 
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -146,7 +148,7 @@ public interface SessionEndOrBuilder extends
       getHeldKeysList();
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -155,7 +157,7 @@ public interface SessionEndOrBuilder extends
   int getHeldKeysCount();
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
@@ -165,7 +167,7 @@ public interface SessionEndOrBuilder extends
   java.lang.String getHeldKeys(int index);
   /**
    * <pre>
-   * Keys of its holds, the first 64.
+   * Keys of its holds, the first 64; without those that the caller may neither read nor lock.
    * </pre>
    *
    * <code>repeated string held_keys = 9 [json_name = "heldKeys"];</code>
