@@ -91,8 +91,11 @@ func failureOf(err error) *failure {
 		tenurev1.ErrorReason_ERROR_REASON_STOPPING, tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
 		tenurev1.ErrorReason_ERROR_REASON_INTERNAL, tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
 		return known(refusal(http.StatusInternalServerError, "%s", text))
-	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
-		tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
+		return refusal(http.StatusForbidden, "ACL not found")
+	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		return refusal(http.StatusForbidden, "Permission denied: %s", text)
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return refusal(http.StatusForbidden, "Permission denied")
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
 		return refusal(http.StatusTooManyRequests, "%s", text)

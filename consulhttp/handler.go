@@ -177,7 +177,8 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	if err != nil {
 		return found.name(), h.failed(err)
 	}
-	out, err := serve(r.Context(), q)
+	q.Request = r.WithContext(q.withCredential(r.Context()))
+	out, err := serve(q.Context(), q)
 	if err != nil {
 		return found.name(), h.failed(err)
 	}

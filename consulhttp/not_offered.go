@@ -18,7 +18,7 @@ func notOffered(agent bool) []route {
 		"agent/metrics/stream":      "Tenure's metrics are served for Prometheus, at /metrics of the address --http.",
 		"agent/monitor":             "Tenure writes its log to standard error.",
 		"agent/host":                "Tenure reports on itself with \"tenure status\".",
-		"agent/token/":              "This version of Tenure has no tokens.",
+		"agent/token/":              "Clients of Tenure show who they are with each request.",
 		"catalog/connect/":          "Tenure has no service mesh; use TLS between your programs.",
 		"catalog/gateway-services/": "Tenure has no service mesh; use TLS between your programs.",
 		"health/connect/":           "Tenure has no service mesh; use TLS between your programs.",

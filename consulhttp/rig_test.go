@@ -37,8 +37,14 @@ type rig struct {
 // newRig runs a member on a file system in memory, until the test ends.
 func newRig(t *testing.T, adjust ...func(*consulhttp.Options)) *rig {
 	t.Helper()
+	return newMemberRig(t, func(*server.Config) {}, adjust...)
+}
+
+// newMemberRig is newRig with a member that is set up otherwise.
+func newMemberRig(t *testing.T, set func(*server.Config), adjust ...func(*consulhttp.Options)) *rig {
+	t.Helper()
 	registry := prometheus.NewRegistry()
-	s, err := server.New(server.Config{
+	config := server.Config{
 		DataDir: "data", FS: storage.NewMemFS(), Name: "node-1", Version: "test",
 		ListenAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0", ConsulAddr: "127.0.0.1:0",
 		Tick: 5 * time.Millisecond, Registry: registry,
@@ -49,7 +55,9 @@ func newRig(t *testing.T, adjust ...func(*consulhttp.Options)) *rig {
 			}
 			return consulhttp.New(o)
 		},
-	})
+	}
+	set(&config)
+	s, err := server.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +121,16 @@ func (r *rig) send(method, path, body string) *reply {
 }
 
 // try sends a request from any goroutine.
-func (r *rig) try(ctx context.Context, method, path string, body io.Reader) (*reply, error) {
+func (r *rig) try(ctx context.Context, method, path string, body io.Reader, adjust ...func(*http.Request)) (*reply, error) {
 	request, err := http.NewRequestWithContext(ctx, method, r.base+path, body)
 	if err != nil {
 		return nil, err
 	}
 	// As curl has it with --data.
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, a := range adjust {
+		a(request)
+	}
 	response, err := r.client.Do(request)
 	if err != nil {
 		return nil, err
@@ -141,7 +152,13 @@ func (r *rig) want(method, path, body string, status int, text string) *reply {
 // session creates a session and returns its id.
 func (r *rig) session(body string) string {
 	r.t.Helper()
-	got := r.send("PUT", "/v1/session/create", body)
+	return r.sessionAs(body, func(*http.Request) {})
+}
+
+// sessionAs is session with a credential.
+func (r *rig) sessionAs(body string, show func(*http.Request)) string {
+	r.t.Helper()
+	got := r.sendAs("PUT", "/v1/session/create", body, show)
 	var created struct{ ID string }
 	if err := json.Unmarshal([]byte(got.body), &created); err != nil || got.status != http.StatusOK {
 		r.t.Fatalf("create a session: got %d %s", got.status, got.body)

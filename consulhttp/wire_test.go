@@ -78,7 +78,7 @@ func TestWhatEveryRequestMustHave(t *testing.T) {
 		"a delete without a key":                   {"DELETE", "/v1/kv/", "", 400, "=Missing key name"},
 		"only slashes are no key":                  {"PUT", "/v1/kv///", "1", 400, "=Missing key name"},
 		"a damaged escape in a path":               {"GET", "/v1/kv/100%25", "", 404, "="},
-		"tokens are ignored":                       {"GET", "/v1/kv/a?raw&token=secret", "", 200, "=1"},
+		"tokens are not looked at in mode off":     {"GET", "/v1/kv/a?raw&token=secret", "", 200, "=1"},
 		"flags that are no number":                 {"PUT", "/v1/kv/b?flags=x", "1", 400, "Parameter flags must be a number"},
 		"a cas that is no number":                  {"PUT", "/v1/kv/b?cas=x", "1", 400, "Parameter cas must be a number"},
 		"a negative cas":                           {"DELETE", "/v1/kv/b?cas=-1", "", 400, "Parameter cas must be a number"},

@@ -197,7 +197,7 @@ func (r *running) serveConsul(ctx context.Context, conn *grpc.ClientConn) error 
 		return errors.Join(err, listener.Close())
 	}
 	listener = gate.Listener{Listener: listener, Callers: r.rooms.Callers, Pool: r.rooms.Connections}
-	r.serveHTTP(ctx, r.httpListener(listener), rest.NewBeside(r.restOptions(), handler))
+	r.serveHTTP(ctx, r.httpListener(listener), rest.NewBeside(r.restOptions(), gate.Certified(handler)))
 	return nil
 }
 

@@ -26,6 +26,8 @@ const (
 	authPrefix = "/tenure.v1.AuthService/"
 	// healthPrefix and reflectionPrefix begin the methods that are not ours.
 	healthPrefix, reflectionPrefix = "/grpc.health.", "/grpc.reflection."
+	// ourPrefix begins the methods of the API.
+	ourPrefix = "/tenure.v1."
 )
 
 // Node is what an authority needs of a member.
@@ -50,6 +52,7 @@ type Options struct {
 type Authority struct {
 	node    Node
 	table   *authz.Table
+	answers *authz.Answers
 	now     func() time.Time
 	metrics *metrics
 	cache   cache
@@ -64,7 +67,9 @@ func New(o Options) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authority{node: o.Node, table: authz.NewTable(), now: o.Now, metrics: m, streams: map[*Stream]struct{}{}}
+	a := &Authority{
+		node: o.Node, table: authz.NewTable(), answers: authz.NewAnswers(), now: o.Now, metrics: m, streams: map[*Stream]struct{}{},
+	}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -82,9 +87,9 @@ type Grant struct {
 	caller    identity.Caller
 	method    string
 	needs     []authz.Need
-	who       *Who
-	under     atomic.Uint64 // the deny revision at the last decision
-	wouldDeny atomic.Bool   // it is served only because of the mode
+	who       atomic.Pointer[Who] // the caller at the last decision
+	under     atomic.Uint64       // the deny revision at the last decision
+	wouldDeny atomic.Bool         // it is served only because of the mode
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -102,15 +107,15 @@ func Of(ctx context.Context) *Grant {
 	}
 }
 
-// Who returns the caller as it was when the call was decided about; never nil.
-func (g *Grant) Who() *Who { return g.who }
+// Who returns the caller as it was when the call was decided about last; never nil.
+func (g *Grant) Who() *Who { return g.who.Load() }
 
 // Principal returns on whose behalf a call runs; empty for no grant, and in mode off.
 func (g *Grant) Principal() string {
-	if g == nil || g.who.Cause != "" {
+	if g == nil || g.Who().Cause != "" {
 		return ""
 	}
-	return g.who.Principal
+	return g.Who().Principal
 }
 
 // Under returns the deny revision at which the call was allowed last.
@@ -154,7 +159,7 @@ func (g *Grant) Again(ctx context.Context) error {
 	}
 	a := g.authority
 	if fresh := a.node.ReadIndex(ctx); fresh != nil {
-		if g.who == nil || a.enforces(g.method, a.node.Store().Applied()) {
+		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied()) {
 			return fresh
 		}
 		return nil
@@ -202,9 +207,7 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 	if err != nil {
 		return err
 	}
-	if g.who == nil {
-		g.who = who
-	}
+	g.who.Store(who)
 	g.under.Store(at.DenyRevision)
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})

@@ -94,7 +94,8 @@ func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) e
 		}
 		return nil
 	}
-	expired := g.who.ExpireTimeMs != 0 && s.authority.now().UnixMilli() >= g.who.ExpireTimeMs
+	ends := g.Who().ExpireTimeMs
+	expired := ends != 0 && s.authority.now().UnixMilli() >= ends
 	if g.Under() == now.DenyRevision && !expired {
 		return nil
 	}

@@ -133,9 +133,13 @@ func addElections(t *Table) {
 		options(),
 	)...)
 	set[*tenurev1.ResignRequest](t, with(
-		nones("they say which hold is given up, and to whom; the answer does not depend on whether the other waits",
-			"lock_index", "to_session_id", "to_owner"),
+		nones("they say which hold is given up, and to which owner in the session", "lock_index", "to_owner"),
 		needs("key", func(v *visit, m *tenurev1.ResignRequest) { v.key(m.GetKey(), Lock) }),
+		needs("to_session_id", func(v *visit, m *tenurev1.ResignRequest) {
+			if m.GetToSessionId() != "" { // The answer says whether that session waits.
+				v.key(m.GetKey(), Read)
+			}
+		}),
 		needs("session_id", func(v *visit, m *tenurev1.ResignRequest) { v.actAs(m.GetSessionId()) }),
 		options(),
 	)...)

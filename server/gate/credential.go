@@ -17,6 +17,16 @@ import (
 // MetadataCertificate carries, in a call of REST, the client's certificate that its connection has verified.
 const MetadataCertificate = "tenure-certificate-bin"
 
+// Certified returns a handler of HTTP whose calls inside this process carry the client's certificate that its connection has verified.
+func Certified(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+			r = r.WithContext(metadata.AppendToOutgoingContext(r.Context(), MetadataCertificate, string(r.TLS.VerifiedChains[0][0].Raw)))
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // callerOf returns who makes a call: as a token says, else as the certificate of its connection does. What a connection inside this
 // process says of its clients is taken from no other.
 func (g *Gate) callerOf(ctx context.Context) identity.Caller {

@@ -175,7 +175,20 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 			return nil, err
 		}
 	}
-	return handler(ctx, request)
+	return g.shown(ctx, request, handler)
+}
+
+// shown calls the handler, and leaves out of its answer what the caller may not read.
+func (g *Gate) shown(ctx context.Context, request any, handler grpc.UnaryHandler) (any, error) {
+	response, err := handler(ctx, request)
+	grant := access.Of(ctx)
+	if err != nil || grant == nil {
+		return response, grant.ShowError(err)
+	}
+	if m, ok := response.(proto.Message); ok {
+		return grant.Show(m)
+	}
+	return response, nil
 }
 
 // await calls the handler of a call that waits, which ends when its caller's rights do.
@@ -188,7 +201,7 @@ func (g *Gate) await(ctx context.Context, request any, method string, handler gr
 	if err := waiting.Message(ctx, request); err != nil {
 		return nil, err
 	}
-	response, err := handler(ctx, request)
+	response, err := g.shown(ctx, request, handler)
 	return response, orRevoked(ctx, err)
 }
 
@@ -248,7 +261,7 @@ func (g *Gate) serveStream(
 		gated.ctx, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
 		defer gated.access.Close()
 	}
-	err = handler(srv, gated)
+	err = access.Of(gated.ctx).ShowError(handler(srv, gated))
 	if !sent.End() {
 		answers.Cut() // The client sees a lost connection.
 	}
@@ -285,8 +298,16 @@ func (s *gatedStream) RecvMsg(m any) error {
 	return s.access.Message(s.ctx, m)
 }
 
-// SendMsg sends a message, and waits until the client has read most of what there is. After an error the message may be sent.
+// SendMsg sends a message without what the caller may not read, and waits until the client has read most of what there is. After an
+// error the message may be sent.
 func (s *gatedStream) SendMsg(m any) error {
+	if answer, ok := m.(proto.Message); ok {
+		shown, err := access.Of(s.ctx).Show(answer)
+		if err != nil {
+			return err
+		}
+		m = shown
+	}
 	if err := s.ServerStream.SendMsg(s.sent.Message(m)); err != nil {
 		return err
 	}

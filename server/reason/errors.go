@@ -57,6 +57,15 @@ type Error struct {
 	RetryAfter time.Duration // zero: not told
 	Code       codes.Code    // OK: that of the reason
 	Far        bool          // another member said it
+	key        string        // what its facts are about; empty: as its metadata say
+}
+
+// About returns the key that the error's facts are about, whole where this member knows it; empty: they are about none.
+func (e *Error) About() string {
+	if e.key != "" {
+		return e.key
+	}
+	return e.Metadata["key"]
 }
 
 // Error returns the text for people.
@@ -355,8 +364,8 @@ func appliedOf(applied uint32) string {
 
 // addFacts copies a failure's facts to the error's metadata.
 func addFacts(e *Error, f *storev1.Failure) {
-	if f.GetKey() != "" {
-		e.Add("key", f.GetKey())
+	if e.key = f.GetKey(); e.key != "" {
+		e.Add("key", e.key)
 	}
 	if id, err := storage.SessionIDFromBytes(f.GetSessionId()); err == nil {
 		e.Add("session_id", id.String())

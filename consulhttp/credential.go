@@ -1,0 +1,39 @@
+package consulhttp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+)
+
+const (
+	// headerToken and paramToken are where clients of Consul put a token, besides the header Authorization.
+	headerToken, paramToken = "X-Consul-Token", "token"
+	// metadataAuthorization carries a credential in the calls that a request makes.
+	metadataAuthorization = "authorization"
+	// credentialsMax is how many credentials of a request are passed on: two different ones are refused, however many there are.
+	credentialsMax = 2
+)
+
+// withCredential returns a context whose calls show what the request shows of its client. What is no credential is passed on, too, so
+// that its sender is never taken for one without.
+func (q *request) withCredential(ctx context.Context) context.Context {
+	var shown []string
+	for _, token := range append(slices.Clone(q.query[paramToken]), q.Header.Values(headerToken)...) {
+		if token != "" {
+			shown = append(shown, "Bearer "+token)
+		}
+	}
+	shown = append(shown, q.Header.Values("Authorization")...)
+	slices.Sort(shown)
+	shown = slices.Compact(shown)
+	for _, credential := range shown[:min(len(shown), credentialsMax)] {
+		if strings.ContainsFunc(credential, func(c rune) bool { return c < ' ' || c > '~' }) {
+			credential = "malformed" // It cannot travel as it is.
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, metadataAuthorization, credential)
+	}
+	return ctx
+}

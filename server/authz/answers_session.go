@@ -1,0 +1,88 @@
+package authz
+
+import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+
+// showSessions adds the answers of SessionService.
+func showSessions(a *Answers) {
+	const own = "it is about a session that the caller made or acts as"
+	tell[*tenurev1.CreateSessionResponse](a, nil, head(), shown(own, "session_id", "ttl", "lock_delay", "secret", "epoch",
+		"create_revision", "keepalive_interval", "node_id", "checks"))
+	tell(a, func(v *view, m *tenurev1.RenewSessionResponse) { v.message(m.GetSession()) }, head(), decided("session"))
+	tell(a, func(v *view, m *tenurev1.KeepAliveResponse) {
+		v.own = true // A stream gets hints about the sessions that it renews, and about no other.
+		keep(v, &m.Hints, func(h *tenurev1.SessionHint) bool {
+			key := h.GetGranted().GetSequencer().GetKey() + h.GetLost().GetSequencer().GetKey() + h.GetContended().GetSequencer().GetKey()
+			return v.reads(key) || v.locks(key)
+		})
+		all(v, m.GetHints())
+	}, head(), decided("hints"), shown(own, "verdicts"))
+	tell(a, func(v *view, m *tenurev1.SessionHint) {
+		v.message(m.GetGranted())
+		v.message(m.GetLost())
+		v.message(m.GetContended())
+	}, decided("granted", "lost", "contended"), shown(own, "session_id"))
+	tell(a, func(v *view, m *tenurev1.AttachSessionResponse) {
+		v.message(m.GetSession())
+		v.besideSession(&m.Holds, &m.Places)
+	}, head(), decided("session", "holds", "places"), shown(own, "max_sequence"), nextPage())
+	tell[*tenurev1.DestroySessionResponse](a, nil, head(), shown("what the call itself did", "destroyed", "holds"))
+	tell(a, func(v *view, m *tenurev1.GetSessionResponse) {
+		v.message(m.GetSession())
+		v.besideSession(&m.Holds, &m.Places)
+	}, head(), decided("session", "holds", "places"), nextPage())
+	tell(a, func(v *view, m *tenurev1.ListSessionsResponse) { all(v, m.GetSessions()) }, head(), decided("sessions"), nextPage())
+	tell(a, (*view).session,
+		shown("whoever sees a hold sees its session's id and name", "session_id", "name"),
+		decided("node", "metadata", "ttl", "lock_delay", "behavior", "has_secret", "peer_address", "epoch", "create_revision", "create_time",
+			"objects", "ttl_left", "last_renewal_time", "end", "node_id", "checks"))
+	tell[*tenurev1.SessionChecks](a, nil, shown("a session shows it only to callers that may read the session", "node_checks", "service_checks"))
+	tell(a, func(v *view, m *tenurev1.SessionEnd) {
+		v.hide(m.GetBy() != "" && !v.viewer.Covers(Need{Kind: Operator, Verb: Read}), func() { m.By = "" })
+		keep(v, &m.HeldKeys, func(key string) bool { return v.reads(key) || v.locks(key) })
+	}, decided("by", "held_keys"), shown("a session shows it only to callers that may read the session",
+		"cause", "reason", "revision", "time", "holds", "places", "ephemeral_keys", "clean"))
+}
+
+// besideSession looks at the holds and places of a session: those whose keys the caller may neither read nor lock are left out.
+func (v *view) besideSession(holds *[]*tenurev1.Hold, places *[]*tenurev1.Place) {
+	keep(v, holds, func(h *tenurev1.Hold) bool {
+		return v.reads(h.GetSequencer().GetKey()) || v.locks(h.GetSequencer().GetKey())
+	})
+	all(v, *holds)
+	keep(v, places, v.seesPlace)
+}
+
+// session looks at a session.
+func (v *view) session(m *tenurev1.Session) {
+	need := Need{Kind: Session, Verb: Read, Match: Exact, Text: m.GetName(), Node: lowerASCII(m.GetNode())}
+	if v.viewer.Covers(need) || v.viewer.Reads(m.GetSessionId()) {
+		v.message(m.GetEnd())
+		return
+	}
+	v.hide(m.GetNode() != "", func() { m.Node = "" })
+	v.hide(len(m.GetMetadata()) > 0, func() { m.Metadata = nil })
+	v.hide(m.Ttl != nil, func() { m.Ttl = nil })
+	v.hide(m.LockDelay != nil, func() { m.LockDelay = nil })
+	v.hide(m.GetBehavior() != 0, func() { m.Behavior = 0 })
+	v.hide(m.GetHasSecret(), func() { m.HasSecret = false })
+	v.hide(m.GetPeerAddress() != "", func() { m.PeerAddress = "" })
+	v.hide(m.GetEpoch() != 0, func() { m.Epoch = 0 })
+	v.hide(m.GetCreateRevision() != 0, func() { m.CreateRevision = 0 })
+	v.hide(m.CreateTime != nil, func() { m.CreateTime = nil })
+	v.hide(m.GetObjects() != 0, func() { m.Objects = 0 })
+	v.hide(m.TtlLeft != nil, func() { m.TtlLeft = nil })
+	v.hide(m.LastRenewalTime != nil, func() { m.LastRenewalTime = nil })
+	v.hide(m.End != nil, func() { m.End = nil })
+	v.hide(m.GetNodeId() != "", func() { m.NodeId = "" })
+	v.hide(m.Checks != nil, func() { m.Checks = nil })
+}
+
+// showWatches adds the answers of WatchService. A watch is refused that does not cover all that it selects.
+func showWatches(a *Answers) {
+	const covered = "a watch is refused that may not read all that it selects"
+	tell(a, func(v *view, m *tenurev1.WatchResponse) { v.message(m.GetInitial()) }, head(), decided("initial"),
+		shown("how far the watch came", "resume_token", "started", "progress"),
+		shown(covered+"; ends of sessions name neither keys nor addresses there", "events"))
+	tell(a, func(v *view, m *tenurev1.WatchInitial) { all(v, m.GetSessions()) }, decided("sessions"),
+		shown(covered, "kvs", "locks", "complete", "nodes", "services", "checks"))
+}
