@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// headerToken and paramToken are where clients of Consul put a token, besides the header Authorization.
-	headerToken, paramToken = "X-Consul-Token", "token"
+	// consulHeader and consulParameter are where clients of Consul show who they are, besides the header Authorization.
+	consulHeader, consulParameter = "X-Consul-Token", "token"
 	// metadataAuthorization carries a credential in the calls that a request makes.
 	metadataAuthorization = "authorization"
 	// credentialsMax is how many credentials of a request are passed on: two different ones are refused, however many there are.
@@ -21,7 +21,7 @@ const (
 // that its sender is never taken for one without.
 func (q *request) withCredential(ctx context.Context) context.Context {
 	var shown []string
-	for _, token := range append(slices.Clone(q.query[paramToken]), q.Header.Values(headerToken)...) {
+	for _, token := range append(slices.Clone(q.query[consulParameter]), q.Header.Values(consulHeader)...) {
 		if token != "" {
 			shown = append(shown, "Bearer "+token)
 		}
@@ -29,11 +29,12 @@ func (q *request) withCredential(ctx context.Context) context.Context {
 	shown = append(shown, q.Header.Values("Authorization")...)
 	slices.Sort(shown)
 	shown = slices.Compact(shown)
+	var pairs []string
 	for _, credential := range shown[:min(len(shown), credentialsMax)] {
 		if strings.ContainsFunc(credential, func(c rune) bool { return c < ' ' || c > '~' }) {
 			credential = "malformed" // It cannot travel as it is.
 		}
-		ctx = metadata.AppendToOutgoingContext(ctx, metadataAuthorization, credential)
+		pairs = append(pairs, metadataAuthorization, credential)
 	}
-	return ctx
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/identity"
-	"google.golang.org/grpc/metadata"
 )
 
 // bootstrap makes the first token, has rules enforced, and returns the text of a token with a policy.

@@ -177,8 +177,9 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	if err != nil {
 		return found.name(), h.failed(err)
 	}
-	q.Request = r.WithContext(q.withCredential(r.Context()))
-	out, err := serve(q.Context(), q)
+	ctx := q.withCredential(r.Context())
+	q.Request = r.WithContext(ctx)
+	out, err := serve(ctx, q)
 	if err != nil {
 		return found.name(), h.failed(err)
 	}

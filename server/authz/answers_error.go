@@ -150,4 +150,5 @@ var tells = map[tenurev1.ErrorReason]telling{
 	tenurev1.ErrorReason_ERROR_REASON_AUTH_NOT_BOOTSTRAPPED: {nothing: ofCluster},
 	tenurev1.ErrorReason_ERROR_REASON_AUTH_BOOTSTRAPPED:     {nothing: ofCluster},
 	tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE:           {nothing: ofCluster},
+	tenurev1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE:     {nothing: ofCluster},
 }

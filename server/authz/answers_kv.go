@@ -16,8 +16,8 @@ func showKeys(a *Answers) {
 		v.hide(m.GetLockIndex() != 0, func() { m.LockIndex = 0 })
 		v.hide(m.GetSessionId() != "", func() { m.SessionId = "" })
 		v.hide(m.GetBoundSessionId() != "", func() { m.BoundSessionId = "" })
-		v.hide(m.CreateTime != nil, func() { m.CreateTime = nil })
-		v.hide(m.ModTime != nil, func() { m.ModTime = nil })
+		v.hide(m.GetCreateTime() != nil, func() { m.CreateTime = nil })
+		v.hide(m.GetModTime() != nil, func() { m.ModTime = nil })
 	}, decided("value", "flags", "create_revision", "mod_revision", "version", "lock_index", "session_id", "bound_session_id",
 		"create_time", "mod_time"),
 		shown("the request names it, or may list it, or made it", "key"))

@@ -59,15 +59,15 @@ func showHolds(a *Answers) {
 		v.hide(m.GetOwner() != "", func() { m.Owner = "" })
 		v.hide(m.GetMode() != 0, func() { m.Mode = 0 })
 		v.hide(m.GetPermits() != 0, func() { m.Permits = 0 })
-		v.hide(m.GrantTime != nil, func() { m.GrantTime = nil })
-		v.hide(m.DelayLeft != nil, func() { m.DelayLeft = nil })
-		v.hide(m.LostTime != nil, func() { m.LostTime = nil })
+		v.hide(m.GetGrantTime() != nil, func() { m.GrantTime = nil })
+		v.hide(m.GetDelayLeft() != nil, func() { m.DelayLeft = nil })
+		v.hide(m.GetLostTime() != nil, func() { m.LostTime = nil })
 		if v.locks(key) {
 			v.message(m.GetSequencer())
 			return
 		}
 		v.hide(m.GetSessionName() != "", func() { m.SessionName = "" })
-		v.hide(m.Sequencer != nil, func() { m.Sequencer = nil })
+		v.hide(m.GetSequencer() != nil, func() { m.Sequencer = nil })
 	}, decided("sequencer", "owner", "mode", "permits", "grant_time", "session_name", "delay_left", "lost_time"))
 	tell(a, func(v *view, m *tenurev1.Sequencer) {
 		if v.reads(m.GetKey()) || v.locks(m.GetKey()) && v.acts(m.GetSessionId()) {
@@ -93,7 +93,7 @@ func showHolds(a *Answers) {
 		v.hide(m.GetOwner() != "", func() { m.Owner = "" })
 		v.hide(m.GetMode() != 0, func() { m.Mode = 0 })
 		v.hide(m.GetPermits() != 0, func() { m.Permits = 0 })
-		v.hide(m.QueueTime != nil, func() { m.QueueTime = nil })
+		v.hide(m.GetQueueTime() != nil, func() { m.QueueTime = nil })
 	}, decided("key", "place", "position", "session_id", "session_name", "owner", "mode", "permits", "queue_time"))
 }
 

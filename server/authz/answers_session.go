@@ -61,20 +61,20 @@ func (v *view) session(m *tenurev1.Session) {
 	}
 	v.hide(m.GetNode() != "", func() { m.Node = "" })
 	v.hide(len(m.GetMetadata()) > 0, func() { m.Metadata = nil })
-	v.hide(m.Ttl != nil, func() { m.Ttl = nil })
-	v.hide(m.LockDelay != nil, func() { m.LockDelay = nil })
+	v.hide(m.GetTtl() != nil, func() { m.Ttl = nil })
+	v.hide(m.GetLockDelay() != nil, func() { m.LockDelay = nil })
 	v.hide(m.GetBehavior() != 0, func() { m.Behavior = 0 })
 	v.hide(m.GetHasSecret(), func() { m.HasSecret = false })
 	v.hide(m.GetPeerAddress() != "", func() { m.PeerAddress = "" })
 	v.hide(m.GetEpoch() != 0, func() { m.Epoch = 0 })
 	v.hide(m.GetCreateRevision() != 0, func() { m.CreateRevision = 0 })
-	v.hide(m.CreateTime != nil, func() { m.CreateTime = nil })
+	v.hide(m.GetCreateTime() != nil, func() { m.CreateTime = nil })
 	v.hide(m.GetObjects() != 0, func() { m.Objects = 0 })
-	v.hide(m.TtlLeft != nil, func() { m.TtlLeft = nil })
-	v.hide(m.LastRenewalTime != nil, func() { m.LastRenewalTime = nil })
-	v.hide(m.End != nil, func() { m.End = nil })
+	v.hide(m.GetTtlLeft() != nil, func() { m.TtlLeft = nil })
+	v.hide(m.GetLastRenewalTime() != nil, func() { m.LastRenewalTime = nil })
+	v.hide(m.GetEnd() != nil, func() { m.End = nil })
 	v.hide(m.GetNodeId() != "", func() { m.NodeId = "" })
-	v.hide(m.Checks != nil, func() { m.Checks = nil })
+	v.hide(m.GetChecks() != nil, func() { m.Checks = nil })
 }
 
 // showWatches adds the answers of WatchService. A watch is refused that does not cover all that it selects.
