@@ -26,6 +26,8 @@ const (
 	waitEmpty = time.Second
 	// blockedMax is how many requests may block at a time.
 	blockedMax = 16_384
+	// rewatchPause is how long an agent waits before it watches again, after it lost its member.
+	rewatchPause = 200 * time.Millisecond
 	// progressInterval is how often a watch proves that it is current; nobody looks at that.
 	progressInterval = 10 * time.Minute
 )
@@ -171,8 +173,26 @@ func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome
 	return first.out, first.err
 }
 
-// awaitEvent waits for the first event after a revision that counts for a selection.
+// awaitEvent waits for the first event after a revision that counts for a selection. At an agent it continues with another member when
+// the one that it watches is gone: all know the same history.
 func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (outcome, error) {
+	for {
+		out, err := h.awaitEventOnce(ctx, s, after)
+		if h.options.Agent == nil || !broken(err) {
+			return out, err
+		}
+		pause := time.NewTimer(rewatchPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return unknown, ctx.Err()
+		}
+	}
+}
+
+// awaitEventOnce is awaitEvent with one member.
+func (h *handler) awaitEventOnce(ctx context.Context, s selection, after uint64) (outcome, error) {
 	request := s.request
 	request.KeysOnly = true
 	request.AfterRevision = after
@@ -190,12 +210,9 @@ func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (ou
 			return unknown, nil
 		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && revisionOf(err) == 0 {
-				return h.awaitEvent(ctx, s, 0)
+				return h.awaitEventOnce(ctx, s, 0)
 			}
 			return unknown, nil
-		case broken(err) && h.options.Agent != nil:
-			// Another member knows the same history.
-			return h.awaitEvent(ctx, s, after)
 		case err != nil:
 			return unknown, err
 		}
@@ -210,10 +227,21 @@ func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (ou
 	}
 }
 
-// broken reports whether a watch ended with the connection to its member.
+// broken reports whether a watch ended with the connection to its member, or could not begin for want of one.
 func broken(err error) bool {
-	return status.Code(err) == codes.Unavailable && reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED ||
-		reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING
+	switch reasonOf(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return true
+	case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+	default:
+		return false
+	}
+	switch status.Code(err) {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		return true
+	default:
+		return false
+	}
 }
 
 // awaitRevision waits until the answering member shows a revision.

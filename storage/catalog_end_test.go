@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -18,9 +19,13 @@ func registerCommand(node string, checks ...*storev1.Check) *storev1.Command {
 }
 
 // TestEndListEndsWhatACommandHasNoRoomFor deregisters a node with more sessions than one command ends: all are dead at once, and the
-// commands behind it end the rest in the order of their ids, each once, with the cause of the node.
+// commands behind it end the rest in the order of their ids, each once, with the cause of the node. No command ends more than its share.
 func TestEndListEndsWhatACommandHasNoRoomFor(t *testing.T) {
-	const sessions = 1200
+	const share = 512
+	sessions := 20_000
+	if testing.Short() {
+		sessions = 1_200
+	}
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.apply(registerCommand("web1", &storev1.Check{CheckId: "up", Name: "up", Status: storev1.CheckStatus_CHECK_STATUS_PASSING}))
 	for n := range uint64(sessions) {
@@ -29,6 +34,7 @@ func TestEndListEndsWhatACommandHasNoRoomFor(t *testing.T) {
 		}}})
 	}
 	var ended [][]byte
+	var slowest time.Duration
 	count := func(events []*storev1.Event) {
 		for _, e := range events {
 			if s := e.GetSessionEnded(); s != nil {
@@ -46,16 +52,22 @@ func TestEndListEndsWhatACommandHasNoRoomFor(t *testing.T) {
 	if !results[0].GetCatalog().GetMarksLeft() || len(ended) == 0 || len(ended) >= sessions {
 		t.Fatalf("the command ended %d sessions: %v, want some, and the rest on the end list", len(ended), results[0])
 	}
-	if got := r.applyAny(putCommandOf("key", sessions)); got.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED {
+	if got := r.applyAny(putCommandOf("key", uint64(sessions))); got.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED {
 		t.Errorf("a session of the end list acts: got %v", got)
 	}
 	for r.store.Applied().EndMarks > 0 {
 		before := len(ended)
+		began := time.Now()
 		out, _ = r.apply(&storev1.Command{Kind: &storev1.Command_EndMarked{EndMarked: &storev1.EndMarked{Term: r.store.Applied().Term}}})
+		slowest = max(slowest, time.Since(began))
 		if count(out.Events); len(ended) == before && r.store.Applied().EndMarks > 0 {
 			t.Fatal("a command of the end list ended nobody")
 		}
+		if n := len(ended) - before; n > share {
+			t.Fatalf("a command ended %d sessions, want at most %d", n, share)
+		}
 	}
+	t.Logf("the slowest command of the end list took %v", slowest)
 	if len(ended) != sessions || r.store.Applied().Sessions != 0 {
 		t.Fatalf("%d sessions ended, %d are left", len(ended), r.store.Applied().Sessions)
 	}
