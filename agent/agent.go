@@ -84,7 +84,10 @@ func (a *Agent) load() error {
 		return err
 	}
 	a.node = proto.CloneOf(a.options.Node)
-	a.node.NodeId, a.boot = a.dir.Node().ID, a.dir.Node().Boot
+	a.boot = a.dir.Node().Boot
+	if a.node.GetNodeId() == "" {
+		a.node.NodeId = a.dir.Node().ID
+	}
 	a.registry = registry.New(registry.Options{
 		Node: a.node.GetName(), ExecFromFile: a.options.Exec != ExecOff, ExecFromAPI: a.options.Exec == ExecAPI, Changed: a.changed,
 	}, stored)
@@ -171,6 +174,9 @@ func (a *Agent) ran(d check.Definition, r check.Result, took time.Duration) {
 	a.service.Ran(d.ID, time.Now(), took)
 	a.metrics.ran(d, r, took)
 }
+
+// Local returns a client of the agent inside its process.
+func (a *Agent) Local() *Local { return newLocal(a) }
 
 // Ready is closed when the agent serves.
 func (a *Agent) Ready() <-chan struct{} { return a.ready }

@@ -41,7 +41,8 @@ var (
 
 // Options say what an Agent needs.
 type Options struct {
-	// Node is what the agent says about its machine: name, address, zone and facts. Its id is on disk.
+	// Node is what the agent says about its machine: name, address, zone and facts. Its id is on disk, unless it is given: inside a
+	// member, the machine is the member's.
 	Node *tenurev1.Node
 	// DataDir is the agent's directory; it is created if it is missing.
 	DataDir string

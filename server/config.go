@@ -95,6 +95,9 @@ type Config struct {
 	ConsulAddr string
 	// Consul makes the handler of Consul's HTTP, over the connection to this member's own services; required with ConsulAddr.
 	Consul func(conn grpc.ClientConnInterface) (http.Handler, error)
+	// Inside makes what else runs in the member's process, such as the agent of its machine, before Consul is called. What it returns
+	// runs until the member stops; an error of it stops the member. nil: nothing.
+	Inside func(Inside) (run func(context.Context) error, err error)
 	// Gossip says how the member takes part in gossip.
 	Gossip Gossip
 	// Insecure allows addresses that other machines can reach, without TLS.

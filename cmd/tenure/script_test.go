@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -213,7 +214,16 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name+"_peer", found[3])
 	ts.Setenv(name+"_consul", found[4])
 	ts.Setenv("TENURE_ENDPOINTS", found[1])
+	if slices.Contains(args, "--agent") {
+		inside := b.await(insideLine)
+		if inside == nil {
+			ts.Fatalf("the agent in %s does not run: %s", name, b.text())
+		}
+		ts.Setenv("TENURE_AGENT", inside[1])
+	}
 }
+
+var insideLine = regexp.MustCompile(`agent grpc=(\S+) http=\S+\n`)
 
 var agentLine = regexp.MustCompile(`agent node=\S+ grpc=(\S+) http=(\S+)(?: consul=(\S+))?\n`)
 

@@ -41,6 +41,7 @@ type serveFlags struct {
 	logLevel  string
 	config    server.Config
 	consul    consulhttp.Options
+	agent     insideFlags
 }
 
 // newServeCommand returns `tenure serve`.
@@ -124,6 +125,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
 	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&c.ConsulAddr, "consul-http", "", "address for clients of Consul, host:port, such as 127.0.0.1:8500; empty: none")
+	f.agent.register(flags)
 	registerConsul(flags, &f.consul)
 	flags.StringVar(&f.consul.NodeID, "consul-node-id", "", "id of this member as a node for clients of Consul, a UUID; empty: made of the member's id")
 	flags.StringVar(&f.logFormat, "log-format", logConsole, "log format: console (text) or json")
@@ -168,8 +170,12 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 		return usageError("%w", err)
 	}
 	config.Registry = prometheus.NewRegistry()
+	inside := f.agent.inside(env, &config, log)
 	config.Consul = func(conn grpc.ClientConnInterface) (http.Handler, error) {
 		o := f.consul
+		if inside.local != nil {
+			o.Agent = inside.local
+		}
 		o.Conn, o.Version, o.Registerer, o.Log = conn, env.version, config.Registry, log
 		return consulhttp.New(o)
 	}
@@ -185,6 +191,7 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 	case <-s.Ready():
 	}
 	announce(env, s.Addresses(), f)
+	inside.announce(ctx, env)
 	return explainServe(config, <-ended)
 }
 
