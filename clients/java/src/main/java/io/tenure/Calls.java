@@ -1,9 +1,6 @@
 package io.tenure;
 
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
 import io.grpc.MethodDescriptor;
-import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -11,7 +8,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Unary calls that are tried again until they have an answer. Every call that comes here may be repeated: it reads, or it
@@ -61,8 +57,7 @@ final class Calls {
   /** Makes one attempt over this connection only; what fails is the user's TenureException. */
   <Q, R> CompletableFuture<R> once(Connection c, MethodDescriptor<Q, R> method, Q request, long nanos) {
     CompletableFuture<R> future = new CompletableFuture<>();
-    ClientCall<Q, R> call = c.call(method, CallOptions.DEFAULT.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS));
-    ClientCalls.asyncUnaryCall(call, request, new StreamObserver<R>() {
+    c.unary(method, request, nanos, new StreamObserver<R>() {
       private R value;
 
       @Override

@@ -43,6 +43,7 @@ final class Connection {
   private final Loop loop;
   private final Consumer<Connection> streamLost;
   private final ManagedChannel channel;
+  private final CallLine callLine;
   private final List<Line> lines = new ArrayList<>();
   private boolean closed;
   private long answers;
@@ -55,6 +56,7 @@ final class Connection {
     this.loop = loop;
     this.streamLost = streamLost;
     this.channel = builder().build();
+    this.callLine = new CallLine(channel, door, loop);
   }
 
   private ManagedChannelBuilder<?> builder() {
@@ -86,6 +88,15 @@ final class Connection {
   /** Returns a call that has an answer soon, or is the only one of its kind. */
   <Q, R> ClientCall<Q, R> call(MethodDescriptor<Q, R> method, CallOptions options) {
     return channel.newCall(method, options);
+  }
+
+  /** Makes a call with one answer, on the line or by itself, that ends after a time. */
+  <Q, R> void unary(MethodDescriptor<Q, R> method, Q request, long nanos, StreamObserver<R> told) {
+    Runnable alone = () -> ClientCalls.asyncUnaryCall(
+        call(method, CallOptions.DEFAULT.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)), request, told);
+    if (closed || !callLine.begin(method, request, nanos, told, alone)) {
+      alone.run();
+    }
   }
 
   /** Returns a call that may stay open for long, over a channel for such. */
@@ -150,6 +161,7 @@ final class Connection {
 
   /** Lets what runs over it end, and takes nothing new. */
   void drain() {
+    callLine.drain();
     channel.shutdown();
     lines.forEach(line -> line.channel.shutdown());
   }

@@ -48,6 +48,20 @@ final class Door {
     return new Door(tls, security, token);
   }
 
+  /** Whether calls may share a line: interceptors see each call by itself. */
+  boolean lines() {
+    return security.interceptors().isEmpty();
+  }
+
+  /** Returns the token that calls carry, empty for none; null if it has to be read first. */
+  String token() {
+    if (token == null) {
+      return "";
+    }
+    String fresh = token.fresh();
+    return fresh.isEmpty() ? null : fresh;
+  }
+
   /** Whether the client has a certificate of its own, as far as is known. */
   boolean sendsCertificate() {
     return security.credentials() != null || !security.text(Security.CERT).isEmpty();

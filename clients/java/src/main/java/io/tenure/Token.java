@@ -47,7 +47,7 @@ final class Token implements ClientInterceptor {
   }
 
   /** Returns the token that is not old; empty for none. */
-  private String fresh() {
+  String fresh() {
     Read r = last;
     return nanos.getAsLong() - r.at < AGE_NANOS ? r.text : "";
   }

@@ -4,10 +4,12 @@ import com.google.protobuf.Any;
 import com.google.rpc.Code;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
+import io.grpc.BindableService;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerBuilder;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerCredentials;
@@ -166,11 +168,12 @@ final class FakeMember implements AutoCloseable {
     this(InsecureServerCredentials.create());
   }
 
-  FakeMember(ServerCredentials credentials) throws IOException {
-    server = Grpc.newServerBuilderForPort(0, credentials).intercept(new TokenCheck())
+  FakeMember(ServerCredentials credentials, BindableService... more) throws IOException {
+    ServerBuilder<?> builder = Grpc.newServerBuilderForPort(0, credentials).intercept(new TokenCheck())
         .addService(new Sessions()).addService(new Locks()).addService(new Keys()).addService(new Members())
-        .addService(new Watches()).addService(new Elections())
-        .build().start();
+        .addService(new Watches()).addService(new Elections());
+    List.of(more).forEach(builder::addService);
+    server = builder.build().start();
   }
 
   int port() {
