@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -295,5 +296,73 @@ func TestHistoriesAreWrittenAndRead(t *testing.T) {
 	}
 	if _, err := check.Read(strings.NewReader(`{"op":1}`)); err == nil {
 		t.Error("what is no history is read as one")
+	}
+}
+
+// lateHistory has so many puts whose clients gave up, each of which takes effect much later, behind puts with a known outcome.
+func lateHistory(puts int) *check.History {
+	h := &check.History{}
+	var at int64
+	op := func(o check.Op) *check.Op {
+		o.ID, o.Client, o.Key, o.Call, o.Return = len(h.Ops)+1, "c", "k", at+1, at+2
+		at += 3
+		h.Ops = append(h.Ops, &o)
+		return &o
+	}
+	for i := range puts {
+		op(check.Op{Kind: check.KindPut, Value: fmt.Sprint("late", i), Outcome: check.Unknown}).Return = 0
+	}
+	for i := range puts {
+		known, late := uint64(10*i+1), uint64(10*i+2)
+		op(check.Op{Kind: check.KindPut, Value: fmt.Sprint("known", i), Outcome: check.OK, Revision: known})
+		op(check.Op{Kind: check.KindGet, Outcome: check.OK, Found: true, Read: fmt.Sprint("known", i), ModRevision: known})
+		op(check.Op{Kind: check.KindGet, Outcome: check.OK, Found: true, Read: fmt.Sprint("late", i), ModRevision: late})
+	}
+	return h
+}
+
+func notLinearizable(h *check.History) (found []check.Violation) {
+	for _, v := range check.Run(h, check.Options{}).Violations {
+		if v.Checker == "linearizable" {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// The search ends, however many puts take effect after their clients gave up.
+func TestPutsThatTakeEffectLateAreInOrder(t *testing.T) {
+	for _, v := range notLinearizable(lateHistory(40)) {
+		t.Error(v)
+	}
+}
+
+func TestPutsThatTakeEffectLateCannotHideAStaleRead(t *testing.T) {
+	last := func(h *check.History) *check.Op { return h.Ops[len(h.Ops)-1] }
+	for name, spoil := range map[string]func(h *check.History){
+		"a put that took effect is not read any more": func(h *check.History) {
+			stale := *last(h)
+			stale.Read, stale.ModRevision = "known39", 391
+			stale.Call, stale.Return = stale.Return+1, stale.Return+2
+			h.Ops = append(h.Ops, &stale)
+		},
+		"a put is read before it is called": func(h *check.History) {
+			h.Ops[0].Call = last(h).Return + 1
+		},
+		"a put takes effect twice": func(h *check.History) {
+			again := *last(h)
+			again.ModRevision++
+			again.Call, again.Return = again.Return+1, again.Return+2
+			h.Ops = append(h.Ops[39:40:40], h.Ops[len(h.Ops)-3:]...)
+			h.Ops = append(h.Ops, &again)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := lateHistory(40)
+			spoil(h)
+			if found := notLinearizable(h); len(found) != 1 || !strings.Contains(found[0].Text, "explains the answers") {
+				t.Errorf("got %v", found)
+			}
+		})
 	}
 }

@@ -121,9 +121,56 @@ func linearizable(h *History, o Options, c *checker) {
 		}
 		c.count("keys", 1)
 		c.count("operations", len(keys[key]))
+		settleUnknown(keys[key])
 		search(c, registerModel(), keys[key], "key "+key)
 	}
 	linearizableLocks(h, o, c)
+}
+
+// settleUnknown turns puts with an unknown outcome, whose value was read, into what they must have been: puts that were made, with the
+// revision that was read. They stand between what has smaller revisions and what has greater ones. Without it the search tries all
+// orders of puts that take effect long after their clients gave up. A value that several operations put, or that was read with several
+// revisions, is left to the search.
+func settleUnknown(ops []porcupine.Operation) {
+	puts := map[string]int{}
+	seen := map[string]uint64{} // revisions, by values
+	for _, op := range ops {
+		in, _ := op.Input.(registerInput)
+		out, _ := op.Output.(registerOutput)
+		switch known := seen[out.value]; {
+		case in.kind == KindPut:
+			puts[in.value]++
+		case in.kind == KindGet && out.found && (known == 0 || known == out.mod):
+			seen[out.value] = out.mod
+		case in.kind == KindGet && out.found:
+			puts[out.value] += 2
+		}
+	}
+	for i := range ops {
+		in, _ := ops[i].Input.(registerInput)
+		out, _ := ops[i].Output.(registerOutput)
+		if mod := seen[in.value]; in.kind == KindPut && !out.known && mod != 0 && puts[in.value] == 1 {
+			ops[i].Output = registerOutput{known: true, revision: mod}
+			narrow(&ops[i], mod, ops)
+		}
+	}
+}
+
+// narrow lets a put of a revision begin when the last of what has smaller ones begins, and end when the first of what has greater ones, or
+// of what read it, ends.
+func narrow(put *porcupine.Operation, revision uint64, ops []porcupine.Operation) {
+	call, ret := put.Call, put.Return
+	for _, op := range ops {
+		out, _ := op.Output.(registerOutput)
+		switch shown := max(out.mod, out.revision); {
+		case shown == 0:
+		case shown < revision:
+			call = max(call, op.Call)
+		case shown > revision || out.mod == revision:
+			ret = min(ret, op.Return)
+		}
+	}
+	put.Call, put.Return = call, max(call, ret)
 }
 
 func search(c *checker, model porcupine.Model, ops []porcupine.Operation, what string) {
