@@ -2,7 +2,6 @@ package sim
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -117,7 +116,8 @@ func (k *call) try() {
 	n := k.attempt
 	// Most go to the member next to them, some anywhere.
 	members := c.w.inService()
-	to := members[c.home%len(members)]
+	home := members[c.home%len(members)]
+	to := home
 	if n > 1 || c.dice.IntN(3) == 0 {
 		to = members[c.dice.IntN(len(members))]
 	}
@@ -144,6 +144,9 @@ func (k *call) try() {
 	})
 	c.after(k.timeout, func() {
 		if !k.over && k.attempt == n && !answered {
+			if to == home {
+				c.home++ // Another member may do better, as for the product's clients. This one may have been removed.
+			}
 			k.maybe = true
 			k.again(reply{err: fmt.Errorf("%w: no answer", envelope.ErrOutcomeUnknown)})
 		}
@@ -156,7 +159,7 @@ func (k *call) answered(n int, rep reply) {
 	case k.over:
 		k.compare(rep)
 	case rep.err != nil:
-		if errors.Is(rep.err, envelope.ErrOutcomeUnknown) {
+		if maybeApplied(rep.err) {
 			k.maybe = true
 		}
 		if n == k.attempt {
@@ -250,7 +253,7 @@ func (c *client) change(op *check.Op, cmd *storev1.Command, done func(reply)) {
 			done(rep)
 		}
 	}
-	k.send = func(r *life, answer func(reply)) { r.write(cmd, answer) }
+	k.send = func(r *life, answer func(reply)) { r.relay.order(cmd, answer) }
 	c.begin(k)
 }
 

@@ -6,7 +6,6 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/server/expiry"
-	"github.com/tenure-io/tenure/storage"
 )
 
 // lead begins the timers of a term, if it is still this member's.
@@ -21,7 +20,7 @@ func (r *life) lead(term uint64) {
 	}
 	r.w.note("timers begin", r.m.id, term)
 	r.steps, r.stepsTerm = steps, term
-	r.retryRenewals()
+	r.timersChanged()
 	r.timersTick(steps)
 }
 
@@ -61,7 +60,7 @@ func (r *life) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *
 	r.propose(command, func(result *storev1.Result, err error) {
 		if r.steps == steps {
 			steps.Finish(d, result, err)
-			r.retryRenewals()
+			r.timersChanged()
 		}
 	})
 }
@@ -74,7 +73,7 @@ func (r *life) endLead() {
 	r.steps.End()
 	r.steps = nil
 	r.w.note("timers end", r.m.id)
-	r.retryRenewals()
+	r.timersChanged()
 }
 
 // watchLeadership looks for a leader that nobody follows any more and that leads on.
@@ -101,52 +100,6 @@ func (r *life) watchLeadership() {
 		}
 		if len(half) > 0 && len(half)-deaf < len(half)/2+1 {
 			r.w.violated("raft", "member %d leads on, %d ticks after it heard from a quorum", r.m.id, limit)
-		}
-	}
-}
-
-// renewal is a renewal under way at the leader.
-type renewal struct {
-	one    []expiry.Renewal
-	term   uint64
-	answer func(expiry.Verdict)
-}
-
-// renew renews a session: received, proved, settled.
-func (r *life) renew(id storage.SessionID, epoch uint64, answer func(verdict expiry.Verdict, err error)) {
-	one := []expiry.Renewal{{ID: id, Epoch: epoch}}
-	r.timers.Receive(one)
-	settle := func(term uint64) {
-		r.renewals = append(r.renewals, &renewal{one: one, term: term, answer: func(v expiry.Verdict) { answer(v, nil) }})
-		r.retryRenewals()
-	}
-	r.read(true, func(term uint64, err error) {
-		if err != nil {
-			r.timers.Release(one)
-			answer(0, err)
-			return
-		}
-		settle(term)
-	})
-}
-
-// retryRenewals settles what can be settled.
-func (r *life) retryRenewals() {
-	waiting := r.renewals
-	r.renewals = nil
-	for _, n := range waiting {
-		if r.timers.Term() < n.term && r.leads() && r.view.Lead().Term == n.term {
-			r.renewals = append(r.renewals, n) // The timers of that term begin in a moment.
-			continue
-		}
-		r.timers.Settle(n.term, n.one)
-		switch v := n.one[0].Verdict; v {
-		case expiry.Expiring, expiry.Pending:
-			r.renewals = append(r.renewals, n)
-			r.w.floors.RenewalsWhileExpiring++
-		default:
-			r.timers.Release(n.one)
-			n.answer(v)
 		}
 	}
 }

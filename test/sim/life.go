@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/turn"
 	"github.com/tenure-io/tenure/server/expiry"
+	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -61,11 +62,17 @@ type life struct {
 	steps     *expiry.Steps // nil unless this life's timers run
 	stepsTerm uint64
 	hub       *watch.Hub
-	renewals  []*renewal // that wait for the outcome of an expiry, or for the timers to begin
-	ticks     int
-	heard     map[uint64]int // tick at which a message came from a peer
-	ledSince  int            // tick
-	early     early
+
+	relay   relay
+	carrier carrier
+	keepers []*keeper // streams of renewals, those of other members too
+	streams map[*client]*keepAlive
+	wires   []*wire
+
+	ticks    int
+	heard    map[uint64]int // tick at which a message came from a peer
+	ledSince int            // tick
+	early    early
 }
 
 // open opens the member's disk and makes a life of it.
@@ -76,8 +83,9 @@ func (m *member) open() (*life, error) {
 	}
 	r := &life{
 		disk: d, w: m.w, m: m, dice: m.w.dice(fmt.Sprintf("life %d of member %d", m.w.floors.Lives, m.id)),
-		heard: map[uint64]int{},
+		heard: map[uint64]int{}, streams: map[*client]*keepAlive{},
 	}
+	r.relay.r, r.carrier = r, carrier{r: r, of: renewal.NewCarrier()}
 	m.w.floors.Lives++
 	if err = r.build(); err != nil {
 		d.close()
@@ -150,6 +158,8 @@ func (r *life) begin() {
 	}
 	r.wake()
 	r.tickLater()
+	r.relay.run()
+	r.carrier.run()
 	r.mend()
 }
 
@@ -351,11 +361,14 @@ func (r *life) published(o storage.Outcome) {
 	r.hub.Publish(o)
 	r.hub.Step()
 	r.reached()
-	r.retryRenewals()
+	r.timersChanged()
 }
 
 // close ends the life.
 func (r *life) close() {
+	for len(r.wires) > 0 {
+		r.wires[0].cut()
+	}
 	r.endLead()
 	r.disk.close()
 }

@@ -70,6 +70,9 @@ func (m *member) clock() time.Duration {
 	return m.offset + time.Duration(float64(m.w.now)*m.rate)
 }
 
+// moment is the clock as a time.
+func (m *member) moment() time.Time { return time.Unix(0, int64(m.clock())) }
+
 // local turns a duration of the member's clock into a true one.
 func (m *member) local(d time.Duration) time.Duration { return time.Duration(float64(d) / m.rate) }
 

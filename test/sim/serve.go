@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/raftnode/core"
-	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/server/reason"
+	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -13,59 +13,18 @@ import (
 type reply struct {
 	result  *storev1.Result // of a change
 	reader  any             // what a read returned
-	verdict expiry.Verdict  // of a renewal
-	err     error           // not applied, unless it is envelope.ErrOutcomeUnknown
+	verdict renewal.Verdict // of a renewal
+	err     error           // not applied, unless it is known to be unknown
+}
+
+// maybeApplied reports whether an error leaves open what became of a call.
+func maybeApplied(err error) bool {
+	e := reason.Of(err)
+	return e != nil && e.Applied == reason.AppliedUnknown
 }
 
 // errDown says that nobody listens: the call was not even sent.
 var errDown = errors.New("member is down")
-
-// write brings a command to the leader, and its outcome back: when this member has applied it too.
-func (r *life) write(cmd *storev1.Command, answer func(reply)) {
-	switch leader := r.view.Lead().Leader; leader {
-	case r.m.id:
-		r.propose(cmd, func(result *storev1.Result, err error) { answer(reply{result: result, err: err}) })
-	case 0:
-		answer(reply{err: core.ErrNoLeader})
-	default:
-		r.relay(leader, func(leader *life, back func(reply, uint64)) {
-			leader.propose(cmd, func(result *storev1.Result, err error) {
-				back(reply{result: result, err: err}, leader.store.Applied().Index)
-			})
-		}, answer)
-	}
-}
-
-// relay asks the leader, and answers when this member has applied as much as the leader had.
-func (r *life) relay(to uint64, ask func(leader *life, back func(reply, uint64)), answer func(reply)) {
-	r.w.floors.Relayed++
-	leader := r.w.memberByID(to)
-	if leader == nil {
-		answer(reply{err: core.ErrNoLeader})
-		return
-	}
-	r.w.net.call(r.m.id, to, func() {
-		if leader.life == nil {
-			return
-		}
-		leader.life.soon(func(leader *life) {
-			if leader.m.paused {
-				r.w.floors.QueuedAtPaused++
-			}
-			ask(leader, func(rep reply, index uint64) {
-				r.w.net.call(to, r.m.id, func() {
-					r.soon(func(r *life) {
-						if rep.err != nil {
-							answer(rep)
-							return
-						}
-						r.when(func() bool { return r.store.Applied().Index >= index }, func() { answer(rep) })
-					})
-				})
-			})
-		})
-	})
-}
 
 // readState answers from the state as it is now, if the read may be stale, or when it is proved to be fresh.
 func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), answer func(reply)) {
@@ -93,18 +52,4 @@ func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), ans
 		}
 		look()
 	})
-}
-
-// renewSession renews here, or at the leader.
-func (r *life) renewSession(id storage.SessionID, epoch uint64, answer func(reply)) {
-	switch leader := r.view.Lead().Leader; leader {
-	case r.m.id:
-		r.renew(id, epoch, func(v expiry.Verdict, err error) { answer(reply{verdict: v, err: err}) })
-	case 0:
-		answer(reply{err: core.ErrNoLeader})
-	default:
-		r.relay(leader, func(leader *life, back func(reply, uint64)) {
-			leader.renew(id, epoch, func(v expiry.Verdict, err error) { back(reply{verdict: v, err: err}, 0) })
-		}, answer)
-	}
 }

@@ -1,15 +1,14 @@
 package sim
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	"github.com/tenure-io/tenure/server/expiry"
-	"github.com/tenure-io/tenure/storage"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/test/check"
 )
 
@@ -65,24 +64,30 @@ func (c *client) keepAlive(s *session) {
 
 func (c *client) renew(s *session) {
 	asked := c.clock()
-	op := &check.Op{Kind: check.KindRenew, Session: s.text, Epoch: s.epoch}
+	epoch, single := s.epoch, c.dice.IntN(4) == 0
+	op := &check.Op{Kind: check.KindRenew, Session: s.text, Epoch: epoch}
 	c.begin(&call{
 		op: op, tries: 1,
-		send: func(r *life, answer func(reply)) { r.renewSession(storage.SessionID(s.id), s.epoch, answer) },
+		send: func(r *life, answer func(reply)) {
+			r.renewSession(c, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
+		},
 		done: func(rep reply) {
 			if op.Outcome != check.OK {
 				return
 			}
-			switch rep.verdict {
-			case expiry.Renewed:
+			switch rep.verdict.Refused {
+			case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+				if rep.verdict.TTL != s.ttl {
+					c.w.violated("renewal", "session %s was renewed for %v, its TTL is %v", s.text, rep.verdict.TTL, s.ttl)
+				}
 				if !s.ended {
 					s.safe = max(s.safe, asked+s.ttl-margin(s.ttl))
 				}
-			case expiry.Missing:
+			case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
 				op.Outcome, op.Reason = check.Refused, "missing"
 				s.end()
 			default:
-				op.Outcome, op.Reason = check.Refused, fmt.Sprint("verdict ", rep.verdict)
+				op.Outcome, op.Reason = check.Refused, rep.verdict.Refused.String()
 			}
 		},
 	})
