@@ -24,8 +24,11 @@ func (w *World) leader() *member {
 	return best
 }
 
+// trouble is what breaks things in a world.
+type trouble struct{ *World }
+
 // target returns the member that a fault is about, nil if there is none.
-func (w *World) target(f Fault) *member {
+func (w trouble) target(f Fault) *member {
 	if f.Member == 0 {
 		return w.leader()
 	}
@@ -33,7 +36,7 @@ func (w *World) target(f Fault) *member {
 }
 
 // inject lets a fault begin.
-func (w *World) inject(f Fault) {
+func (w trouble) inject(f Fault) {
 	if w.quiet {
 		return
 	}
@@ -69,7 +72,7 @@ func (w *World) inject(f Fault) {
 		w.reset(f, w.now+length)
 	case "checkpoint":
 		if m != nil && m.up() {
-			m.life.makeCheckpoint()
+			keeping{m.life}.makeCheckpoint()
 		}
 	case "freeze client":
 		if f.Client < len(w.clients) {
@@ -79,7 +82,7 @@ func (w *World) inject(f Fault) {
 			w.after(length, c.thaw)
 		}
 	case "members":
-		w.changeMembers()
+		roster{w.World}.changeMembers()
 	case "wipe":
 		w.wipe(m)
 	case "old copy":
@@ -90,7 +93,7 @@ func (w *World) inject(f Fault) {
 }
 
 // degrade lets networks and disks be worse than they are for some time.
-func (w *World) degrade(f Fault, m *member) {
+func (w trouble) degrade(f Fault, m *member) {
 	length, slower := ms(f.ForMs), ms(int64(f.Percent))
 	switch f.Kind {
 	case "loss":
@@ -120,7 +123,7 @@ func (w *World) degrade(f Fault, m *member) {
 }
 
 // forAWhile does something with 1 and later with -1. The healing ends all at once.
-func (w *World) forAWhile(length time.Duration, do func(on float64)) {
+func (w trouble) forAWhile(length time.Duration, do func(on float64)) {
 	do(1)
 	w.after(length, func() {
 		if !w.quiet {
@@ -129,7 +132,7 @@ func (w *World) forAWhile(length time.Duration, do func(on float64)) {
 	})
 }
 
-func (w *World) partition(f Fault, m *member) {
+func (w trouble) partition(f Fault, m *member) {
 	side := f.Members
 	if side == 0 && m != nil {
 		side = 1 << (m.id - 1)
@@ -138,7 +141,7 @@ func (w *World) partition(f Fault, m *member) {
 }
 
 // separate cuts the links between two sides.
-func (w *World) separate(inside func(uint64) bool, way string, length time.Duration) {
+func (w trouble) separate(inside func(uint64) bool, way string, length time.Duration) {
 	w.forAWhile(length, func(on float64) {
 		for _, a := range w.members {
 			for _, b := range w.members {
@@ -156,7 +159,7 @@ func (w *World) separate(inside func(uint64) bool, way string, length time.Durat
 	})
 }
 
-func (w *World) transfer(m *member) {
+func (w trouble) transfer(m *member) {
 	if m == nil || !m.up() {
 		return
 	}
@@ -167,8 +170,8 @@ func (w *World) transfer(m *member) {
 }
 
 // wipe takes a member's disk away. It must not come back under its id.
-func (w *World) wipe(m *member) {
-	if m == nil || m.removed || m.barred || w.voters() < 3 || w.wiped() > 0 {
+func (w trouble) wipe(m *member) {
+	if m == nil || m.removed || m.barred || (roster{w.World}).voters() < 3 || (roster{w.World}).wiped() > 0 {
 		return
 	}
 	m.crash(false)
@@ -177,11 +180,14 @@ func (w *World) wipe(m *member) {
 	m.fs, m.fullUntil = vfs.NewCrashableMem(), 0
 	w.floors.Wipes++
 	w.after(500*time.Millisecond, m.start)
-	w.after(time.Second, func() { w.replace(m) })
+	w.after(time.Second, func() { roster{w.World}.replace(m) })
 }
 
+// roster changes who is a member.
+type roster struct{ *World }
+
 // wiped counts the disks that were lost and not replaced yet, and those that do not hold yet what their members promised.
-func (w *World) wiped() int {
+func (w roster) wiped() int {
 	n := 0
 	for _, m := range w.members {
 		if (m.barred || m.oldCopy || m.mends) && !m.removed {
@@ -192,7 +198,7 @@ func (w *World) wiped() int {
 }
 
 // conf returns the members as the leader has applied them.
-func (w *World) conf() *raftpb.ConfState {
+func (w roster) conf() *raftpb.ConfState {
 	l := w.leader()
 	if l == nil {
 		return nil
@@ -204,10 +210,10 @@ func (w *World) conf() *raftpb.ConfState {
 	return cs
 }
 
-func (w *World) voters() int { return len(w.conf().GetVoters()) }
+func (w roster) voters() int { return len(w.conf().GetVoters()) }
 
 // proposeConf asks the leader for a change of members.
-func (w *World) proposeConf(change *raftpb.ConfChangeV2) {
+func (w roster) proposeConf(change *raftpb.ConfChangeV2) {
 	l := w.leader()
 	if l == nil || !l.up() {
 		return
@@ -220,7 +226,7 @@ func single(t raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
 }
 
 // changeMembers adds a learner, promotes one, or removes a member, as the present members allow.
-func (w *World) changeMembers() {
+func (w roster) changeMembers() {
 	cs := w.conf()
 	// While a member's disk is lost, taking another away could cost the quorum; it is refused.
 	if cs == nil || len(cs.GetVotersOutgoing()) > 0 || w.wiped() > 0 {
@@ -258,7 +264,7 @@ func caughtUp(leader *member, id uint64) bool {
 }
 
 // replace puts a new member in the place of one whose disk was lost: as a learner, then in one joint change.
-func (w *World) replace(lost *member) {
+func (w roster) replace(lost *member) {
 	if lost.removed {
 		return
 	}
@@ -285,7 +291,7 @@ func (w *World) replace(lost *member) {
 }
 
 // settleMembers takes members that were removed out of service.
-func (w *World) settleMembers() {
+func (w roster) settleMembers() {
 	cs := w.conf()
 	if cs == nil || len(cs.GetVotersOutgoing()) > 0 {
 		return

@@ -28,13 +28,13 @@ const redialDelay = 2 * time.Millisecond
 func (w *World) processEnded(m *member) {
 	for _, other := range w.members {
 		if r := other.life; r != nil && other != m && !w.net.isCut(m.id, other.id) {
-			r.cutFrom(m, m.starts, false)
+			suspecting{r}.cutFrom(m, m.starts, false)
 		}
 	}
 }
 
 // reset cuts the connections to whoever leads, of some or all others, until a time.
-func (w *World) reset(f Fault, until time.Duration) {
+func (w trouble) reset(f Fault, until time.Duration) {
 	d := w.dice("resets " + w.now.String())
 	var again func()
 	again = func() {
@@ -44,7 +44,7 @@ func (w *World) reset(f Fault, until time.Duration) {
 		if l := w.leader(); l != nil {
 			for _, other := range w.members {
 				if r := other.life; r != nil && other != l && !w.net.isCut(l.id, other.id) && d.IntN(4) > 0 {
-					r.cutFrom(l, l.starts, d.IntN(100) < f.Percent)
+					suspecting{r}.cutFrom(l, l.starts, d.IntN(100) < f.Percent)
 				}
 			}
 		}
@@ -55,9 +55,12 @@ func (w *World) reset(f Fault, until time.Duration) {
 	again()
 }
 
+// suspecting is what a life does when its leader may be gone, and what is demanded of it.
+type suspecting struct{ *life }
+
 // cutFrom cuts the connection to a member in one of its starts. This one tries again: it is refused if no process is there,
 // or, wrongly, if something on the way says so.
-func (r *life) cutFrom(peer *member, known uint64, wrongly bool) {
+func (r suspecting) cutFrom(peer *member, known uint64, wrongly bool) {
 	r.w.floors.Resets++
 	r.after(expo(r.dice, redialDelay), func() {
 		if !wrongly && r.w.net.isCut(r.m.id, peer.id) {
@@ -83,7 +86,7 @@ func (r *life) cutFrom(peer *member, known uint64, wrongly bool) {
 }
 
 // leaderGone notes that this life takes its leader for gone, and holds against the rules that it asks for votes.
-func (r *life) leaderGone(asks bool) {
+func (r suspecting) leaderGone(asks bool) {
 	r.w.note("leader gone", r.m.id, boolNumber(asks))
 	r.w.floors.LeadersGone++
 	if !asks {
@@ -110,7 +113,7 @@ func (r *life) leaderGone(asks bool) {
 }
 
 // noteLeader notes that a leader was heard of, or told this member to take over.
-func (r *life) noteLeader(msg *raftpb.Message) {
+func (r suspecting) noteLeader(msg *raftpb.Message) {
 	switch msg.GetType() {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
 		if msg.GetTerm() >= r.view.Lead().Term { // Raft takes no notice of an earlier leader.
@@ -124,7 +127,7 @@ func (r *life) noteLeader(msg *raftpb.Message) {
 
 // watchCampaign demands a reason of a member that asks for votes: it was told to, its leader is gone, or it heard of none for an
 // election time-out.
-func (r *life) watchCampaign(l core.Leadership) {
+func (r suspecting) watchCampaign(l core.Leadership) {
 	e, now := &r.early, r.m.clock()
 	if l.Leader != e.leader {
 		if e.leader != 0 {

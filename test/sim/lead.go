@@ -8,8 +8,11 @@ import (
 	"github.com/tenure-io/tenure/server/expiry"
 )
 
+// timing drives the timers of a life that leads.
+type timing struct{ *life }
+
 // lead begins the timers of a term, if it is still this member's.
-func (r *life) lead(term uint64) {
+func (r timing) lead(term uint64) {
 	if l := r.view.Lead(); l.Role != core.RoleLeader || l.Term != term || r.stepsTerm == term {
 		return
 	}
@@ -20,11 +23,11 @@ func (r *life) lead(term uint64) {
 	}
 	r.w.note("timers begin", r.m.id, term)
 	r.steps, r.stepsTerm = steps, term
-	r.timersChanged()
+	renewing{r.life}.timersChanged()
 	r.timersTick(steps)
 }
 
-func (r *life) timersTick(steps *expiry.Steps) {
+func (r timing) timersTick(steps *expiry.Steps) {
 	r.after(expiry.TickInterval, func() {
 		if r.steps != steps {
 			return
@@ -36,12 +39,12 @@ func (r *life) timersTick(steps *expiry.Steps) {
 }
 
 // decide proposes what the timers decided. A goroutine does so, which may be late.
-func (r *life) decide(steps *expiry.Steps) {
+func (r timing) decide(steps *expiry.Steps) {
 	for _, d := range steps.Decide() {
 		command := d.Command
 		if expire := command.GetExpireSessions(); expire != nil {
 			r.w.floors.ExpiriesProposed++
-			r.w.truth.expiring(r, len(expire.GetSessionIds()))
+			r.w.truth.expiring(r.life, len(expire.GetSessionIds()))
 		}
 		late := expo(r.dice, 200*time.Microsecond)
 		if r.w.plan.LateTasks > 0 && !r.w.quiet && r.dice.Float64() < r.w.plan.LateTasks {
@@ -56,28 +59,28 @@ func (r *life) decide(steps *expiry.Steps) {
 	}
 }
 
-func (r *life) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *storev1.Command) {
+func (r timing) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *storev1.Command) {
 	r.propose(command, func(result *storev1.Result, err error) {
 		if r.steps == steps {
 			steps.Finish(d, result, err)
-			r.timersChanged()
+			renewing{r.life}.timersChanged()
 		}
 	})
 }
 
 // endLead ends the timers of a term.
-func (r *life) endLead() {
+func (r timing) endLead() {
 	if r.steps == nil {
 		return
 	}
 	r.steps.End()
 	r.steps = nil
 	r.w.note("timers end", r.m.id)
-	r.timersChanged()
+	renewing{r.life}.timersChanged()
 }
 
 // watchLeadership looks for a leader that nobody follows any more and that leads on.
-func (r *life) watchLeadership() {
+func (r timing) watchLeadership() {
 	if !r.leads() {
 		return
 	}

@@ -95,7 +95,7 @@ func (m *member) open() (*life, error) {
 }
 
 func (r *life) build() error {
-	if err := errors.Join(r.know(), r.greet()); err != nil {
+	if err := errors.Join(r.know(), (mending{r}).greet()); err != nil {
 		return err
 	}
 	hs, err := r.hardState()
@@ -113,7 +113,7 @@ func (r *life) build() error {
 	if r.w.draw(func() { r.core, err = core.New(cfg) }); err != nil {
 		return err
 	}
-	r.appender = core.NewAppender(core.AppenderOptions{Log: r.log, Install: r.install})
+	r.appender = core.NewAppender(core.AppenderOptions{Log: r.log, Install: keeping{r}.install})
 	r.applier = core.NewApplier(core.ApplierOptions{
 		State: func() core.StateMachine { return r.store },
 		ConfChange: func(cc *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
@@ -160,7 +160,7 @@ func (r *life) begin() {
 	r.tickLater()
 	r.relay.run()
 	r.carrier.run()
-	r.mend()
+	mending{r}.mend()
 }
 
 // after lets something happen later in this life, on the member's clock. While the member is paused it waits.
@@ -184,7 +184,7 @@ func (r *life) tickLater() {
 		r.ticks++
 		r.post(core.Tick{At: r.m.clock()})
 		r.tickLater()
-		r.watchLeadership()
+		timing{r}.watchLeadership()
 	})
 }
 
@@ -207,8 +207,8 @@ func (r *life) leadershipChanged(l core.Leadership) {
 		r.w.floors.HungSteppedDown += int(boolNumber(r.led))
 	}
 	r.led = l.Role == core.RoleLeader
-	r.watchCampaign(l)
-	r.endLead()
+	suspecting{r}.watchCampaign(l)
+	timing{r}.endLead()
 	if l.Role == core.RoleLeader {
 		r.ledSince = r.ticks
 		r.w.floors.LeaderChanges++
@@ -282,11 +282,14 @@ func (r *life) diskDelay() time.Duration {
 	return 100*time.Microsecond + expo(r.dice, 300*time.Microsecond) + expo(r.dice, r.m.lag)
 }
 
+// applying hands what was committed to the state.
+type applying struct{ *life }
+
 // mayApply reports whether there is apply work.
-func (r *life) mayApply() bool { return len(r.applyRest) > 0 || r.applyWork.Urgent() }
+func (r applying) mayApply() bool { return len(r.applyRest) > 0 || r.applyWork.Urgent() }
 
 // kickApply starts apply work.
-func (r *life) kickApply() {
+func (r applying) kickApply() {
 	if r.applying || !r.mayApply() {
 		return
 	}
@@ -300,7 +303,7 @@ func (r *life) kickApply() {
 }
 
 // applySome applies one batch.
-func (r *life) applySome() {
+func (r applying) applySome() {
 	if len(r.applyRest) == 0 {
 		r.applyRest = r.applyWork.Take(nil)
 	}
@@ -327,7 +330,7 @@ func (r *life) applySome() {
 
 // keepSmall makes checkpoints and flushes at points that depend on the entries alone, so that Pebble's own goroutines
 // have nothing to decide.
-func (r *life) keepSmall(done core.Applied) {
+func (r applying) keepSmall(done core.Applied) {
 	const (
 		flushBytes = 60 << 10
 		cutEntries = 40
@@ -336,10 +339,10 @@ func (r *life) keepSmall(done core.Applied) {
 	r.unflushed += done.Bytes
 	if r.sinceCheckpoint >= r.w.plan.CheckpointEntries {
 		r.sinceCheckpoint = 0
-		r.after(expo(r.dice, 5*time.Millisecond), r.makeCheckpoint)
+		r.after(expo(r.dice, 5*time.Millisecond), keeping{r.life}.makeCheckpoint)
 	}
 	if m := r.snaps.Newest(); m != nil && r.sinceCheckpoint%cutEntries < done.Entries {
-		r.cutLog(m.Index)
+		keeping{r.life}.cutLog(m.Index)
 	}
 	if r.unflushed >= flushBytes {
 		r.unflushed = 0
@@ -348,7 +351,7 @@ func (r *life) keepSmall(done core.Applied) {
 }
 
 // applyAll finishes apply work before an installation.
-func (r *life) applyAll() {
+func (r applying) applyAll() {
 	for r.mayApply() && len(r.w.broken) == 0 {
 		r.applySome()
 	}
@@ -361,7 +364,7 @@ func (r *life) published(o storage.Outcome) {
 	r.hub.Publish(o)
 	r.hub.Step()
 	r.reached()
-	r.timersChanged()
+	renewing{r}.timersChanged()
 }
 
 // close ends the life.
@@ -369,6 +372,6 @@ func (r *life) close() {
 	for len(r.wires) > 0 {
 		r.wires[0].cut()
 	}
-	r.endLead()
+	timing{r}.endLead()
 	r.disk.close()
 }

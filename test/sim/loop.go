@@ -34,7 +34,7 @@ func (a around) Changed(l core.Leadership) { a.r.leadershipChanged(l) }
 
 // Started begins the tasks of a term. They are goroutines, so that is a little later.
 func (a around) Started(term uint64) {
-	a.r.after(expo(a.r.dice, taskDelay), func() { a.r.lead(term) })
+	a.r.after(expo(a.r.dice, taskDelay), func() { timing{a.r}.lead(term) })
 }
 
 // Append starts append work.
@@ -46,7 +46,7 @@ func (a around) Append(work []*raftpb.Message) {
 // Apply starts apply work.
 func (a around) Apply(work []*raftpb.Message) {
 	a.r.applyWork.Add(work)
-	a.r.kickApply()
+	applying{a.r}.kickApply()
 }
 
 // Send gives messages to the network.
@@ -58,7 +58,7 @@ func (a around) Send(msgs []*raftpb.Message) {
 func (a around) Dropped() { a.r.w.floors.Dropped++ }
 
 // Gone holds against what is true that this member takes its leader for gone.
-func (a around) Gone(asks bool) { a.r.leaderGone(asks) }
+func (a around) Gone(asks bool) { suspecting{a.r}.leaderGone(asks) }
 
 // Alarm lets the core know when its time has come.
 func (a around) Alarm(at time.Duration) {
@@ -132,7 +132,7 @@ func (r *life) know() (err error) {
 	}, identity.Member{
 		Identity: r.identity, Dir: r.dir, Log: r.log, Consensus: consensus{r}, Lead: r.view.Lead,
 		Fail: func(err error) { r.w.violated("disk", "member %d stops: %v", r.m.id, err) }, Background: &sync.WaitGroup{},
-		Doubted:       r.doubted,
+		Doubted:       mending{r}.doubted,
 		TermJumps:     prometheus.NewCounter(prometheus.CounterOpts{Name: "sim_term_jumps_total", Help: "Nobody reads it."}),
 		StartsRefused: prometheus.NewCounter(prometheus.CounterOpts{Name: "sim_starts_refused_total", Help: "Nobody reads it."}),
 	})

@@ -140,7 +140,7 @@ func (m *member) receive(from sender, msg *raftpb.Message) {
 	}
 	m.life.soon(func(r *life) {
 		r.heard[from.id] = r.ticks
-		r.noteLeader(msg)
+		suspecting{r}.noteLeader(msg)
 		if r.self.Hear(msg) {
 			r.post(core.Receive{Message: msg})
 		}

@@ -11,8 +11,11 @@ import (
 	"github.com/tenure-io/tenure/raftnode/core"
 )
 
+// mending is how a life finds out whether its disk is an older copy, and what it does then.
+type mending struct{ *life }
+
 // greet has a member that starts ask the others what they know of it. One that lost what it has acknowledged mends.
-func (r *life) greet() error {
+func (r mending) greet() error {
 	if err := r.self.Heed(r.ask()); err != nil {
 		return err
 	}
@@ -28,7 +31,7 @@ func (r *life) greet() error {
 }
 
 // ask returns what the others know of this member, as many as can be reached. It takes no time.
-func (r *life) ask() (all []*peerv1.Witness) {
+func (r mending) ask() (all []*peerv1.Witness) {
 	for _, m := range r.w.members {
 		if m == r.m || !m.up() || r.w.net.isCut(r.m.id, m.id) {
 			continue
@@ -41,13 +44,13 @@ func (r *life) ask() (all []*peerv1.Witness) {
 }
 
 // doubted asks the others, a moment after a heartbeat has promised more than the log holds.
-func (r *life) doubted(commit uint64) {
+func (r mending) doubted(commit uint64) {
 	r.w.floors.Doubts++
 	r.after(r.w.net.delay(), func() { r.self.Judge(commit, r.ask()) })
 }
 
 // mend asks the leader for a snapshot, until nothing is left to mend.
-func (r *life) mend() {
+func (r mending) mend() {
 	whole, err := false, error(nil)
 	if !r.diskWork("mend", func() error {
 		whole, err = r.self.Mended()
@@ -66,7 +69,7 @@ func (r *life) mend() {
 	if leader := r.w.memberByID(r.view.Lead().Leader); leader != nil {
 		r.w.net.call(r.m.id, leader.id, func() {
 			if leader.life != nil {
-				leader.life.soon(func(l *life) { l.reseed(r.m.id) })
+				leader.life.soon(func(l *life) { mending{l}.reseed(r.m.id) })
 			}
 		})
 	}
@@ -74,7 +77,7 @@ func (r *life) mend() {
 }
 
 // reseed sends a member a snapshot of which raft does not know, as raftnode's couriers do.
-func (r *life) reseed(to uint64) {
+func (r mending) reseed(to uint64) {
 	if !r.leads() {
 		return
 	}
@@ -83,7 +86,7 @@ func (r *life) reseed(to uint64) {
 		if r.store.Applied().Index < index {
 			return // It asks again.
 		}
-		r.makeCheckpoint()
+		keeping{r.life}.makeCheckpoint()
 	}
 	newest := r.snaps.Newest()
 	if newest == nil {
@@ -93,7 +96,7 @@ func (r *life) reseed(to uint64) {
 	if err != nil || !core.IsMember(members, to) {
 		return
 	}
-	r.w.net.send(r, []*raftpb.Message{{
+	r.w.net.send(r.life, []*raftpb.Message{{
 		Type: raftpb.MsgSnap.Enum(), To: new(to), From: new(r.m.id), Term: new(r.view.Lead().Term),
 		Snapshot: &raftpb.Snapshot{Data: []byte(newest.Name()), Metadata: &raftpb.SnapshotMetadata{
 			ConfState: members, Index: new(newest.Index), Term: new(newest.Term),
@@ -105,8 +108,8 @@ func (r *life) reseed(to uint64) {
 // that nobody can tell so cannot know. So it happens only if all others are there the whole time, under one leader, and reach
 // it when it is back: then each promise that is lost is known to somebody. It votes only for members that have what it has promised, so
 // the leader of two voters must not lose what it has not written yet.
-func (w *World) oldCopy(m *member, length time.Duration) {
-	if m == nil || !m.up() || m.life.fails() || m.oldCopy || w.voters() < 2 {
+func (w trouble) oldCopy(m *member, length time.Duration) {
+	if m == nil || !m.up() || m.life.fails() || m.oldCopy || (roster{w.World}).voters() < 2 {
 		return
 	}
 	lives, leader := w.lives(m)
@@ -145,7 +148,7 @@ func (w *World) oldCopy(m *member, length time.Duration) {
 		if dice.IntN(2) == 0 {
 			// Those who are left must not come to another end without what the member has forgotten.
 			w.after(between(dice, 0, 2*w.plan.electionTimeout()), func() {
-				if leader.m.life == leader && !w.quiet && (w.voters() > 2 || !leader.m.hangs()) {
+				if leader.m.life == leader && !w.quiet && (roster{w.World}.voters() > 2 || !leader.m.hangs()) {
 					leader.m.crash(false)
 					w.after(between(dice, 10*time.Millisecond, 4*time.Second), leader.m.start)
 				}

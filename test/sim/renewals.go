@@ -35,10 +35,13 @@ type keeper struct {
 	proofs  int    // that were asked for
 }
 
+// renewing opens streams of renewals, and knows who waits.
+type renewing struct{ *life }
+
 // keep opens a stream of renewals.
-func (r *life) keep(origin renewal.Origin, deliver func([]renewal.Verdict), over func(error)) *keeper {
+func (r renewing) keep(origin renewal.Origin, deliver func([]renewal.Verdict), over func(error)) *keeper {
 	k := &keeper{
-		r: r, origin: origin, deliver: deliver, over: over,
+		r: r.life, origin: origin, deliver: deliver, over: over,
 		of: renewal.NewStream(renewal.Config{Origin: origin, SessionsMax: 1 << 10}),
 	}
 	r.keepers = append(r.keepers, k)
@@ -69,7 +72,7 @@ func (k *keeper) read() {
 		if m == nil {
 			return
 		}
-		k.r.judged(func(j renewal.Judge) error {
+		renewing{k.r}.judged(func(j renewal.Judge) error {
 			j.Look(m)
 			return nil
 		})
@@ -131,7 +134,7 @@ func (k *keeper) do(task renewal.Task) {
 		if k.origin == renewal.Call {
 			t.Renewals[0].Unproven = false // Sessions have no secrets here.
 		}
-		k.r.judged(func(j renewal.Judge) error { return j.Settle(t) })
+		renewing{k.r}.judged(func(j renewal.Judge) error { return j.Settle(t) })
 		k.follow(k.step(renewal.Settled{}))
 	case renewal.Relay:
 		for _, one := range t.Renewals {
@@ -219,7 +222,7 @@ type keepAlive struct {
 }
 
 // renewSession renews a session over the client's stream, or as a single call.
-func (r *life) renewSession(c *client, asked renewal.Asked, single bool, answer func(reply)) {
+func (r renewing) renewSession(c *client, asked renewal.Asked, single bool, answer func(reply)) {
 	if single {
 		k := r.keep(renewal.Call, func(verdicts []renewal.Verdict) { answer(reply{verdict: verdicts[0]}) }, func(err error) {
 			if err != nil {
@@ -254,7 +257,7 @@ func (k *keepAlive) answered(verdicts []renewal.Verdict) {
 }
 
 // timersChanged lets those go on who wait for the timers.
-func (r *life) timersChanged() {
+func (r renewing) timersChanged() {
 	for _, k := range r.keepers {
 		if k.proving != nil {
 			k.proving()
@@ -266,8 +269,8 @@ func (r *life) timersChanged() {
 }
 
 // judged lets the product decide about renewals by this member's timers and state.
-func (r *life) judged(do func(j renewal.Judge) error) {
-	if err := do(renewal.Judge{Timers: r.timers, Sessions: sessions{r}}); err != nil {
+func (r renewing) judged(do func(j renewal.Judge) error) {
+	if err := do(renewal.Judge{Timers: r.timers, Sessions: sessions{r.life}}); err != nil {
 		r.w.violated("read", "member %d: %v", r.m.id, err)
 	}
 }
@@ -367,7 +370,7 @@ func (c *carrier) open() bool {
 		c.later()
 		return false
 	}
-	far := w.far.keep(renewal.Member, func(verdicts []renewal.Verdict) {
+	far := renewing{w.far}.keep(renewal.Member, func(verdicts []renewal.Verdict) {
 		w.send(true, func() { c.answered(verdicts) })
 	}, func(error) { w.cut() })
 	w.onBreak = append(w.onBreak, func() {

@@ -18,7 +18,7 @@ type backup struct {
 }
 
 // backUp takes a backup at the leader.
-func (w *World) backUp() {
+func (w ending) backUp() {
 	l := w.leader()
 	if l == nil || !l.up() {
 		return
@@ -50,7 +50,7 @@ func plainKeys(s *storage.Reader) (map[string]string, error) {
 
 // restore makes two new clusters from the backup, one after the other. Keys are as they were, and no token of the old
 // cluster, or of the other new one, comes again.
-func (w *World) restore() {
+func (w ending) restore() {
 	if w.backup == nil || len(w.broken) > 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func (w *World) restore() {
 }
 
 // restoreOnce restores the backup and returns the token of the first lock that is granted then.
-func (w *World) restoreOnce(n byte) (token uint64, err error) {
+func (w ending) restoreOnce(n byte) (token uint64, err error) {
 	o := storage.Options{FS: vfs.NewMem(), Dir: "restored", Cache: w.cache}
 	history := [16]byte{9, n}
 	if err = storage.Restore(o, bytes.NewReader(w.backup.file), storage.RestoreOptions{

@@ -57,14 +57,14 @@ func Run(p *Plan, log io.Writer) *Result {
 	defer w.closeAll()
 	w.populate()
 	for _, f := range p.Faults {
-		w.after(ms(f.AtMs), func() { w.inject(f) })
+		w.after(ms(f.AtMs), func() { trouble{w}.inject(f) })
 	}
-	w.after(ms(p.FaultsMs)*2/3, w.backUp)
+	w.after(ms(p.FaultsMs)*2/3, ending{w}.backUp)
 	w.guarded(func() {
 		w.runUntil(ms(p.FaultsMs))
-		w.heal()
-		w.progress()
-		w.silence()
+		ending{w}.heal()
+		ending{w}.progress()
+		ending{w}.silence()
 	})
 	return w.result()
 }
@@ -107,8 +107,11 @@ func (w *World) populate() {
 	}
 }
 
+// ending is what a run demands when nothing breaks any more.
+type ending struct{ *World }
+
 // heal ends all faults.
-func (w *World) heal() {
+func (w ending) heal() {
 	if len(w.broken) > 0 {
 		return
 	}
@@ -132,7 +135,7 @@ func (w *World) heal() {
 }
 
 // progress demands that a healed cluster gets on: a leader, and answers to all who ask.
-func (w *World) progress() {
+func (w ending) progress() {
 	w.runUntil(w.now + ms(w.plan.HealMs)/2)
 	before := make([]int, len(w.clients))
 	for i, c := range w.clients {
@@ -154,7 +157,7 @@ func (w *World) progress() {
 }
 
 // silence lets the clients stop. What they had must come free, and all members must come to one state.
-func (w *World) silence() {
+func (w ending) silence() {
 	if len(w.broken) > 0 {
 		return
 	}
@@ -176,13 +179,13 @@ func (w *World) silence() {
 }
 
 // converged demands one state on all members.
-func (w *World) converged() {
+func (w ending) converged() {
 	l := w.leader()
 	if l == nil {
 		w.violated("liveness", "nobody leads at the end")
 		return
 	}
-	w.settleMembers()
+	roster{w.World}.settleMembers()
 	want := l.life.store.Applied()
 	for _, m := range w.members {
 		if m.removed || m.barred || m.life == nil || !m.everIn && m != l {
@@ -197,7 +200,7 @@ func (w *World) converged() {
 }
 
 // allFree demands that nobody holds, waits or is delayed when nobody is there any more.
-func (w *World) allFree() {
+func (w ending) allFree() {
 	l := w.leader()
 	if l == nil || len(w.broken) > 0 {
 		return
@@ -226,7 +229,7 @@ func (w *World) allFree() {
 }
 
 // canary lets two members differ in one value, which no result shows, and demands that their checksums tell.
-func (w *World) canary() {
+func (w ending) canary() {
 	var sums []uint64
 	for _, m := range w.members {
 		if len(w.broken) > 0 || m.removed || m.barred || m.life == nil || m.life.store.Applied().Index == 0 {

@@ -35,7 +35,7 @@ func (s *raftStorage) InitialState() (*raftpb.HardState, *raftpb.ConfState, erro
 func (s *raftStorage) Snapshot() (*raftpb.Snapshot, error) {
 	m := s.r.snaps.Newest()
 	if m == nil || !m.Serves(s.Truncated().Index, s.r.store.Applied().ConfState) {
-		s.r.after(time.Millisecond, s.r.makeCheckpoint)
+		s.r.after(time.Millisecond, keeping{s.r}.makeCheckpoint)
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}
 	members, err := core.UnmarshalConfState(m.ConfState)
@@ -48,8 +48,11 @@ func (s *raftStorage) Snapshot() (*raftpb.Snapshot, error) {
 	}, nil
 }
 
+// keeping makes checkpoints of a life, and takes those of others in its state's place.
+type keeping struct{ *life }
+
 // makeCheckpoint brings the applied state to files and cuts the log behind them.
-func (r *life) makeCheckpoint() {
+func (r keeping) makeCheckpoint() {
 	if r.store.Applied().Index <= 1 {
 		return
 	}
@@ -74,7 +77,7 @@ func (r *life) makeCheckpoint() {
 }
 
 // cutLog forgets entries that are durable in the state and in a checkpoint.
-func (r *life) cutLog(made uint64) {
+func (r keeping) cutLog(made uint64) {
 	to, err := r.store.DurableApplied()
 	to = min(to, made)
 	first, ferr := r.log.FirstIndex()
@@ -124,7 +127,7 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 		}
 		name := ""
 		if !to.life.diskWork("receive snapshot", func() (err error) {
-			name, err = to.life.receiveSnapshot(raw, manifest, files)
+			name, err = keeping{to.life}.receiveSnapshot(raw, manifest, files)
 			return err
 		}) || name == "" {
 			report(false)
@@ -142,7 +145,7 @@ func (w *World) sendSnapshot(r *life, to *member, m *raftpb.Message) {
 //
 // The dice fall the same way however many files there are: Pebble's own goroutines decide when tables become one, so two runs
 // of a seed may have different files of the same state.
-func (r *life) receiveSnapshot(raw []byte, m *checkpoint.Manifest, files [][]byte) (string, error) {
+func (r keeping) receiveSnapshot(raw []byte, m *checkpoint.Manifest, files [][]byte) (string, error) {
 	r.w.floors.Streams++
 	dice := r.w.dice(fmt.Sprintf("stream %d", r.w.floors.Streams))
 	breaks := !r.w.quiet && dice.Float64() < r.w.plan.BrokenStreams
@@ -184,7 +187,7 @@ func (r *life) receiveSnapshot(raw []byte, m *checkpoint.Manifest, files [][]byt
 	if breaks {
 		r.w.floors.StreamsBroken++
 		if crashes {
-			r.w.crashNow(r)
+			r.w.crashNow(r.life)
 		}
 		return "", nil
 	}
@@ -217,7 +220,7 @@ var errCrashed = errors.New("crashed")
 
 // install replaces log and state by a received snapshot, step by step as raftnode does. The plan may let the member
 // crash between two steps.
-func (r *life) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
+func (r keeping) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	in := raftlog.Install{
 		ID:    raftlog.EntryID{Index: s.GetMetadata().GetIndex(), Term: s.GetMetadata().GetTerm()},
 		Epoch: r.epoch + 1,
@@ -229,7 +232,7 @@ func (r *life) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	if err := errors.Join(datadir.SyncDir(r.fs, r.dir.SnapInPath()), r.dir.Sync()); err != nil {
 		return err
 	}
-	r.applyAll()
+	applying{r.life}.applyAll()
 	steps := []func() error{
 		func() error { return r.recordInstall(in, hs) },
 		func() error { return r.swapState(in) },
@@ -249,7 +252,7 @@ func (r *life) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	return nil
 }
 
-func (r *life) recordInstall(in raftlog.Install, hs *raftpb.HardState) error {
+func (r keeping) recordInstall(in raftlog.Install, hs *raftpb.HardState) error {
 	b := r.log.NewBatch()
 	if err := errors.Join(b.Reset(in), b.SetHardState(hs)); err != nil {
 		return err
@@ -257,7 +260,7 @@ func (r *life) recordInstall(in raftlog.Install, hs *raftpb.HardState) error {
 	return b.Commit(true)
 }
 
-func (r *life) replaceStore(in raftlog.Install) error {
+func (r keeping) replaceStore(in raftlog.Install) error {
 	if err := r.adopt(in); err != nil {
 		return err
 	}

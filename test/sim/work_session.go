@@ -69,7 +69,7 @@ func (c *client) renew(s *session) {
 	c.begin(&call{
 		op: op, tries: 1,
 		send: func(r *life, answer func(reply)) {
-			r.renewSession(c, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
+			renewing{r}.renewSession(c, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
 		},
 		done: func(rep reply) {
 			if op.Outcome != check.OK {
