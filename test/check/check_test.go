@@ -97,6 +97,12 @@ func TestBadHistoriesAreFound(t *testing.T) {
 		spoil func(h *check.History)
 		want  []string // each is part of some violation
 	}{
+		"a session that lives and is said to have ended": {
+			func(h *check.History) {
+				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "a", Kind: check.KindRenew, Session: "s1", Call: 5 * second, Return: 5*second + 9, Outcome: check.Refused, Reason: check.Missing})
+			},
+			[]string{"ttl: op 99 by a: session s1 was said to have ended, and lived"},
+		},
 		"a read of a value that was overwritten before": {
 			func(h *check.History) {
 				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "d", Kind: check.KindGet, Key: "k", Call: 85, Return: 95, Outcome: check.OK, Revision: 6, Found: true, Read: "v2", ModRevision: 6})

@@ -1,49 +1,73 @@
 package check
 
-// ttl checks that no session ended before its time, and that none was renewed after its end.
+// Missing is the reason of a renewal that was refused since its session is said to have ended, or never to have been.
+const Missing = "missing"
+
+// lifetime is what events say of a session.
+type lifetime struct {
+	begun int64 // zero: not known
+	ttlMs int64
+	end   *Event // nil: it did not end, or not at a known time
+}
+
+// ttl checks that no session ended before its time, that none was renewed after its end, and none said to have ended before it.
 func ttl(h *History, o Options, c *checker) {
-	type end struct {
-		at    int64
-		cause string
-		rev   uint64
-	}
-	ends := map[string]end{}
-	for _, e := range h.Events {
-		if e.Kind == "session_ended" && e.At != 0 {
-			ends[e.Session] = end{e.At, e.Cause, e.Revision}
-		}
-	}
-	ttls := map[string]int64{}
-	for _, e := range h.Events {
-		if e.Kind == "session_begun" {
-			ttls[e.Session] = e.TTLMs
-		}
-	}
+	lives := lifetimes(h)
 	for _, op := range h.Ops {
-		if op.Outcome != OK || op.Kind != KindRenew && op.Kind != KindCreate {
-			continue
-		}
-		c.count("renewals", 1)
-		e, ended := ends[op.Session]
-		if !ended {
-			continue
-		}
-		if op.Kind == KindRenew && op.Call > e.at {
-			c.fail("op %d by %s: session %s ended at %d (revision %d), and was renewed by a call at %d",
-				op.ID, op.Client, op.Session, e.at, e.rev, op.Call)
-		}
-		ttlNs := float64(max(ttls[op.Session], op.TTLMs)) * 1e6
-		if ttlNs == 0 || e.cause != "expired" {
-			continue
-		}
-		c.count("renewals of sessions that expired", 1)
-		earliest := op.Call + int64(ttlNs*(1-o.DriftPercent/100)) - o.SlackMs*1e6
-		if e.at < earliest {
-			c.fail("op %d by %s: session %s expired at %d (revision %d), %d ms after a %s that was acknowledged; its TTL is %d ms",
-				op.ID, op.Client, op.Session, e.at, e.rev, (e.at-op.Call)/1e6, op.Kind, int64(ttlNs/1e6))
+		l := lives[op.Session]
+		switch {
+		case op.Kind == KindRenew && op.Outcome == Refused && op.Reason == Missing:
+			c.count("renewals of sessions said to have ended", 1)
+			if l.begun != 0 && l.begun < op.Call && (l.end == nil || l.end.At-o.SlackMs*1e6 > op.Return) {
+				c.fail("op %d by %s: session %s was said to have ended, and lived", op.ID, op.Client, op.Session)
+			}
+		case op.Outcome == OK && (op.Kind == KindRenew || op.Kind == KindCreate):
+			c.count("renewals", 1)
+			if l.end != nil {
+				l.acknowledged(op, o, c)
+			}
 		}
 	}
 	c.count("expired sessions", countExpired(h))
+}
+
+// acknowledged checks an acknowledged renewal of a session that ended.
+func (l lifetime) acknowledged(op *Op, o Options, c *checker) {
+	e := l.end
+	if op.Kind == KindRenew && op.Call > e.At {
+		c.fail("op %d by %s: session %s ended at %d (revision %d), and was renewed by a call at %d",
+			op.ID, op.Client, op.Session, e.At, e.Revision, op.Call)
+	}
+	ttlNs := float64(max(l.ttlMs, op.TTLMs)) * 1e6
+	if ttlNs == 0 || e.Cause != "expired" {
+		return
+	}
+	c.count("renewals of sessions that expired", 1)
+	earliest := op.Call + int64(ttlNs*(1-o.DriftPercent/100)) - o.SlackMs*1e6
+	if e.At < earliest {
+		c.fail("op %d by %s: session %s expired at %d (revision %d), %d ms after a %s that was acknowledged; its TTL is %d ms",
+			op.ID, op.Client, op.Session, e.At, e.Revision, (e.At-op.Call)/1e6, op.Kind, int64(ttlNs/1e6))
+	}
+}
+
+// lifetimes returns what events say of all sessions.
+func lifetimes(h *History) map[string]lifetime {
+	lives := map[string]lifetime{}
+	for _, e := range h.Events {
+		l := lives[e.Session]
+		switch {
+		case e.Kind == "session_begun":
+			l.begun, l.ttlMs = e.At, e.TTLMs
+		case e.Kind == "session_ended" && e.At != 0:
+			l.end = e
+		case e.Kind == "session_ended":
+			l.begun = 0 // When it ended is not known.
+		default:
+			continue
+		}
+		lives[e.Session] = l
+	}
+	return lives
 }
 
 func countExpired(h *History) int {

@@ -82,7 +82,7 @@ func (w trouble) inject(f Fault) {
 			w.after(length, c.thaw)
 		}
 	case "members":
-		roster{w.World}.changeMembers()
+		roster(w).changeMembers()
 	case "wipe":
 		w.wipe(m)
 	case "old copy":
@@ -171,7 +171,7 @@ func (w trouble) transfer(m *member) {
 
 // wipe takes a member's disk away. It must not come back under its id.
 func (w trouble) wipe(m *member) {
-	if m == nil || m.removed || m.barred || (roster{w.World}).voters() < 3 || (roster{w.World}).wiped() > 0 {
+	if m == nil || m.removed || m.barred || roster(w).voters() < 3 || roster(w).wiped() > 0 {
 		return
 	}
 	m.crash(false)
@@ -180,7 +180,7 @@ func (w trouble) wipe(m *member) {
 	m.fs, m.fullUntil = vfs.NewCrashableMem(), 0
 	w.floors.Wipes++
 	w.after(500*time.Millisecond, m.start)
-	w.after(time.Second, func() { roster{w.World}.replace(m) })
+	w.after(time.Second, func() { roster(w).replace(m) })
 }
 
 // roster changes who is a member.

@@ -23,7 +23,7 @@ func (r timing) lead(term uint64) {
 	}
 	r.w.note("timers begin", r.m.id, term)
 	r.steps, r.stepsTerm = steps, term
-	renewing{r.life}.timersChanged()
+	renewing(r).timersChanged()
 	r.timersTick(steps)
 }
 
@@ -45,6 +45,9 @@ func (r timing) decide(steps *expiry.Steps) {
 		if expire := command.GetExpireSessions(); expire != nil {
 			r.w.floors.ExpiriesProposed++
 			r.w.truth.expiring(r.life, len(expire.GetSessionIds()))
+			for _, id := range expire.GetSessionIds() {
+				r.w.comeBack(id)
+			}
 		}
 		late := expo(r.dice, 200*time.Microsecond)
 		if r.w.plan.LateTasks > 0 && !r.w.quiet && r.dice.Float64() < r.w.plan.LateTasks {
@@ -63,7 +66,7 @@ func (r timing) proposeDecision(steps *expiry.Steps, d expiry.Decision, command 
 	r.propose(command, func(result *storev1.Result, err error) {
 		if r.steps == steps {
 			steps.Finish(d, result, err)
-			renewing{r.life}.timersChanged()
+			renewing(r).timersChanged()
 		}
 	})
 }
@@ -76,7 +79,7 @@ func (r timing) endLead() {
 	r.steps.End()
 	r.steps = nil
 	r.w.note("timers end", r.m.id)
-	renewing{r.life}.timersChanged()
+	renewing(r).timersChanged()
 }
 
 // watchLeadership looks for a leader that nobody follows any more and that leads on.

@@ -339,10 +339,10 @@ func (r applying) keepSmall(done core.Applied) {
 	r.unflushed += done.Bytes
 	if r.sinceCheckpoint >= r.w.plan.CheckpointEntries {
 		r.sinceCheckpoint = 0
-		r.after(expo(r.dice, 5*time.Millisecond), keeping{r.life}.makeCheckpoint)
+		r.after(expo(r.dice, 5*time.Millisecond), keeping(r).makeCheckpoint)
 	}
 	if m := r.snaps.Newest(); m != nil && r.sinceCheckpoint%cutEntries < done.Entries {
-		keeping{r.life}.cutLog(m.Index)
+		keeping(r).cutLog(m.Index)
 	}
 	if r.unflushed >= flushBytes {
 		r.unflushed = 0

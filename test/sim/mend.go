@@ -86,7 +86,7 @@ func (r mending) reseed(to uint64) {
 		if r.store.Applied().Index < index {
 			return // It asks again.
 		}
-		keeping{r.life}.makeCheckpoint()
+		keeping(r).makeCheckpoint()
 	}
 	newest := r.snaps.Newest()
 	if newest == nil {
@@ -109,7 +109,7 @@ func (r mending) reseed(to uint64) {
 // it when it is back: then each promise that is lost is known to somebody. It votes only for members that have what it has promised, so
 // the leader of two voters must not lose what it has not written yet.
 func (w trouble) oldCopy(m *member, length time.Duration) {
-	if m == nil || !m.up() || m.life.fails() || m.oldCopy || (roster{w.World}).voters() < 2 {
+	if m == nil || !m.up() || m.life.fails() || m.oldCopy || roster(w).voters() < 2 {
 		return
 	}
 	lives, leader := w.lives(m)
@@ -148,7 +148,7 @@ func (w trouble) oldCopy(m *member, length time.Duration) {
 		if dice.IntN(2) == 0 {
 			// Those who are left must not come to another end without what the member has forgotten.
 			w.after(between(dice, 0, 2*w.plan.electionTimeout()), func() {
-				if leader.m.life == leader && !w.quiet && (roster{w.World}.voters() > 2 || !leader.m.hangs()) {
+				if leader.m.life == leader && !w.quiet && (roster(w).voters() > 2 || !leader.m.hangs()) {
 					leader.m.crash(false)
 					w.after(between(dice, 10*time.Millisecond, 4*time.Second), leader.m.start)
 				}

@@ -185,7 +185,7 @@ func (w ending) converged() {
 		w.violated("liveness", "nobody leads at the end")
 		return
 	}
-	roster{w.World}.settleMembers()
+	roster(w).settleMembers()
 	want := l.life.store.Applied()
 	for _, m := range w.members {
 		if m.removed || m.barred || m.life == nil || !m.everIn && m != l {

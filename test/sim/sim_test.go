@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,6 +21,7 @@ var (
 	planFlag  = flag.String("plan", "", "run the plan in this file only, and tell what happens")
 	firstFlag = flag.Uint64("first", 1, "first seed")
 	seedsFlag = flag.Int("seeds", 0, "how many seeds to run; 0 is 50, and 5 000 in a soak")
+	traceFlag = flag.String("traces", "", "write the trace hash of each seed to this file")
 	keepFlag  = flag.String("keep", os.TempDir(), "directory that takes the smaller plan of a seed that fails")
 )
 
@@ -79,8 +82,10 @@ func TestSeeds(t *testing.T) {
 	}
 	var total sim.Floors
 	failed := 0
+	var traces []string
 	sim.Many(*firstFlag, seeds(), func(r *sim.Result) bool {
 		total.Add(r.Floors)
+		traces = append(traces, fmt.Sprintf("%06d %016x\n", r.Plan.Seed, r.Trace))
 		if !r.Failed() {
 			return true
 		}
@@ -95,6 +100,12 @@ func TestSeeds(t *testing.T) {
 		return failed < 10
 	})
 	t.Logf("what happened:\n%s", total)
+	if *traceFlag != "" {
+		slices.Sort(traces)
+		if err := os.WriteFile(*traceFlag, []byte(strings.Join(traces, "")), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, b := range total.Below() {
 		t.Errorf("below the floor: %s", b)
 	}

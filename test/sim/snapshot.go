@@ -232,7 +232,7 @@ func (r keeping) install(s *raftpb.Snapshot, hs *raftpb.HardState) error {
 	if err := errors.Join(datadir.SyncDir(r.fs, r.dir.SnapInPath()), r.dir.Sync()); err != nil {
 		return err
 	}
-	applying{r.life}.applyAll()
+	applying(r).applyAll()
 	steps := []func() error{
 		func() error { return r.recordInstall(in, hs) },
 		func() error { return r.swapState(in) },

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -84,7 +85,7 @@ func (c *client) renew(s *session) {
 					s.safe = max(s.safe, asked+s.ttl-margin(s.ttl))
 				}
 			case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
-				op.Outcome, op.Reason = check.Refused, "missing"
+				op.Outcome, op.Reason = check.Refused, check.Missing
 				s.end()
 			default:
 				op.Outcome, op.Reason = check.Refused, rep.verdict.Refused.String()
@@ -121,6 +122,15 @@ func (c *client) die(s *session, over func()) {
 	c.w.floors.ClientDeaths++
 	s.end()
 	c.after(s.ttl+expo(c.dice, 3*time.Second), over)
+}
+
+// comeBack lets the client of a session that is about to expire renew it once more, so that the renewal and the end meet.
+func (w *World) comeBack(id []byte) {
+	for _, c := range w.clients {
+		if s := c.session; s != nil && !w.silent && !c.frozen && bytes.Equal(s.id[:], id) && c.dice.IntN(2) == 0 {
+			c.renew(s)
+		}
+	}
 }
 
 // wish draws what to acquire.
