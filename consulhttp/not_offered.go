@@ -8,7 +8,7 @@ const textACL = "ACL support disabled"
 // notOffered returns the parts of Consul's API that are not served. Each says what Tenure has in its place. The answer is never
 // 500, which clients would retry. What only an agent serves is not offered by a member.
 func notOffered(agent bool) []route {
-	const noAgent = "A member runs no checks; register services and checks with catalog/register, or run an agent: \"tenure agent --consul-http\", or \"tenure serve --agent\"."
+	const noAgent = "A member runs no checks; register services and checks with catalog/register, or run an agent: \"tenure agent --consul-http\", or \"tenure serve --with-agent\"."
 	sentences := map[string]string{
 		"agent/connect/":            "Tenure has no service mesh; use TLS between your programs.",
 		"agent/join/":               "Tenure's members are added with \"tenure member add\".",

@@ -19,8 +19,11 @@ type Inside struct {
 	Node *tenurev1.Node
 }
 
-// serveBeside runs what is inside the member, and serves Consul's HTTP.
-func (r *running) serveBeside(ctx context.Context, conn *grpc.ClientConn) error {
+// besidePart is what a member runs and serves beside its own API.
+type besidePart struct{ *running }
+
+// start runs what is inside the member, and serves Consul's HTTP.
+func (r besidePart) start(ctx context.Context, conn *grpc.ClientConn) error {
 	if r.config.Inside != nil {
 		run, err := r.config.Inside(Inside{Conn: conn, Node: r.machine()})
 		if err != nil {
@@ -36,7 +39,7 @@ func (r *running) serveBeside(ctx context.Context, conn *grpc.ClientConn) error 
 }
 
 // machine returns the node that the member is.
-func (r *running) machine() *tenurev1.Node {
+func (r besidePart) machine() *tenurev1.Node {
 	status := r.node.Status()
 	n := &tenurev1.Node{
 		Name: r.config.Gossip.NodeName, NodeId: uuid.UUID(nodeID(status.ClusterID, status.MemberID)).String(),

@@ -193,7 +193,7 @@ func (r *running) start(ctx context.Context) error {
 	if err := r.serveREST(ctx, conn); err != nil {
 		return err
 	}
-	if err := r.serveBeside(ctx, conn); err != nil {
+	if err := (besidePart{r}).start(ctx, conn); err != nil {
 		return err
 	}
 	if err := r.serveDebug(ctx); err != nil {

@@ -214,7 +214,7 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name+"_peer", found[3])
 	ts.Setenv(name+"_consul", found[4])
 	ts.Setenv("TENURE_ENDPOINTS", found[1])
-	if slices.Contains(args, "--agent") {
+	if slices.Contains(args, "--with-agent") {
 		inside := b.await(insideLine)
 		if inside == nil {
 			ts.Fatalf("the agent in %s does not run: %s", name, b.text())

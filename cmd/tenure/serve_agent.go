@@ -23,12 +23,12 @@ type insideFlags struct {
 	listen, http, services, exec string
 }
 
-// register declares the flags.
+// register declares the flags. Their names begin as no others, as do the variables for them: TENURE_AGENT and TENURE_AGENT_HTTP are of other commands.
 func (f *insideFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "agent", "", "address, such as "+agentDefault+", at which the agent of this machine runs inside the member, for commands and gRPC clients; empty: none")
-	flags.StringVar(&f.http, "agent-http", "", "address for REST, metrics and health checks of the agent, host:port; empty: none")
-	flags.StringVar(&f.services, "agent-services", "", "YAML or JSON file with services and checks for the agent, or a directory of such files")
-	flags.StringVar(&f.exec, "agent-enable-exec", "", "run checks of kind exec: file (those in --agent-services) or api (also those that calls register)")
+	flags.StringVar(&f.listen, "with-agent", "", "address, such as "+agentDefault+", at which the agent of this machine runs inside the member, for commands and gRPC clients; empty: none")
+	flags.StringVar(&f.http, "with-agent-http", "", "address for REST, metrics and health checks of the agent, host:port; empty: none")
+	flags.StringVar(&f.services, "with-agent-services", "", "YAML or JSON file with services and checks for the agent, or a directory of such files")
+	flags.StringVar(&f.exec, "with-agent-enable-exec", "", "run checks of kind exec: file (those in --with-agent-services) or api (also those that calls register)")
 }
 
 // insideAgent is the agent inside a member, once the member has made it.
