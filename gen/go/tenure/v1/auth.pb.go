@@ -377,7 +377,10 @@ type BootstrapAuthRequest struct {
 	// Text of the token, drawn at random by the caller and kept before the call.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// The mode from then on; unspecified: WARN.
-	Mode          AuthMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
+	Mode AuthMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
+	// What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+	// PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+	Nonce         string `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +429,132 @@ func (x *BootstrapAuthRequest) GetMode() AuthMode {
 	return AuthMode_AUTH_MODE_UNSPECIFIED
 }
 
+func (x *BootstrapAuthRequest) GetNonce() string {
+	if x != nil {
+		return x.Nonce
+	}
+	return ""
+}
+
+// ResetAuthRequest asks for another first token.
+type ResetAuthRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Text of the token, drawn at random by the caller and kept before the call.
+	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// The nonce, as for BootstrapAuth; always needed.
+	Nonce         string `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetAuthRequest) Reset() {
+	*x = ResetAuthRequest{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetAuthRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetAuthRequest) ProtoMessage() {}
+
+func (x *ResetAuthRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetAuthRequest.ProtoReflect.Descriptor instead.
+func (*ResetAuthRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ResetAuthRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *ResetAuthRequest) GetNonce() string {
+	if x != nil {
+		return x.Nonce
+	}
+	return ""
+}
+
+// ResetAuthResponse names the new first token.
+type ResetAuthResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster, member and revision.
+	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// Id of the token.
+	Accessor string `protobuf:"bytes,2,opt,name=accessor,proto3" json:"accessor,omitempty"`
+	// The mode, which has not changed.
+	Mode          AuthMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetAuthResponse) Reset() {
+	*x = ResetAuthResponse{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetAuthResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetAuthResponse) ProtoMessage() {}
+
+func (x *ResetAuthResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetAuthResponse.ProtoReflect.Descriptor instead.
+func (*ResetAuthResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ResetAuthResponse) GetHeader() *ResponseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *ResetAuthResponse) GetAccessor() string {
+	if x != nil {
+		return x.Accessor
+	}
+	return ""
+}
+
+func (x *ResetAuthResponse) GetMode() AuthMode {
+	if x != nil {
+		return x.Mode
+	}
+	return AuthMode_AUTH_MODE_UNSPECIFIED
+}
+
 // BootstrapAuthResponse names the first token.
 type BootstrapAuthResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -441,7 +570,7 @@ type BootstrapAuthResponse struct {
 
 func (x *BootstrapAuthResponse) Reset() {
 	*x = BootstrapAuthResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_v1_auth_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +582,7 @@ func (x *BootstrapAuthResponse) String() string {
 func (*BootstrapAuthResponse) ProtoMessage() {}
 
 func (x *BootstrapAuthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_v1_auth_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +595,7 @@ func (x *BootstrapAuthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BootstrapAuthResponse.ProtoReflect.Descriptor instead.
 func (*BootstrapAuthResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{4}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BootstrapAuthResponse) GetHeader() *ResponseHeader {
@@ -499,7 +628,7 @@ type GetAuthStatusRequest struct {
 
 func (x *GetAuthStatusRequest) Reset() {
 	*x = GetAuthStatusRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_v1_auth_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -511,7 +640,7 @@ func (x *GetAuthStatusRequest) String() string {
 func (*GetAuthStatusRequest) ProtoMessage() {}
 
 func (x *GetAuthStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_v1_auth_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -524,7 +653,7 @@ func (x *GetAuthStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetAuthStatusRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{5}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{7}
 }
 
 // GetAuthStatusResponse has the mode and counts.
@@ -550,7 +679,7 @@ type GetAuthStatusResponse struct {
 
 func (x *GetAuthStatusResponse) Reset() {
 	*x = GetAuthStatusResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_v1_auth_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +691,7 @@ func (x *GetAuthStatusResponse) String() string {
 func (*GetAuthStatusResponse) ProtoMessage() {}
 
 func (x *GetAuthStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_v1_auth_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +704,7 @@ func (x *GetAuthStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetAuthStatusResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{6}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetAuthStatusResponse) GetHeader() *ResponseHeader {
@@ -638,7 +767,7 @@ type SetAuthModeRequest struct {
 
 func (x *SetAuthModeRequest) Reset() {
 	*x = SetAuthModeRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_v1_auth_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +779,7 @@ func (x *SetAuthModeRequest) String() string {
 func (*SetAuthModeRequest) ProtoMessage() {}
 
 func (x *SetAuthModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_v1_auth_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +792,7 @@ func (x *SetAuthModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAuthModeRequest.ProtoReflect.Descriptor instead.
 func (*SetAuthModeRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{7}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SetAuthModeRequest) GetMode() AuthMode {
@@ -684,7 +813,7 @@ type SetAuthModeResponse struct {
 
 func (x *SetAuthModeResponse) Reset() {
 	*x = SetAuthModeResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_v1_auth_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +825,7 @@ func (x *SetAuthModeResponse) String() string {
 func (*SetAuthModeResponse) ProtoMessage() {}
 
 func (x *SetAuthModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_v1_auth_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +838,7 @@ func (x *SetAuthModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAuthModeResponse.ProtoReflect.Descriptor instead.
 func (*SetAuthModeResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{8}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetAuthModeResponse) GetHeader() *ResponseHeader {
@@ -732,7 +861,7 @@ type PutPolicyRequest struct {
 
 func (x *PutPolicyRequest) Reset() {
 	*x = PutPolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_v1_auth_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +873,7 @@ func (x *PutPolicyRequest) String() string {
 func (*PutPolicyRequest) ProtoMessage() {}
 
 func (x *PutPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_v1_auth_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +886,7 @@ func (x *PutPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPolicyRequest.ProtoReflect.Descriptor instead.
 func (*PutPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{9}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PutPolicyRequest) GetName() string {
@@ -785,7 +914,7 @@ type PutPolicyResponse struct {
 
 func (x *PutPolicyResponse) Reset() {
 	*x = PutPolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_v1_auth_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +926,7 @@ func (x *PutPolicyResponse) String() string {
 func (*PutPolicyResponse) ProtoMessage() {}
 
 func (x *PutPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_v1_auth_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +939,7 @@ func (x *PutPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPolicyResponse.ProtoReflect.Descriptor instead.
 func (*PutPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{10}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PutPolicyResponse) GetHeader() *ResponseHeader {
@@ -831,7 +960,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[11]
+	mi := &file_tenure_v1_auth_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +972,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[11]
+	mi := &file_tenure_v1_auth_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +985,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{11}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetPolicyRequest) GetName() string {
@@ -879,7 +1008,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[12]
+	mi := &file_tenure_v1_auth_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1020,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[12]
+	mi := &file_tenure_v1_auth_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1033,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{12}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPolicyResponse) GetHeader() *ResponseHeader {
@@ -934,7 +1063,7 @@ type ListPoliciesRequest struct {
 
 func (x *ListPoliciesRequest) Reset() {
 	*x = ListPoliciesRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[13]
+	mi := &file_tenure_v1_auth_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1075,7 @@ func (x *ListPoliciesRequest) String() string {
 func (*ListPoliciesRequest) ProtoMessage() {}
 
 func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[13]
+	mi := &file_tenure_v1_auth_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1088,7 @@ func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{13}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListPoliciesRequest) GetPageSize() uint32 {
@@ -991,7 +1120,7 @@ type ListPoliciesResponse struct {
 
 func (x *ListPoliciesResponse) Reset() {
 	*x = ListPoliciesResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[14]
+	mi := &file_tenure_v1_auth_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1132,7 @@ func (x *ListPoliciesResponse) String() string {
 func (*ListPoliciesResponse) ProtoMessage() {}
 
 func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[14]
+	mi := &file_tenure_v1_auth_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1145,7 @@ func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{14}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListPoliciesResponse) GetHeader() *ResponseHeader {
@@ -1051,7 +1180,7 @@ type DeletePolicyRequest struct {
 
 func (x *DeletePolicyRequest) Reset() {
 	*x = DeletePolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[15]
+	mi := &file_tenure_v1_auth_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1063,7 +1192,7 @@ func (x *DeletePolicyRequest) String() string {
 func (*DeletePolicyRequest) ProtoMessage() {}
 
 func (x *DeletePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[15]
+	mi := &file_tenure_v1_auth_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1205,7 @@ func (x *DeletePolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePolicyRequest.ProtoReflect.Descriptor instead.
 func (*DeletePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{15}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeletePolicyRequest) GetName() string {
@@ -1099,7 +1228,7 @@ type DeletePolicyResponse struct {
 
 func (x *DeletePolicyResponse) Reset() {
 	*x = DeletePolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[16]
+	mi := &file_tenure_v1_auth_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1240,7 @@ func (x *DeletePolicyResponse) String() string {
 func (*DeletePolicyResponse) ProtoMessage() {}
 
 func (x *DeletePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[16]
+	mi := &file_tenure_v1_auth_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1253,7 @@ func (x *DeletePolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePolicyResponse.ProtoReflect.Descriptor instead.
 func (*DeletePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{16}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeletePolicyResponse) GetHeader() *ResponseHeader {
@@ -1160,7 +1289,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[17]
+	mi := &file_tenure_v1_auth_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1301,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[17]
+	mi := &file_tenure_v1_auth_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1314,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{17}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateTokenRequest) GetName() string {
@@ -1238,7 +1367,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[18]
+	mi := &file_tenure_v1_auth_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1379,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[18]
+	mi := &file_tenure_v1_auth_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1392,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{18}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateTokenResponse) GetHeader() *ResponseHeader {
@@ -1298,7 +1427,7 @@ type GetTokenRequest struct {
 
 func (x *GetTokenRequest) Reset() {
 	*x = GetTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[19]
+	mi := &file_tenure_v1_auth_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1439,7 @@ func (x *GetTokenRequest) String() string {
 func (*GetTokenRequest) ProtoMessage() {}
 
 func (x *GetTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[19]
+	mi := &file_tenure_v1_auth_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1452,7 @@ func (x *GetTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTokenRequest.ProtoReflect.Descriptor instead.
 func (*GetTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{19}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetTokenRequest) GetAccessor() string {
@@ -1346,7 +1475,7 @@ type GetTokenResponse struct {
 
 func (x *GetTokenResponse) Reset() {
 	*x = GetTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[20]
+	mi := &file_tenure_v1_auth_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1487,7 @@ func (x *GetTokenResponse) String() string {
 func (*GetTokenResponse) ProtoMessage() {}
 
 func (x *GetTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[20]
+	mi := &file_tenure_v1_auth_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1500,7 @@ func (x *GetTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTokenResponse.ProtoReflect.Descriptor instead.
 func (*GetTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{20}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetTokenResponse) GetHeader() *ResponseHeader {
@@ -1401,7 +1530,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[21]
+	mi := &file_tenure_v1_auth_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1542,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[21]
+	mi := &file_tenure_v1_auth_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1555,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{21}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTokensRequest) GetPageSize() uint32 {
@@ -1458,7 +1587,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[22]
+	mi := &file_tenure_v1_auth_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1599,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[22]
+	mi := &file_tenure_v1_auth_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1612,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{22}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTokensResponse) GetHeader() *ResponseHeader {
@@ -1518,7 +1647,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[23]
+	mi := &file_tenure_v1_auth_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1659,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[23]
+	mi := &file_tenure_v1_auth_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1672,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{23}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RotateTokenRequest) GetAccessor() string {
@@ -1568,7 +1697,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[24]
+	mi := &file_tenure_v1_auth_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1580,7 +1709,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[24]
+	mi := &file_tenure_v1_auth_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1593,7 +1722,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{24}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RotateTokenResponse) GetHeader() *ResponseHeader {
@@ -1628,7 +1757,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[25]
+	mi := &file_tenure_v1_auth_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +1769,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[25]
+	mi := &file_tenure_v1_auth_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +1782,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{25}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RevokeTokenRequest) GetAccessor() string {
@@ -1676,7 +1805,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[26]
+	mi := &file_tenure_v1_auth_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1817,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[26]
+	mi := &file_tenure_v1_auth_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1830,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{26}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RevokeTokenResponse) GetHeader() *ResponseHeader {
@@ -1738,7 +1867,7 @@ type PutBindingRequest struct {
 
 func (x *PutBindingRequest) Reset() {
 	*x = PutBindingRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[27]
+	mi := &file_tenure_v1_auth_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +1879,7 @@ func (x *PutBindingRequest) String() string {
 func (*PutBindingRequest) ProtoMessage() {}
 
 func (x *PutBindingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[27]
+	mi := &file_tenure_v1_auth_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +1892,7 @@ func (x *PutBindingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBindingRequest.ProtoReflect.Descriptor instead.
 func (*PutBindingRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{27}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PutBindingRequest) GetName() string {
@@ -1812,7 +1941,7 @@ type PutBindingResponse struct {
 
 func (x *PutBindingResponse) Reset() {
 	*x = PutBindingResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[28]
+	mi := &file_tenure_v1_auth_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1824,7 +1953,7 @@ func (x *PutBindingResponse) String() string {
 func (*PutBindingResponse) ProtoMessage() {}
 
 func (x *PutBindingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[28]
+	mi := &file_tenure_v1_auth_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1837,7 +1966,7 @@ func (x *PutBindingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBindingResponse.ProtoReflect.Descriptor instead.
 func (*PutBindingResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{28}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PutBindingResponse) GetHeader() *ResponseHeader {
@@ -1860,7 +1989,7 @@ type ListBindingsRequest struct {
 
 func (x *ListBindingsRequest) Reset() {
 	*x = ListBindingsRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[29]
+	mi := &file_tenure_v1_auth_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +2001,7 @@ func (x *ListBindingsRequest) String() string {
 func (*ListBindingsRequest) ProtoMessage() {}
 
 func (x *ListBindingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[29]
+	mi := &file_tenure_v1_auth_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +2014,7 @@ func (x *ListBindingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBindingsRequest.ProtoReflect.Descriptor instead.
 func (*ListBindingsRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{29}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListBindingsRequest) GetPageSize() uint32 {
@@ -1917,7 +2046,7 @@ type ListBindingsResponse struct {
 
 func (x *ListBindingsResponse) Reset() {
 	*x = ListBindingsResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[30]
+	mi := &file_tenure_v1_auth_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2058,7 @@ func (x *ListBindingsResponse) String() string {
 func (*ListBindingsResponse) ProtoMessage() {}
 
 func (x *ListBindingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[30]
+	mi := &file_tenure_v1_auth_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2071,7 @@ func (x *ListBindingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBindingsResponse.ProtoReflect.Descriptor instead.
 func (*ListBindingsResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{30}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListBindingsResponse) GetHeader() *ResponseHeader {
@@ -1977,7 +2106,7 @@ type DeleteBindingRequest struct {
 
 func (x *DeleteBindingRequest) Reset() {
 	*x = DeleteBindingRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[31]
+	mi := &file_tenure_v1_auth_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2118,7 @@ func (x *DeleteBindingRequest) String() string {
 func (*DeleteBindingRequest) ProtoMessage() {}
 
 func (x *DeleteBindingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[31]
+	mi := &file_tenure_v1_auth_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2131,7 @@ func (x *DeleteBindingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteBindingRequest.ProtoReflect.Descriptor instead.
 func (*DeleteBindingRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{31}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteBindingRequest) GetName() string {
@@ -2025,7 +2154,7 @@ type DeleteBindingResponse struct {
 
 func (x *DeleteBindingResponse) Reset() {
 	*x = DeleteBindingResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[32]
+	mi := &file_tenure_v1_auth_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2166,7 @@ func (x *DeleteBindingResponse) String() string {
 func (*DeleteBindingResponse) ProtoMessage() {}
 
 func (x *DeleteBindingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[32]
+	mi := &file_tenure_v1_auth_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2179,7 @@ func (x *DeleteBindingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteBindingResponse.ProtoReflect.Descriptor instead.
 func (*DeleteBindingResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{32}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteBindingResponse) GetHeader() *ResponseHeader {
@@ -2076,7 +2205,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[33]
+	mi := &file_tenure_v1_auth_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2217,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[33]
+	mi := &file_tenure_v1_auth_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2230,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{33}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{35}
 }
 
 // WhoAmIResponse describes the caller.
@@ -2127,7 +2256,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[34]
+	mi := &file_tenure_v1_auth_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2268,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[34]
+	mi := &file_tenure_v1_auth_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2281,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{34}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WhoAmIResponse) GetHeader() *ResponseHeader {
@@ -2215,7 +2344,7 @@ type CheckAccessRequest struct {
 
 func (x *CheckAccessRequest) Reset() {
 	*x = CheckAccessRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[35]
+	mi := &file_tenure_v1_auth_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +2356,7 @@ func (x *CheckAccessRequest) String() string {
 func (*CheckAccessRequest) ProtoMessage() {}
 
 func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[35]
+	mi := &file_tenure_v1_auth_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +2369,7 @@ func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAccessRequest.ProtoReflect.Descriptor instead.
 func (*CheckAccessRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{35}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CheckAccessRequest) GetRule() string {
@@ -2263,7 +2392,7 @@ type CheckAccessResponse struct {
 
 func (x *CheckAccessResponse) Reset() {
 	*x = CheckAccessResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[36]
+	mi := &file_tenure_v1_auth_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2404,7 @@ func (x *CheckAccessResponse) String() string {
 func (*CheckAccessResponse) ProtoMessage() {}
 
 func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[36]
+	mi := &file_tenure_v1_auth_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2417,7 @@ func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAccessResponse.ProtoReflect.Descriptor instead.
 func (*CheckAccessResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{36}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CheckAccessResponse) GetHeader() *ResponseHeader {
@@ -2329,10 +2458,18 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.tenure.v1.BindingKindR\x04kind\x12\x1c\n" +
 	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12\x1a\n" +
 	"\bpolicies\x18\x04 \x03(\tR\bpolicies\x12\x12\n" +
-	"\x04node\x18\x05 \x01(\tR\x04node\"U\n" +
+	"\x04node\x18\x05 \x01(\tR\x04node\"k\n" +
 	"\x14BootstrapAuthRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12'\n" +
-	"\x04mode\x18\x02 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\"\x8f\x01\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\x12\x14\n" +
+	"\x05nonce\x18\x03 \x01(\tR\x05nonce\">\n" +
+	"\x10ResetAuthRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x14\n" +
+	"\x05nonce\x18\x02 \x01(\tR\x05nonce\"\x8b\x01\n" +
+	"\x11ResetAuthResponse\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1a\n" +
+	"\baccessor\x18\x02 \x01(\tR\baccessor\x12'\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\"\x8f\x01\n" +
 	"\x15BootstrapAuthResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1a\n" +
 	"\baccessor\x18\x02 \x01(\tR\baccessor\x12'\n" +
@@ -2453,10 +2590,11 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\vBindingKind\x12\x1c\n" +
 	"\x18BINDING_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16BINDING_KIND_ANONYMOUS\x10\x01\x12\x1c\n" +
-	"\x18BINDING_KIND_CERTIFICATE\x10\x022\xac\n" +
+	"\x18BINDING_KIND_CERTIFICATE\x10\x022\xf4\n" +
 	"\n" +
 	"\vAuthService\x12R\n" +
-	"\rBootstrapAuth\x12\x1f.tenure.v1.BootstrapAuthRequest\x1a .tenure.v1.BootstrapAuthResponse\x12R\n" +
+	"\rBootstrapAuth\x12\x1f.tenure.v1.BootstrapAuthRequest\x1a .tenure.v1.BootstrapAuthResponse\x12F\n" +
+	"\tResetAuth\x12\x1b.tenure.v1.ResetAuthRequest\x1a\x1c.tenure.v1.ResetAuthResponse\x12R\n" +
 	"\rGetAuthStatus\x12\x1f.tenure.v1.GetAuthStatusRequest\x1a .tenure.v1.GetAuthStatusResponse\x12L\n" +
 	"\vSetAuthMode\x12\x1d.tenure.v1.SetAuthModeRequest\x1a\x1e.tenure.v1.SetAuthModeResponse\x12F\n" +
 	"\tPutPolicy\x12\x1b.tenure.v1.PutPolicyRequest\x1a\x1c.tenure.v1.PutPolicyResponse\x12F\n" +
@@ -2491,7 +2629,7 @@ func file_tenure_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_tenure_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_tenure_v1_auth_proto_goTypes = []any{
 	(AuthMode)(0),                 // 0: tenure.v1.AuthMode
 	(BindingKind)(0),              // 1: tenure.v1.BindingKind
@@ -2499,118 +2637,124 @@ var file_tenure_v1_auth_proto_goTypes = []any{
 	(*Token)(nil),                 // 3: tenure.v1.Token
 	(*Binding)(nil),               // 4: tenure.v1.Binding
 	(*BootstrapAuthRequest)(nil),  // 5: tenure.v1.BootstrapAuthRequest
-	(*BootstrapAuthResponse)(nil), // 6: tenure.v1.BootstrapAuthResponse
-	(*GetAuthStatusRequest)(nil),  // 7: tenure.v1.GetAuthStatusRequest
-	(*GetAuthStatusResponse)(nil), // 8: tenure.v1.GetAuthStatusResponse
-	(*SetAuthModeRequest)(nil),    // 9: tenure.v1.SetAuthModeRequest
-	(*SetAuthModeResponse)(nil),   // 10: tenure.v1.SetAuthModeResponse
-	(*PutPolicyRequest)(nil),      // 11: tenure.v1.PutPolicyRequest
-	(*PutPolicyResponse)(nil),     // 12: tenure.v1.PutPolicyResponse
-	(*GetPolicyRequest)(nil),      // 13: tenure.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),     // 14: tenure.v1.GetPolicyResponse
-	(*ListPoliciesRequest)(nil),   // 15: tenure.v1.ListPoliciesRequest
-	(*ListPoliciesResponse)(nil),  // 16: tenure.v1.ListPoliciesResponse
-	(*DeletePolicyRequest)(nil),   // 17: tenure.v1.DeletePolicyRequest
-	(*DeletePolicyResponse)(nil),  // 18: tenure.v1.DeletePolicyResponse
-	(*CreateTokenRequest)(nil),    // 19: tenure.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),   // 20: tenure.v1.CreateTokenResponse
-	(*GetTokenRequest)(nil),       // 21: tenure.v1.GetTokenRequest
-	(*GetTokenResponse)(nil),      // 22: tenure.v1.GetTokenResponse
-	(*ListTokensRequest)(nil),     // 23: tenure.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),    // 24: tenure.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),    // 25: tenure.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),   // 26: tenure.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),    // 27: tenure.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),   // 28: tenure.v1.RevokeTokenResponse
-	(*PutBindingRequest)(nil),     // 29: tenure.v1.PutBindingRequest
-	(*PutBindingResponse)(nil),    // 30: tenure.v1.PutBindingResponse
-	(*ListBindingsRequest)(nil),   // 31: tenure.v1.ListBindingsRequest
-	(*ListBindingsResponse)(nil),  // 32: tenure.v1.ListBindingsResponse
-	(*DeleteBindingRequest)(nil),  // 33: tenure.v1.DeleteBindingRequest
-	(*DeleteBindingResponse)(nil), // 34: tenure.v1.DeleteBindingResponse
-	(*WhoAmIRequest)(nil),         // 35: tenure.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),        // 36: tenure.v1.WhoAmIResponse
-	(*CheckAccessRequest)(nil),    // 37: tenure.v1.CheckAccessRequest
-	(*CheckAccessResponse)(nil),   // 38: tenure.v1.CheckAccessResponse
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
-	(*ResponseHeader)(nil),        // 40: tenure.v1.ResponseHeader
-	(*durationpb.Duration)(nil),   // 41: google.protobuf.Duration
+	(*ResetAuthRequest)(nil),      // 6: tenure.v1.ResetAuthRequest
+	(*ResetAuthResponse)(nil),     // 7: tenure.v1.ResetAuthResponse
+	(*BootstrapAuthResponse)(nil), // 8: tenure.v1.BootstrapAuthResponse
+	(*GetAuthStatusRequest)(nil),  // 9: tenure.v1.GetAuthStatusRequest
+	(*GetAuthStatusResponse)(nil), // 10: tenure.v1.GetAuthStatusResponse
+	(*SetAuthModeRequest)(nil),    // 11: tenure.v1.SetAuthModeRequest
+	(*SetAuthModeResponse)(nil),   // 12: tenure.v1.SetAuthModeResponse
+	(*PutPolicyRequest)(nil),      // 13: tenure.v1.PutPolicyRequest
+	(*PutPolicyResponse)(nil),     // 14: tenure.v1.PutPolicyResponse
+	(*GetPolicyRequest)(nil),      // 15: tenure.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),     // 16: tenure.v1.GetPolicyResponse
+	(*ListPoliciesRequest)(nil),   // 17: tenure.v1.ListPoliciesRequest
+	(*ListPoliciesResponse)(nil),  // 18: tenure.v1.ListPoliciesResponse
+	(*DeletePolicyRequest)(nil),   // 19: tenure.v1.DeletePolicyRequest
+	(*DeletePolicyResponse)(nil),  // 20: tenure.v1.DeletePolicyResponse
+	(*CreateTokenRequest)(nil),    // 21: tenure.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),   // 22: tenure.v1.CreateTokenResponse
+	(*GetTokenRequest)(nil),       // 23: tenure.v1.GetTokenRequest
+	(*GetTokenResponse)(nil),      // 24: tenure.v1.GetTokenResponse
+	(*ListTokensRequest)(nil),     // 25: tenure.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),    // 26: tenure.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),    // 27: tenure.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),   // 28: tenure.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),    // 29: tenure.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),   // 30: tenure.v1.RevokeTokenResponse
+	(*PutBindingRequest)(nil),     // 31: tenure.v1.PutBindingRequest
+	(*PutBindingResponse)(nil),    // 32: tenure.v1.PutBindingResponse
+	(*ListBindingsRequest)(nil),   // 33: tenure.v1.ListBindingsRequest
+	(*ListBindingsResponse)(nil),  // 34: tenure.v1.ListBindingsResponse
+	(*DeleteBindingRequest)(nil),  // 35: tenure.v1.DeleteBindingRequest
+	(*DeleteBindingResponse)(nil), // 36: tenure.v1.DeleteBindingResponse
+	(*WhoAmIRequest)(nil),         // 37: tenure.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),        // 38: tenure.v1.WhoAmIResponse
+	(*CheckAccessRequest)(nil),    // 39: tenure.v1.CheckAccessRequest
+	(*CheckAccessResponse)(nil),   // 40: tenure.v1.CheckAccessResponse
+	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
+	(*ResponseHeader)(nil),        // 42: tenure.v1.ResponseHeader
+	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
 }
 var file_tenure_v1_auth_proto_depIdxs = []int32{
-	39, // 0: tenure.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	39, // 1: tenure.v1.Token.create_time:type_name -> google.protobuf.Timestamp
+	41, // 0: tenure.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	41, // 1: tenure.v1.Token.create_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: tenure.v1.Binding.kind:type_name -> tenure.v1.BindingKind
 	0,  // 3: tenure.v1.BootstrapAuthRequest.mode:type_name -> tenure.v1.AuthMode
-	40, // 4: tenure.v1.BootstrapAuthResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 5: tenure.v1.BootstrapAuthResponse.mode:type_name -> tenure.v1.AuthMode
-	40, // 6: tenure.v1.GetAuthStatusResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 7: tenure.v1.GetAuthStatusResponse.mode:type_name -> tenure.v1.AuthMode
-	0,  // 8: tenure.v1.SetAuthModeRequest.mode:type_name -> tenure.v1.AuthMode
-	40, // 9: tenure.v1.SetAuthModeResponse.header:type_name -> tenure.v1.ResponseHeader
-	40, // 10: tenure.v1.PutPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	40, // 11: tenure.v1.GetPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	2,  // 12: tenure.v1.GetPolicyResponse.policy:type_name -> tenure.v1.Policy
-	40, // 13: tenure.v1.ListPoliciesResponse.header:type_name -> tenure.v1.ResponseHeader
-	2,  // 14: tenure.v1.ListPoliciesResponse.policies:type_name -> tenure.v1.Policy
-	40, // 15: tenure.v1.DeletePolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	41, // 16: tenure.v1.CreateTokenRequest.ttl:type_name -> google.protobuf.Duration
-	40, // 17: tenure.v1.CreateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 18: tenure.v1.CreateTokenResponse.token:type_name -> tenure.v1.Token
-	40, // 19: tenure.v1.GetTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 20: tenure.v1.GetTokenResponse.token:type_name -> tenure.v1.Token
-	40, // 21: tenure.v1.ListTokensResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 22: tenure.v1.ListTokensResponse.tokens:type_name -> tenure.v1.Token
-	40, // 23: tenure.v1.RotateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 24: tenure.v1.RotateTokenResponse.token:type_name -> tenure.v1.Token
-	40, // 25: tenure.v1.RevokeTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	1,  // 26: tenure.v1.PutBindingRequest.kind:type_name -> tenure.v1.BindingKind
-	40, // 27: tenure.v1.PutBindingResponse.header:type_name -> tenure.v1.ResponseHeader
-	40, // 28: tenure.v1.ListBindingsResponse.header:type_name -> tenure.v1.ResponseHeader
-	4,  // 29: tenure.v1.ListBindingsResponse.bindings:type_name -> tenure.v1.Binding
-	40, // 30: tenure.v1.DeleteBindingResponse.header:type_name -> tenure.v1.ResponseHeader
-	40, // 31: tenure.v1.WhoAmIResponse.header:type_name -> tenure.v1.ResponseHeader
-	39, // 32: tenure.v1.WhoAmIResponse.expire_time:type_name -> google.protobuf.Timestamp
-	0,  // 33: tenure.v1.WhoAmIResponse.mode:type_name -> tenure.v1.AuthMode
-	40, // 34: tenure.v1.CheckAccessResponse.header:type_name -> tenure.v1.ResponseHeader
-	5,  // 35: tenure.v1.AuthService.BootstrapAuth:input_type -> tenure.v1.BootstrapAuthRequest
-	7,  // 36: tenure.v1.AuthService.GetAuthStatus:input_type -> tenure.v1.GetAuthStatusRequest
-	9,  // 37: tenure.v1.AuthService.SetAuthMode:input_type -> tenure.v1.SetAuthModeRequest
-	11, // 38: tenure.v1.AuthService.PutPolicy:input_type -> tenure.v1.PutPolicyRequest
-	13, // 39: tenure.v1.AuthService.GetPolicy:input_type -> tenure.v1.GetPolicyRequest
-	15, // 40: tenure.v1.AuthService.ListPolicies:input_type -> tenure.v1.ListPoliciesRequest
-	17, // 41: tenure.v1.AuthService.DeletePolicy:input_type -> tenure.v1.DeletePolicyRequest
-	19, // 42: tenure.v1.AuthService.CreateToken:input_type -> tenure.v1.CreateTokenRequest
-	21, // 43: tenure.v1.AuthService.GetToken:input_type -> tenure.v1.GetTokenRequest
-	23, // 44: tenure.v1.AuthService.ListTokens:input_type -> tenure.v1.ListTokensRequest
-	25, // 45: tenure.v1.AuthService.RotateToken:input_type -> tenure.v1.RotateTokenRequest
-	27, // 46: tenure.v1.AuthService.RevokeToken:input_type -> tenure.v1.RevokeTokenRequest
-	29, // 47: tenure.v1.AuthService.PutBinding:input_type -> tenure.v1.PutBindingRequest
-	31, // 48: tenure.v1.AuthService.ListBindings:input_type -> tenure.v1.ListBindingsRequest
-	33, // 49: tenure.v1.AuthService.DeleteBinding:input_type -> tenure.v1.DeleteBindingRequest
-	35, // 50: tenure.v1.AuthService.WhoAmI:input_type -> tenure.v1.WhoAmIRequest
-	37, // 51: tenure.v1.AuthService.CheckAccess:input_type -> tenure.v1.CheckAccessRequest
-	6,  // 52: tenure.v1.AuthService.BootstrapAuth:output_type -> tenure.v1.BootstrapAuthResponse
-	8,  // 53: tenure.v1.AuthService.GetAuthStatus:output_type -> tenure.v1.GetAuthStatusResponse
-	10, // 54: tenure.v1.AuthService.SetAuthMode:output_type -> tenure.v1.SetAuthModeResponse
-	12, // 55: tenure.v1.AuthService.PutPolicy:output_type -> tenure.v1.PutPolicyResponse
-	14, // 56: tenure.v1.AuthService.GetPolicy:output_type -> tenure.v1.GetPolicyResponse
-	16, // 57: tenure.v1.AuthService.ListPolicies:output_type -> tenure.v1.ListPoliciesResponse
-	18, // 58: tenure.v1.AuthService.DeletePolicy:output_type -> tenure.v1.DeletePolicyResponse
-	20, // 59: tenure.v1.AuthService.CreateToken:output_type -> tenure.v1.CreateTokenResponse
-	22, // 60: tenure.v1.AuthService.GetToken:output_type -> tenure.v1.GetTokenResponse
-	24, // 61: tenure.v1.AuthService.ListTokens:output_type -> tenure.v1.ListTokensResponse
-	26, // 62: tenure.v1.AuthService.RotateToken:output_type -> tenure.v1.RotateTokenResponse
-	28, // 63: tenure.v1.AuthService.RevokeToken:output_type -> tenure.v1.RevokeTokenResponse
-	30, // 64: tenure.v1.AuthService.PutBinding:output_type -> tenure.v1.PutBindingResponse
-	32, // 65: tenure.v1.AuthService.ListBindings:output_type -> tenure.v1.ListBindingsResponse
-	34, // 66: tenure.v1.AuthService.DeleteBinding:output_type -> tenure.v1.DeleteBindingResponse
-	36, // 67: tenure.v1.AuthService.WhoAmI:output_type -> tenure.v1.WhoAmIResponse
-	38, // 68: tenure.v1.AuthService.CheckAccess:output_type -> tenure.v1.CheckAccessResponse
-	52, // [52:69] is the sub-list for method output_type
-	35, // [35:52] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	42, // 4: tenure.v1.ResetAuthResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 5: tenure.v1.ResetAuthResponse.mode:type_name -> tenure.v1.AuthMode
+	42, // 6: tenure.v1.BootstrapAuthResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 7: tenure.v1.BootstrapAuthResponse.mode:type_name -> tenure.v1.AuthMode
+	42, // 8: tenure.v1.GetAuthStatusResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 9: tenure.v1.GetAuthStatusResponse.mode:type_name -> tenure.v1.AuthMode
+	0,  // 10: tenure.v1.SetAuthModeRequest.mode:type_name -> tenure.v1.AuthMode
+	42, // 11: tenure.v1.SetAuthModeResponse.header:type_name -> tenure.v1.ResponseHeader
+	42, // 12: tenure.v1.PutPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	42, // 13: tenure.v1.GetPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	2,  // 14: tenure.v1.GetPolicyResponse.policy:type_name -> tenure.v1.Policy
+	42, // 15: tenure.v1.ListPoliciesResponse.header:type_name -> tenure.v1.ResponseHeader
+	2,  // 16: tenure.v1.ListPoliciesResponse.policies:type_name -> tenure.v1.Policy
+	42, // 17: tenure.v1.DeletePolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	43, // 18: tenure.v1.CreateTokenRequest.ttl:type_name -> google.protobuf.Duration
+	42, // 19: tenure.v1.CreateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 20: tenure.v1.CreateTokenResponse.token:type_name -> tenure.v1.Token
+	42, // 21: tenure.v1.GetTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 22: tenure.v1.GetTokenResponse.token:type_name -> tenure.v1.Token
+	42, // 23: tenure.v1.ListTokensResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 24: tenure.v1.ListTokensResponse.tokens:type_name -> tenure.v1.Token
+	42, // 25: tenure.v1.RotateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 26: tenure.v1.RotateTokenResponse.token:type_name -> tenure.v1.Token
+	42, // 27: tenure.v1.RevokeTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	1,  // 28: tenure.v1.PutBindingRequest.kind:type_name -> tenure.v1.BindingKind
+	42, // 29: tenure.v1.PutBindingResponse.header:type_name -> tenure.v1.ResponseHeader
+	42, // 30: tenure.v1.ListBindingsResponse.header:type_name -> tenure.v1.ResponseHeader
+	4,  // 31: tenure.v1.ListBindingsResponse.bindings:type_name -> tenure.v1.Binding
+	42, // 32: tenure.v1.DeleteBindingResponse.header:type_name -> tenure.v1.ResponseHeader
+	42, // 33: tenure.v1.WhoAmIResponse.header:type_name -> tenure.v1.ResponseHeader
+	41, // 34: tenure.v1.WhoAmIResponse.expire_time:type_name -> google.protobuf.Timestamp
+	0,  // 35: tenure.v1.WhoAmIResponse.mode:type_name -> tenure.v1.AuthMode
+	42, // 36: tenure.v1.CheckAccessResponse.header:type_name -> tenure.v1.ResponseHeader
+	5,  // 37: tenure.v1.AuthService.BootstrapAuth:input_type -> tenure.v1.BootstrapAuthRequest
+	6,  // 38: tenure.v1.AuthService.ResetAuth:input_type -> tenure.v1.ResetAuthRequest
+	9,  // 39: tenure.v1.AuthService.GetAuthStatus:input_type -> tenure.v1.GetAuthStatusRequest
+	11, // 40: tenure.v1.AuthService.SetAuthMode:input_type -> tenure.v1.SetAuthModeRequest
+	13, // 41: tenure.v1.AuthService.PutPolicy:input_type -> tenure.v1.PutPolicyRequest
+	15, // 42: tenure.v1.AuthService.GetPolicy:input_type -> tenure.v1.GetPolicyRequest
+	17, // 43: tenure.v1.AuthService.ListPolicies:input_type -> tenure.v1.ListPoliciesRequest
+	19, // 44: tenure.v1.AuthService.DeletePolicy:input_type -> tenure.v1.DeletePolicyRequest
+	21, // 45: tenure.v1.AuthService.CreateToken:input_type -> tenure.v1.CreateTokenRequest
+	23, // 46: tenure.v1.AuthService.GetToken:input_type -> tenure.v1.GetTokenRequest
+	25, // 47: tenure.v1.AuthService.ListTokens:input_type -> tenure.v1.ListTokensRequest
+	27, // 48: tenure.v1.AuthService.RotateToken:input_type -> tenure.v1.RotateTokenRequest
+	29, // 49: tenure.v1.AuthService.RevokeToken:input_type -> tenure.v1.RevokeTokenRequest
+	31, // 50: tenure.v1.AuthService.PutBinding:input_type -> tenure.v1.PutBindingRequest
+	33, // 51: tenure.v1.AuthService.ListBindings:input_type -> tenure.v1.ListBindingsRequest
+	35, // 52: tenure.v1.AuthService.DeleteBinding:input_type -> tenure.v1.DeleteBindingRequest
+	37, // 53: tenure.v1.AuthService.WhoAmI:input_type -> tenure.v1.WhoAmIRequest
+	39, // 54: tenure.v1.AuthService.CheckAccess:input_type -> tenure.v1.CheckAccessRequest
+	8,  // 55: tenure.v1.AuthService.BootstrapAuth:output_type -> tenure.v1.BootstrapAuthResponse
+	7,  // 56: tenure.v1.AuthService.ResetAuth:output_type -> tenure.v1.ResetAuthResponse
+	10, // 57: tenure.v1.AuthService.GetAuthStatus:output_type -> tenure.v1.GetAuthStatusResponse
+	12, // 58: tenure.v1.AuthService.SetAuthMode:output_type -> tenure.v1.SetAuthModeResponse
+	14, // 59: tenure.v1.AuthService.PutPolicy:output_type -> tenure.v1.PutPolicyResponse
+	16, // 60: tenure.v1.AuthService.GetPolicy:output_type -> tenure.v1.GetPolicyResponse
+	18, // 61: tenure.v1.AuthService.ListPolicies:output_type -> tenure.v1.ListPoliciesResponse
+	20, // 62: tenure.v1.AuthService.DeletePolicy:output_type -> tenure.v1.DeletePolicyResponse
+	22, // 63: tenure.v1.AuthService.CreateToken:output_type -> tenure.v1.CreateTokenResponse
+	24, // 64: tenure.v1.AuthService.GetToken:output_type -> tenure.v1.GetTokenResponse
+	26, // 65: tenure.v1.AuthService.ListTokens:output_type -> tenure.v1.ListTokensResponse
+	28, // 66: tenure.v1.AuthService.RotateToken:output_type -> tenure.v1.RotateTokenResponse
+	30, // 67: tenure.v1.AuthService.RevokeToken:output_type -> tenure.v1.RevokeTokenResponse
+	32, // 68: tenure.v1.AuthService.PutBinding:output_type -> tenure.v1.PutBindingResponse
+	34, // 69: tenure.v1.AuthService.ListBindings:output_type -> tenure.v1.ListBindingsResponse
+	36, // 70: tenure.v1.AuthService.DeleteBinding:output_type -> tenure.v1.DeleteBindingResponse
+	38, // 71: tenure.v1.AuthService.WhoAmI:output_type -> tenure.v1.WhoAmIResponse
+	40, // 72: tenure.v1.AuthService.CheckAccess:output_type -> tenure.v1.CheckAccessResponse
+	55, // [55:73] is the sub-list for method output_type
+	37, // [37:55] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_auth_proto_init() }
@@ -2625,7 +2769,7 @@ func file_tenure_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_v1_auth_proto_rawDesc), len(file_tenure_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   37,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	AuthService_BootstrapAuth_FullMethodName = "/tenure.v1.AuthService/BootstrapAuth"
+	AuthService_ResetAuth_FullMethodName     = "/tenure.v1.AuthService/ResetAuth"
 	AuthService_GetAuthStatus_FullMethodName = "/tenure.v1.AuthService/GetAuthStatus"
 	AuthService_SetAuthMode_FullMethodName   = "/tenure.v1.AuthService/SetAuthMode"
 	AuthService_PutPolicy_FullMethodName     = "/tenure.v1.AuthService/PutPolicy"
@@ -51,8 +52,14 @@ const (
 type AuthServiceClient interface {
 	// BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
 	// token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-	// or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+	// or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+	// INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
 	BootstrapAuth(ctx context.Context, in *BootstrapAuthRequest, opts ...grpc.CallOption) (*BootstrapAuthResponse, error)
+	// ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+	// only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+	// Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+	// TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+	ResetAuth(ctx context.Context, in *ResetAuthRequest, opts ...grpc.CallOption) (*ResetAuthResponse, error)
 	// GetAuthStatus returns the mode and how much there is.
 	GetAuthStatus(ctx context.Context, in *GetAuthStatusRequest, opts ...grpc.CallOption) (*GetAuthStatusResponse, error)
 	// SetAuthMode changes the mode. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE.
@@ -106,6 +113,16 @@ func (c *authServiceClient) BootstrapAuth(ctx context.Context, in *BootstrapAuth
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BootstrapAuthResponse)
 	err := c.cc.Invoke(ctx, AuthService_BootstrapAuth_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authServiceClient) ResetAuth(ctx context.Context, in *ResetAuthRequest, opts ...grpc.CallOption) (*ResetAuthResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResetAuthResponse)
+	err := c.cc.Invoke(ctx, AuthService_ResetAuth_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -285,8 +302,14 @@ func (c *authServiceClient) CheckAccess(ctx context.Context, in *CheckAccessRequ
 type AuthServiceServer interface {
 	// BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
 	// token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-	// or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+	// or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+	// INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
 	BootstrapAuth(context.Context, *BootstrapAuthRequest) (*BootstrapAuthResponse, error)
+	// ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+	// only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+	// Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+	// TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+	ResetAuth(context.Context, *ResetAuthRequest) (*ResetAuthResponse, error)
 	// GetAuthStatus returns the mode and how much there is.
 	GetAuthStatus(context.Context, *GetAuthStatusRequest) (*GetAuthStatusResponse, error)
 	// SetAuthMode changes the mode. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE.
@@ -338,6 +361,9 @@ type UnimplementedAuthServiceServer struct{}
 
 func (UnimplementedAuthServiceServer) BootstrapAuth(context.Context, *BootstrapAuthRequest) (*BootstrapAuthResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BootstrapAuth not implemented")
+}
+func (UnimplementedAuthServiceServer) ResetAuth(context.Context, *ResetAuthRequest) (*ResetAuthResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResetAuth not implemented")
 }
 func (UnimplementedAuthServiceServer) GetAuthStatus(context.Context, *GetAuthStatusRequest) (*GetAuthStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetAuthStatus not implemented")
@@ -422,6 +448,24 @@ func _AuthService_BootstrapAuth_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AuthServiceServer).BootstrapAuth(ctx, req.(*BootstrapAuthRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuthService_ResetAuth_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResetAuthRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServiceServer).ResetAuth(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuthService_ResetAuth_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServiceServer).ResetAuth(ctx, req.(*ResetAuthRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -724,6 +768,10 @@ var AuthService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BootstrapAuth",
 			Handler:    _AuthService_BootstrapAuth_Handler,
+		},
+		{
+			MethodName: "ResetAuth",
+			Handler:    _AuthService_ResetAuth_Handler,
 		},
 		{
 			MethodName: "GetAuthStatus",

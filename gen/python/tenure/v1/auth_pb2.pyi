@@ -71,12 +71,32 @@ class Binding(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[BindingKind, str]] = ..., principal: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ...) -> None: ...
 
 class BootstrapAuthRequest(_message.Message):
-    __slots__ = ("token", "mode")
+    __slots__ = ("token", "mode", "nonce")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
+    NONCE_FIELD_NUMBER: _ClassVar[int]
     token: str
     mode: AuthMode
-    def __init__(self, token: _Optional[str] = ..., mode: _Optional[_Union[AuthMode, str]] = ...) -> None: ...
+    nonce: str
+    def __init__(self, token: _Optional[str] = ..., mode: _Optional[_Union[AuthMode, str]] = ..., nonce: _Optional[str] = ...) -> None: ...
+
+class ResetAuthRequest(_message.Message):
+    __slots__ = ("token", "nonce")
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NONCE_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    nonce: str
+    def __init__(self, token: _Optional[str] = ..., nonce: _Optional[str] = ...) -> None: ...
+
+class ResetAuthResponse(_message.Message):
+    __slots__ = ("header", "accessor", "mode")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ACCESSOR_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    header: _types_pb2.ResponseHeader
+    accessor: str
+    mode: AuthMode
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., accessor: _Optional[str] = ..., mode: _Optional[_Union[AuthMode, str]] = ...) -> None: ...
 
 class BootstrapAuthResponse(_message.Message):
     __slots__ = ("header", "accessor", "mode")

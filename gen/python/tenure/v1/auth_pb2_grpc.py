@@ -45,6 +45,11 @@ class AuthServiceStub(object):
                 request_serializer=tenure_dot_v1_dot_auth__pb2.BootstrapAuthRequest.SerializeToString,
                 response_deserializer=tenure_dot_v1_dot_auth__pb2.BootstrapAuthResponse.FromString,
                 _registered_method=True)
+        self.ResetAuth = channel.unary_unary(
+                '/tenure.v1.AuthService/ResetAuth',
+                request_serializer=tenure_dot_v1_dot_auth__pb2.ResetAuthRequest.SerializeToString,
+                response_deserializer=tenure_dot_v1_dot_auth__pb2.ResetAuthResponse.FromString,
+                _registered_method=True)
         self.GetAuthStatus = channel.unary_unary(
                 '/tenure.v1.AuthService/GetAuthStatus',
                 request_serializer=tenure_dot_v1_dot_auth__pb2.GetAuthStatusRequest.SerializeToString,
@@ -139,7 +144,18 @@ class AuthServiceServicer(object):
     def BootstrapAuth(self, request, context):
         """BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
         token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-        or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+        or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+        INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResetAuth(self, request, context):
+        """ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+        only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+        Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+        TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -272,6 +288,11 @@ def add_AuthServiceServicer_to_server(servicer, server):
                     request_deserializer=tenure_dot_v1_dot_auth__pb2.BootstrapAuthRequest.FromString,
                     response_serializer=tenure_dot_v1_dot_auth__pb2.BootstrapAuthResponse.SerializeToString,
             ),
+            'ResetAuth': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResetAuth,
+                    request_deserializer=tenure_dot_v1_dot_auth__pb2.ResetAuthRequest.FromString,
+                    response_serializer=tenure_dot_v1_dot_auth__pb2.ResetAuthResponse.SerializeToString,
+            ),
             'GetAuthStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAuthStatus,
                     request_deserializer=tenure_dot_v1_dot_auth__pb2.GetAuthStatusRequest.FromString,
@@ -386,6 +407,33 @@ class AuthService(object):
             '/tenure.v1.AuthService/BootstrapAuth',
             tenure_dot_v1_dot_auth__pb2.BootstrapAuthRequest.SerializeToString,
             tenure_dot_v1_dot_auth__pb2.BootstrapAuthResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResetAuth(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tenure.v1.AuthService/ResetAuth',
+            tenure_dot_v1_dot_auth__pb2.ResetAuthRequest.SerializeToString,
+            tenure_dot_v1_dot_auth__pb2.ResetAuthResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -147,6 +147,7 @@ type ChangeAuth struct {
 	//	*ChangeAuth_RevokeToken
 	//	*ChangeAuth_PutBinding
 	//	*ChangeAuth_DeleteBinding
+	//	*ChangeAuth_MakeFirst
 	Change        isChangeAuth_Change `protobuf_oneof:"change"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -270,6 +271,15 @@ func (x *ChangeAuth) GetDeleteBinding() string {
 	return ""
 }
 
+func (x *ChangeAuth) GetMakeFirst() *TokenRecord {
+	if x != nil {
+		if x, ok := x.Change.(*ChangeAuth_MakeFirst); ok {
+			return x.MakeFirst
+		}
+	}
+	return nil
+}
+
 type isChangeAuth_Change interface {
 	isChangeAuth_Change()
 }
@@ -319,6 +329,11 @@ type ChangeAuth_DeleteBinding struct {
 	DeleteBinding string `protobuf:"bytes,9,opt,name=delete_binding,json=deleteBinding,proto3,oneof"`
 }
 
+type ChangeAuth_MakeFirst struct {
+	// Makes another first token, with the policy admin and without an end. The mode stays.
+	MakeFirst *TokenRecord `protobuf:"bytes,10,opt,name=make_first,json=makeFirst,proto3,oneof"`
+}
+
 func (*ChangeAuth_Bootstrap) isChangeAuth_Change() {}
 
 func (*ChangeAuth_SetMode) isChangeAuth_Change() {}
@@ -336,6 +351,8 @@ func (*ChangeAuth_RevokeToken) isChangeAuth_Change() {}
 func (*ChangeAuth_PutBinding) isChangeAuth_Change() {}
 
 func (*ChangeAuth_DeleteBinding) isChangeAuth_Change() {}
+
+func (*ChangeAuth_MakeFirst) isChangeAuth_Change() {}
 
 // Bootstrap makes the first token.
 type Bootstrap struct {
@@ -880,7 +897,7 @@ var File_tenure_store_v1_auth_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\x88\x04\n" +
+	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\xc7\x04\n" +
 	"\n" +
 	"ChangeAuth\x12:\n" +
 	"\tbootstrap\x18\x01 \x01(\v2\x1a.tenure.store.v1.BootstrapH\x00R\tbootstrap\x126\n" +
@@ -893,7 +910,10 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\frevoke_token\x18\a \x01(\fH\x00R\vrevokeToken\x12A\n" +
 	"\vput_binding\x18\b \x01(\v2\x1e.tenure.store.v1.BindingRecordH\x00R\n" +
 	"putBinding\x12'\n" +
-	"\x0edelete_binding\x18\t \x01(\tH\x00R\rdeleteBindingB\b\n" +
+	"\x0edelete_binding\x18\t \x01(\tH\x00R\rdeleteBinding\x12=\n" +
+	"\n" +
+	"make_first\x18\n" +
+	" \x01(\v2\x1c.tenure.store.v1.TokenRecordH\x00R\tmakeFirstB\b\n" +
 	"\x06change\"n\n" +
 	"\tBootstrap\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12-\n" +
@@ -979,16 +999,17 @@ var file_tenure_store_v1_auth_proto_depIdxs = []int32{
 	8,  // 3: tenure.store.v1.ChangeAuth.create_token:type_name -> tenure.store.v1.TokenRecord
 	4,  // 4: tenure.store.v1.ChangeAuth.rotate_token:type_name -> tenure.store.v1.RotateToken
 	9,  // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
-	8,  // 6: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 7: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
-	8,  // 8: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 9: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
-	1,  // 10: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	8,  // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
+	8,  // 7: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 8: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
+	8,  // 9: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 10: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
+	1,  // 11: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_auth_proto_init() }
@@ -1006,6 +1027,7 @@ func file_tenure_store_v1_auth_proto_init() {
 		(*ChangeAuth_RevokeToken)(nil),
 		(*ChangeAuth_PutBinding)(nil),
 		(*ChangeAuth_DeleteBinding)(nil),
+		(*ChangeAuth_MakeFirst)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

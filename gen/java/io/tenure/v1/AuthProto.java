@@ -36,6 +36,16 @@ public final class AuthProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_BootstrapAuthRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_ResetAuthRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_ResetAuthRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_ResetAuthResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_ResetAuthResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_BootstrapAuthResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -223,136 +233,143 @@ public final class AuthProto {
       "ding\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002 \001(\0162\026" +
       ".tenure.v1.BindingKindR\004kind\022\034\n\tprincipa" +
       "l\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003(\tR\010po" +
-      "licies\022\022\n\004node\030\005 \001(\tR\004node\"U\n\024BootstrapA" +
+      "licies\022\022\n\004node\030\005 \001(\tR\004node\"k\n\024BootstrapA" +
       "uthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\'\n\004mode" +
-      "\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\"\217\001\n\025Bo" +
-      "otstrapAuthResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\022\032\n\010access" +
-      "or\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\0162\023.tenur" +
-      "e.v1.AuthModeR\004mode\"\026\n\024GetAuthStatusRequ" +
-      "est\"\214\002\n\025GetAuthStatusResponse\0221\n\006header\030" +
-      "\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006header" +
-      "\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mod" +
-      "e\022\"\n\014bootstrapped\030\003 \001(\010R\014bootstrapped\022\026\n" +
-      "\006tokens\030\004 \001(\004R\006tokens\022\032\n\010policies\030\005 \001(\004R" +
-      "\010policies\022\032\n\010bindings\030\006 \001(\004R\010bindings\022#\n" +
-      "\rdeny_revision\030\007 \001(\004R\014denyRevision\"=\n\022Se" +
-      "tAuthModeRequest\022\'\n\004mode\030\001 \001(\0162\023.tenure." +
-      "v1.AuthModeR\004mode\"H\n\023SetAuthModeResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\"<\n\020PutPolicyRequest\022\022\n\004name\030" +
-      "\001 \001(\tR\004name\022\024\n\005rules\030\002 \001(\tR\005rules\"F\n\021Put" +
-      "PolicyResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\"&\n\020GetPolicyRe" +
-      "quest\022\022\n\004name\030\001 \001(\tR\004name\"q\n\021GetPolicyRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022)\n\006policy\030\002 \001(\0132\021.tenu" +
-      "re.v1.PolicyR\006policy\"Q\n\023ListPoliciesRequ" +
-      "est\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage" +
-      "_token\030\002 \001(\tR\tpageToken\"\240\001\n\024ListPolicies" +
-      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
-      "ponseHeaderR\006header\022-\n\010policies\030\002 \003(\0132\021." +
-      "tenure.v1.PolicyR\010policies\022&\n\017next_page_" +
-      "token\030\003 \001(\tR\rnextPageToken\")\n\023DeletePoli" +
-      "cyRequest\022\022\n\004name\030\001 \001(\tR\004name\"c\n\024DeleteP" +
-      "olicyResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
-      "1.ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001(" +
-      "\010R\007deleted\"\242\001\n\022CreateTokenRequest\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\022\032\n\010policies\030\002 \003(\tR\010policie" +
-      "s\022\022\n\004node\030\003 \001(\tR\004node\022+\n\003ttl\030\004 \001(\0132\031.goo" +
-      "gle.protobuf.DurationR\003ttl\022\033\n\tno_expiry\030" +
-      "\005 \001(\010R\010noExpiry\"\204\001\n\023CreateTokenResponse\022" +
-      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
-      "erR\006header\022&\n\005token\030\002 \001(\0132\020.tenure.v1.To" +
-      "kenR\005token\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017GetTok" +
-      "enRequest\022\032\n\010accessor\030\001 \001(\tR\010accessor\"m\n" +
-      "\020GetTokenResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
-      "re.v1.ResponseHeaderR\006header\022&\n\005token\030\002 " +
-      "\001(\0132\020.tenure.v1.TokenR\005token\"O\n\021ListToke" +
-      "nsRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035" +
-      "\n\npage_token\030\002 \001(\tR\tpageToken\"\231\001\n\022ListTo" +
-      "kensResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\022(\n\006tokens\030\002 \003(\0132" +
-      "\020.tenure.v1.TokenR\006tokens\022&\n\017next_page_t" +
-      "oken\030\003 \001(\tR\rnextPageToken\"0\n\022RotateToken" +
-      "Request\022\032\n\010accessor\030\001 \001(\tR\010accessor\"\204\001\n\023" +
-      "RotateTokenResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\022&\n\005token\030" +
-      "\002 \001(\0132\020.tenure.v1.TokenR\005token\022\022\n\004text\030\003" +
-      " \001(\tR\004text\"0\n\022RevokeTokenRequest\022\032\n\010acce" +
-      "ssor\030\001 \001(\tR\010accessor\"b\n\023RevokeTokenRespo" +
-      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
-      "HeaderR\006header\022\030\n\007revoked\030\002 \001(\010R\007revoked" +
-      "\"\241\001\n\021PutBindingRequest\022\022\n\004name\030\001 \001(\tR\004na" +
-      "me\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.BindingKind" +
-      "R\004kind\022\034\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010" +
-      "policies\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004" +
-      "node\"G\n\022PutBindingResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\"Q\n" +
-      "\023ListBindingsRequest\022\033\n\tpage_size\030\001 \001(\rR" +
-      "\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpageToken" +
-      "\"\241\001\n\024ListBindingsResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022.\n\010" +
-      "bindings\030\002 \003(\0132\022.tenure.v1.BindingR\010bind" +
-      "ings\022&\n\017next_page_token\030\003 \001(\tR\rnextPageT" +
-      "oken\"*\n\024DeleteBindingRequest\022\022\n\004name\030\001 \001" +
-      "(\tR\004name\"d\n\025DeleteBindingResponse\0221\n\006hea" +
-      "der\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006he" +
-      "ader\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\017\n\rWhoAmI" +
-      "Request\"\231\002\n\016WhoAmIResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\022\034\n" +
-      "\tprincipal\030\002 \001(\tR\tprincipal\022\036\n\ncredentia" +
-      "l\030\003 \001(\tR\ncredential\022\024\n\005cause\030\004 \001(\tR\005caus" +
-      "e\022\032\n\010policies\030\005 \003(\tR\010policies\022;\n\013expire_" +
-      "time\030\006 \001(\0132\032.google.protobuf.TimestampR\n" +
-      "expireTime\022\'\n\004mode\030\007 \001(\0162\023.tenure.v1.Aut" +
-      "hModeR\004mode\"(\n\022CheckAccessRequest\022\022\n\004rul" +
-      "e\030\001 \001(\tR\004rule\"b\n\023CheckAccessResponse\0221\n\006" +
+      "\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\024\n\005non" +
+      "ce\030\003 \001(\tR\005nonce\">\n\020ResetAuthRequest\022\024\n\005t" +
+      "oken\030\001 \001(\tR\005token\022\024\n\005nonce\030\002 \001(\tR\005nonce\"" +
+      "\213\001\n\021ResetAuthResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022\032\n\010acce" +
+      "ssor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\0162\023.ten" +
+      "ure.v1.AuthModeR\004mode\"\217\001\n\025BootstrapAuthR" +
+      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
+      "onseHeaderR\006header\022\032\n\010accessor\030\002 \001(\tR\010ac" +
+      "cessor\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.AuthMod" +
+      "eR\004mode\"\026\n\024GetAuthStatusRequest\"\214\002\n\025GetA" +
+      "uthStatusResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022\'\n\004mode\030\002 \001" +
+      "(\0162\023.tenure.v1.AuthModeR\004mode\022\"\n\014bootstr" +
+      "apped\030\003 \001(\010R\014bootstrapped\022\026\n\006tokens\030\004 \001(" +
+      "\004R\006tokens\022\032\n\010policies\030\005 \001(\004R\010policies\022\032\n" +
+      "\010bindings\030\006 \001(\004R\010bindings\022#\n\rdeny_revisi" +
+      "on\030\007 \001(\004R\014denyRevision\"=\n\022SetAuthModeReq" +
+      "uest\022\'\n\004mode\030\001 \001(\0162\023.tenure.v1.AuthModeR" +
+      "\004mode\"H\n\023SetAuthModeResponse\0221\n\006header\030\001" +
+      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\"" +
+      "<\n\020PutPolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\022" +
+      "\024\n\005rules\030\002 \001(\tR\005rules\"F\n\021PutPolicyRespon" +
+      "se\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseH" +
+      "eaderR\006header\"&\n\020GetPolicyRequest\022\022\n\004nam" +
+      "e\030\001 \001(\tR\004name\"q\n\021GetPolicyResponse\0221\n\006he" +
+      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
+      "eader\022)\n\006policy\030\002 \001(\0132\021.tenure.v1.Policy" +
+      "R\006policy\"Q\n\023ListPoliciesRequest\022\033\n\tpage_" +
+      "size\030\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\t" +
+      "R\tpageToken\"\240\001\n\024ListPoliciesResponse\0221\n\006" +
       "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022\030\n\007allowed\030\002 \001(\010R\007allowed*c\n\010Aut" +
-      "hMode\022\031\n\025AUTH_MODE_UNSPECIFIED\020\000\022\021\n\rAUTH" +
-      "_MODE_OFF\020\001\022\022\n\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_" +
-      "MODE_ENFORCE\020\003*e\n\013BindingKind\022\034\n\030BINDING" +
-      "_KIND_UNSPECIFIED\020\000\022\032\n\026BINDING_KIND_ANON" +
-      "YMOUS\020\001\022\034\n\030BINDING_KIND_CERTIFICATE\020\0022\254\n" +
-      "\n\013AuthService\022R\n\rBootstrapAuth\022\037.tenure." +
-      "v1.BootstrapAuthRequest\032 .tenure.v1.Boot" +
-      "strapAuthResponse\022R\n\rGetAuthStatus\022\037.ten" +
-      "ure.v1.GetAuthStatusRequest\032 .tenure.v1." +
-      "GetAuthStatusResponse\022L\n\013SetAuthMode\022\035.t" +
-      "enure.v1.SetAuthModeRequest\032\036.tenure.v1." +
-      "SetAuthModeResponse\022F\n\tPutPolicy\022\033.tenur" +
-      "e.v1.PutPolicyRequest\032\034.tenure.v1.PutPol" +
-      "icyResponse\022F\n\tGetPolicy\022\033.tenure.v1.Get" +
-      "PolicyRequest\032\034.tenure.v1.GetPolicyRespo" +
-      "nse\022O\n\014ListPolicies\022\036.tenure.v1.ListPoli" +
-      "ciesRequest\032\037.tenure.v1.ListPoliciesResp" +
-      "onse\022O\n\014DeletePolicy\022\036.tenure.v1.DeleteP" +
-      "olicyRequest\032\037.tenure.v1.DeletePolicyRes" +
-      "ponse\022L\n\013CreateToken\022\035.tenure.v1.CreateT" +
-      "okenRequest\032\036.tenure.v1.CreateTokenRespo" +
-      "nse\022C\n\010GetToken\022\032.tenure.v1.GetTokenRequ" +
-      "est\032\033.tenure.v1.GetTokenResponse\022I\n\nList" +
-      "Tokens\022\034.tenure.v1.ListTokensRequest\032\035.t" +
-      "enure.v1.ListTokensResponse\022L\n\013RotateTok" +
-      "en\022\035.tenure.v1.RotateTokenRequest\032\036.tenu" +
-      "re.v1.RotateTokenResponse\022L\n\013RevokeToken" +
-      "\022\035.tenure.v1.RevokeTokenRequest\032\036.tenure" +
-      ".v1.RevokeTokenResponse\022I\n\nPutBinding\022\034." +
-      "tenure.v1.PutBindingRequest\032\035.tenure.v1." +
-      "PutBindingResponse\022O\n\014ListBindings\022\036.ten" +
-      "ure.v1.ListBindingsRequest\032\037.tenure.v1.L" +
-      "istBindingsResponse\022R\n\rDeleteBinding\022\037.t" +
-      "enure.v1.DeleteBindingRequest\032 .tenure.v" +
-      "1.DeleteBindingResponse\022=\n\006WhoAmI\022\030.tenu" +
-      "re.v1.WhoAmIRequest\032\031.tenure.v1.WhoAmIRe" +
-      "sponse\022L\n\013CheckAccess\022\035.tenure.v1.CheckA" +
-      "ccessRequest\032\036.tenure.v1.CheckAccessResp" +
-      "onseB\225\001\n\014io.tenure.v1B\tAuthProtoP\001Z5gith" +
-      "ub.com/tenure-io/tenure/gen/go/tenure/v1" +
-      ";tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342" +
-      "\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b\006pr" +
-      "oto3"
+      "\006header\022-\n\010policies\030\002 \003(\0132\021.tenure.v1.Po" +
+      "licyR\010policies\022&\n\017next_page_token\030\003 \001(\tR" +
+      "\rnextPageToken\")\n\023DeletePolicyRequest\022\022\n" +
+      "\004name\030\001 \001(\tR\004name\"c\n\024DeletePolicyRespons" +
+      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
+      "aderR\006header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\242" +
+      "\001\n\022CreateTokenRequest\022\022\n\004name\030\001 \001(\tR\004nam" +
+      "e\022\032\n\010policies\030\002 \003(\tR\010policies\022\022\n\004node\030\003 " +
+      "\001(\tR\004node\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf" +
+      ".DurationR\003ttl\022\033\n\tno_expiry\030\005 \001(\010R\010noExp" +
+      "iry\"\204\001\n\023CreateTokenResponse\0221\n\006header\030\001 " +
+      "\001(\0132\031.tenure.v1.ResponseHeaderR\006header\022&" +
+      "\n\005token\030\002 \001(\0132\020.tenure.v1.TokenR\005token\022\022" +
+      "\n\004text\030\003 \001(\tR\004text\"-\n\017GetTokenRequest\022\032\n" +
+      "\010accessor\030\001 \001(\tR\010accessor\"m\n\020GetTokenRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenure" +
+      ".v1.TokenR\005token\"O\n\021ListTokensRequest\022\033\n" +
+      "\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_token" +
+      "\030\002 \001(\tR\tpageToken\"\231\001\n\022ListTokensResponse" +
+      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
+      "derR\006header\022(\n\006tokens\030\002 \003(\0132\020.tenure.v1." +
+      "TokenR\006tokens\022&\n\017next_page_token\030\003 \001(\tR\r" +
+      "nextPageToken\"0\n\022RotateTokenRequest\022\032\n\010a" +
+      "ccessor\030\001 \001(\tR\010accessor\"\204\001\n\023RotateTokenR" +
+      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
+      "onseHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenu" +
+      "re.v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004text\"0" +
+      "\n\022RevokeTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010" +
+      "accessor\"b\n\023RevokeTokenResponse\0221\n\006heade" +
+      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
+      "er\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\241\001\n\021PutBind" +
+      "ingRequest\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002" +
+      " \001(\0162\026.tenure.v1.BindingKindR\004kind\022\034\n\tpr" +
+      "incipal\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003" +
+      "(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004node\"G\n\022PutB" +
+      "indingResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
+      "v1.ResponseHeaderR\006header\"Q\n\023ListBinding" +
+      "sRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n" +
+      "\npage_token\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBin" +
+      "dingsResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
+      "1.ResponseHeaderR\006header\022.\n\010bindings\030\002 \003" +
+      "(\0132\022.tenure.v1.BindingR\010bindings\022&\n\017next" +
+      "_page_token\030\003 \001(\tR\rnextPageToken\"*\n\024Dele" +
+      "teBindingRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025" +
+      "DeleteBindingResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022\030\n\007dele" +
+      "ted\030\002 \001(\010R\007deleted\"\017\n\rWhoAmIRequest\"\231\002\n\016" +
+      "WhoAmIResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
+      "v1.ResponseHeaderR\006header\022\034\n\tprincipal\030\002" +
+      " \001(\tR\tprincipal\022\036\n\ncredential\030\003 \001(\tR\ncre" +
+      "dential\022\024\n\005cause\030\004 \001(\tR\005cause\022\032\n\010policie" +
+      "s\030\005 \003(\tR\010policies\022;\n\013expire_time\030\006 \001(\0132\032" +
+      ".google.protobuf.TimestampR\nexpireTime\022\'" +
+      "\n\004mode\030\007 \001(\0162\023.tenure.v1.AuthModeR\004mode\"" +
+      "(\n\022CheckAccessRequest\022\022\n\004rule\030\001 \001(\tR\004rul" +
+      "e\"b\n\023CheckAccessResponse\0221\n\006header\030\001 \001(\013" +
+      "2\031.tenure.v1.ResponseHeaderR\006header\022\030\n\007a" +
+      "llowed\030\002 \001(\010R\007allowed*c\n\010AuthMode\022\031\n\025AUT" +
+      "H_MODE_UNSPECIFIED\020\000\022\021\n\rAUTH_MODE_OFF\020\001\022" +
+      "\022\n\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_MODE_ENFORCE" +
+      "\020\003*e\n\013BindingKind\022\034\n\030BINDING_KIND_UNSPEC" +
+      "IFIED\020\000\022\032\n\026BINDING_KIND_ANONYMOUS\020\001\022\034\n\030B" +
+      "INDING_KIND_CERTIFICATE\020\0022\364\n\n\013AuthServic" +
+      "e\022R\n\rBootstrapAuth\022\037.tenure.v1.Bootstrap" +
+      "AuthRequest\032 .tenure.v1.BootstrapAuthRes" +
+      "ponse\022F\n\tResetAuth\022\033.tenure.v1.ResetAuth" +
+      "Request\032\034.tenure.v1.ResetAuthResponse\022R\n" +
+      "\rGetAuthStatus\022\037.tenure.v1.GetAuthStatus" +
+      "Request\032 .tenure.v1.GetAuthStatusRespons" +
+      "e\022L\n\013SetAuthMode\022\035.tenure.v1.SetAuthMode" +
+      "Request\032\036.tenure.v1.SetAuthModeResponse\022" +
+      "F\n\tPutPolicy\022\033.tenure.v1.PutPolicyReques" +
+      "t\032\034.tenure.v1.PutPolicyResponse\022F\n\tGetPo" +
+      "licy\022\033.tenure.v1.GetPolicyRequest\032\034.tenu" +
+      "re.v1.GetPolicyResponse\022O\n\014ListPolicies\022" +
+      "\036.tenure.v1.ListPoliciesRequest\032\037.tenure" +
+      ".v1.ListPoliciesResponse\022O\n\014DeletePolicy" +
+      "\022\036.tenure.v1.DeletePolicyRequest\032\037.tenur" +
+      "e.v1.DeletePolicyResponse\022L\n\013CreateToken" +
+      "\022\035.tenure.v1.CreateTokenRequest\032\036.tenure" +
+      ".v1.CreateTokenResponse\022C\n\010GetToken\022\032.te" +
+      "nure.v1.GetTokenRequest\032\033.tenure.v1.GetT" +
+      "okenResponse\022I\n\nListTokens\022\034.tenure.v1.L" +
+      "istTokensRequest\032\035.tenure.v1.ListTokensR" +
+      "esponse\022L\n\013RotateToken\022\035.tenure.v1.Rotat" +
+      "eTokenRequest\032\036.tenure.v1.RotateTokenRes" +
+      "ponse\022L\n\013RevokeToken\022\035.tenure.v1.RevokeT" +
+      "okenRequest\032\036.tenure.v1.RevokeTokenRespo" +
+      "nse\022I\n\nPutBinding\022\034.tenure.v1.PutBinding" +
+      "Request\032\035.tenure.v1.PutBindingResponse\022O" +
+      "\n\014ListBindings\022\036.tenure.v1.ListBindingsR" +
+      "equest\032\037.tenure.v1.ListBindingsResponse\022" +
+      "R\n\rDeleteBinding\022\037.tenure.v1.DeleteBindi" +
+      "ngRequest\032 .tenure.v1.DeleteBindingRespo" +
+      "nse\022=\n\006WhoAmI\022\030.tenure.v1.WhoAmIRequest\032" +
+      "\031.tenure.v1.WhoAmIResponse\022L\n\013CheckAcces" +
+      "s\022\035.tenure.v1.CheckAccessRequest\032\036.tenur" +
+      "e.v1.CheckAccessResponseB\225\001\n\014io.tenure.v" +
+      "1B\tAuthProtoP\001Z5github.com/tenure-io/ten" +
+      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
+      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
+      "ata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -384,201 +401,213 @@ public final class AuthProto {
     internal_static_tenure_v1_BootstrapAuthRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BootstrapAuthRequest_descriptor,
-        new java.lang.String[] { "Token", "Mode", });
-    internal_static_tenure_v1_BootstrapAuthResponse_descriptor =
+        new java.lang.String[] { "Token", "Mode", "Nonce", });
+    internal_static_tenure_v1_ResetAuthRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
+    internal_static_tenure_v1_ResetAuthRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_ResetAuthRequest_descriptor,
+        new java.lang.String[] { "Token", "Nonce", });
+    internal_static_tenure_v1_ResetAuthResponse_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_tenure_v1_ResetAuthResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_ResetAuthResponse_descriptor,
+        new java.lang.String[] { "Header", "Accessor", "Mode", });
+    internal_static_tenure_v1_BootstrapAuthResponse_descriptor =
+      getDescriptor().getMessageTypes().get(6);
     internal_static_tenure_v1_BootstrapAuthResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BootstrapAuthResponse_descriptor,
         new java.lang.String[] { "Header", "Accessor", "Mode", });
     internal_static_tenure_v1_GetAuthStatusRequest_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_tenure_v1_GetAuthStatusRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetAuthStatusRequest_descriptor,
         new java.lang.String[] { });
     internal_static_tenure_v1_GetAuthStatusResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_tenure_v1_GetAuthStatusResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetAuthStatusResponse_descriptor,
         new java.lang.String[] { "Header", "Mode", "Bootstrapped", "Tokens", "Policies", "Bindings", "DenyRevision", });
     internal_static_tenure_v1_SetAuthModeRequest_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_tenure_v1_SetAuthModeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_SetAuthModeRequest_descriptor,
         new java.lang.String[] { "Mode", });
     internal_static_tenure_v1_SetAuthModeResponse_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_tenure_v1_SetAuthModeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_SetAuthModeResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_PutPolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_tenure_v1_PutPolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutPolicyRequest_descriptor,
         new java.lang.String[] { "Name", "Rules", });
     internal_static_tenure_v1_PutPolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_tenure_v1_PutPolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutPolicyResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_GetPolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_tenure_v1_GetPolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetPolicyRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_GetPolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_tenure_v1_GetPolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetPolicyResponse_descriptor,
         new java.lang.String[] { "Header", "Policy", });
     internal_static_tenure_v1_ListPoliciesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_tenure_v1_ListPoliciesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListPoliciesRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListPoliciesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_tenure_v1_ListPoliciesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListPoliciesResponse_descriptor,
         new java.lang.String[] { "Header", "Policies", "NextPageToken", });
     internal_static_tenure_v1_DeletePolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_tenure_v1_DeletePolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeletePolicyRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_DeletePolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_tenure_v1_DeletePolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeletePolicyResponse_descriptor,
         new java.lang.String[] { "Header", "Deleted", });
     internal_static_tenure_v1_CreateTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_tenure_v1_CreateTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateTokenRequest_descriptor,
         new java.lang.String[] { "Name", "Policies", "Node", "Ttl", "NoExpiry", });
     internal_static_tenure_v1_CreateTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_tenure_v1_CreateTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", "Text", });
     internal_static_tenure_v1_GetTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_tenure_v1_GetTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_GetTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_tenure_v1_GetTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", });
     internal_static_tenure_v1_ListTokensRequest_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_tenure_v1_ListTokensRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListTokensRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListTokensResponse_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_tenure_v1_ListTokensResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListTokensResponse_descriptor,
         new java.lang.String[] { "Header", "Tokens", "NextPageToken", });
     internal_static_tenure_v1_RotateTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_tenure_v1_RotateTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RotateTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_RotateTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_tenure_v1_RotateTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RotateTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", "Text", });
     internal_static_tenure_v1_RevokeTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_tenure_v1_RevokeTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RevokeTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_RevokeTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_tenure_v1_RevokeTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RevokeTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Revoked", });
     internal_static_tenure_v1_PutBindingRequest_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_tenure_v1_PutBindingRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutBindingRequest_descriptor,
         new java.lang.String[] { "Name", "Kind", "Principal", "Policies", "Node", });
     internal_static_tenure_v1_PutBindingResponse_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_tenure_v1_PutBindingResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutBindingResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_ListBindingsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_tenure_v1_ListBindingsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListBindingsRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListBindingsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_tenure_v1_ListBindingsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListBindingsResponse_descriptor,
         new java.lang.String[] { "Header", "Bindings", "NextPageToken", });
     internal_static_tenure_v1_DeleteBindingRequest_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_tenure_v1_DeleteBindingRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeleteBindingRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_DeleteBindingResponse_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_tenure_v1_DeleteBindingResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeleteBindingResponse_descriptor,
         new java.lang.String[] { "Header", "Deleted", });
     internal_static_tenure_v1_WhoAmIRequest_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_tenure_v1_WhoAmIRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WhoAmIRequest_descriptor,
         new java.lang.String[] { });
     internal_static_tenure_v1_WhoAmIResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_tenure_v1_WhoAmIResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WhoAmIResponse_descriptor,
         new java.lang.String[] { "Header", "Principal", "Credential", "Cause", "Policies", "ExpireTime", "Mode", });
     internal_static_tenure_v1_CheckAccessRequest_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_tenure_v1_CheckAccessRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CheckAccessRequest_descriptor,
         new java.lang.String[] { "Rule", });
     internal_static_tenure_v1_CheckAccessResponse_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(38);
     internal_static_tenure_v1_CheckAccessResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CheckAccessResponse_descriptor,

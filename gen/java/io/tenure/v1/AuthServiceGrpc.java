@@ -50,6 +50,37 @@ public final class AuthServiceGrpc {
     return getBootstrapAuthMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.tenure.v1.ResetAuthRequest,
+      io.tenure.v1.ResetAuthResponse> getResetAuthMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ResetAuth",
+      requestType = io.tenure.v1.ResetAuthRequest.class,
+      responseType = io.tenure.v1.ResetAuthResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.tenure.v1.ResetAuthRequest,
+      io.tenure.v1.ResetAuthResponse> getResetAuthMethod() {
+    io.grpc.MethodDescriptor<io.tenure.v1.ResetAuthRequest, io.tenure.v1.ResetAuthResponse> getResetAuthMethod;
+    if ((getResetAuthMethod = AuthServiceGrpc.getResetAuthMethod) == null) {
+      synchronized (AuthServiceGrpc.class) {
+        if ((getResetAuthMethod = AuthServiceGrpc.getResetAuthMethod) == null) {
+          AuthServiceGrpc.getResetAuthMethod = getResetAuthMethod =
+              io.grpc.MethodDescriptor.<io.tenure.v1.ResetAuthRequest, io.tenure.v1.ResetAuthResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ResetAuth"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.ResetAuthRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.ResetAuthResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new AuthServiceMethodDescriptorSupplier("ResetAuth"))
+              .build();
+        }
+      }
+    }
+    return getResetAuthMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<io.tenure.v1.GetAuthStatusRequest,
       io.tenure.v1.GetAuthStatusResponse> getGetAuthStatusMethod;
 
@@ -620,12 +651,26 @@ public final class AuthServiceGrpc {
      * <pre>
      * BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
      * token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-     * or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+     * or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+     * INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
      * </pre>
      */
     default void bootstrapAuth(io.tenure.v1.BootstrapAuthRequest request,
         io.grpc.stub.StreamObserver<io.tenure.v1.BootstrapAuthResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getBootstrapAuthMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+     * only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+     * Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+     * TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    default void resetAuth(io.tenure.v1.ResetAuthRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.ResetAuthResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getResetAuthMethod(), responseObserver);
     }
 
     /**
@@ -841,13 +886,28 @@ public final class AuthServiceGrpc {
      * <pre>
      * BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
      * token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-     * or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+     * or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+     * INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
      * </pre>
      */
     public void bootstrapAuth(io.tenure.v1.BootstrapAuthRequest request,
         io.grpc.stub.StreamObserver<io.tenure.v1.BootstrapAuthResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getBootstrapAuthMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+     * only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+     * Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+     * TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public void resetAuth(io.tenure.v1.ResetAuthRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.ResetAuthResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getResetAuthMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -1061,12 +1121,26 @@ public final class AuthServiceGrpc {
      * <pre>
      * BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
      * token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-     * or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+     * or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+     * INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
      * </pre>
      */
     public io.tenure.v1.BootstrapAuthResponse bootstrapAuth(io.tenure.v1.BootstrapAuthRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getBootstrapAuthMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+     * only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+     * Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+     * TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public io.tenure.v1.ResetAuthResponse resetAuth(io.tenure.v1.ResetAuthRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getResetAuthMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1264,12 +1338,26 @@ public final class AuthServiceGrpc {
      * <pre>
      * BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
      * token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-     * or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+     * or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+     * INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
      * </pre>
      */
     public io.tenure.v1.BootstrapAuthResponse bootstrapAuth(io.tenure.v1.BootstrapAuthRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getBootstrapAuthMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+     * only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+     * Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+     * TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public io.tenure.v1.ResetAuthResponse resetAuth(io.tenure.v1.ResetAuthRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getResetAuthMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1467,13 +1555,28 @@ public final class AuthServiceGrpc {
      * <pre>
      * BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
      * token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
-     * or are loopback, and peer addresses have TLS or are off. Errors: INVALID_ARGUMENT, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
+     * or are loopback, and peer addresses have TLS or are off. A caller on another machine needs the nonce. Errors:
+     * INVALID_ARGUMENT, PERMISSION_DENIED, TOO_MANY_REQUESTS, AUTH_BOOTSTRAPPED, AUTH_UNSAFE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.BootstrapAuthResponse> bootstrapAuth(
         io.tenure.v1.BootstrapAuthRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getBootstrapAuthMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * ResetAuth makes another first token, when no token with the policy admin is left. It takes no right, but always the nonce, so
+     * only those who can read the directory of a member can call it. Nothing else changes: other tokens, policies and the mode stay.
+     * Called again with the same token, it returns the same response. Errors: INVALID_ARGUMENT, PERMISSION_DENIED,
+     * TOO_MANY_REQUESTS, AUTH_NOT_BOOTSTRAPPED, AUTH_UNSAFE, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ResetAuthResponse> resetAuth(
+        io.tenure.v1.ResetAuthRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getResetAuthMethod(), getCallOptions()), request);
     }
 
     /**
@@ -1661,22 +1764,23 @@ public final class AuthServiceGrpc {
   }
 
   private static final int METHODID_BOOTSTRAP_AUTH = 0;
-  private static final int METHODID_GET_AUTH_STATUS = 1;
-  private static final int METHODID_SET_AUTH_MODE = 2;
-  private static final int METHODID_PUT_POLICY = 3;
-  private static final int METHODID_GET_POLICY = 4;
-  private static final int METHODID_LIST_POLICIES = 5;
-  private static final int METHODID_DELETE_POLICY = 6;
-  private static final int METHODID_CREATE_TOKEN = 7;
-  private static final int METHODID_GET_TOKEN = 8;
-  private static final int METHODID_LIST_TOKENS = 9;
-  private static final int METHODID_ROTATE_TOKEN = 10;
-  private static final int METHODID_REVOKE_TOKEN = 11;
-  private static final int METHODID_PUT_BINDING = 12;
-  private static final int METHODID_LIST_BINDINGS = 13;
-  private static final int METHODID_DELETE_BINDING = 14;
-  private static final int METHODID_WHO_AM_I = 15;
-  private static final int METHODID_CHECK_ACCESS = 16;
+  private static final int METHODID_RESET_AUTH = 1;
+  private static final int METHODID_GET_AUTH_STATUS = 2;
+  private static final int METHODID_SET_AUTH_MODE = 3;
+  private static final int METHODID_PUT_POLICY = 4;
+  private static final int METHODID_GET_POLICY = 5;
+  private static final int METHODID_LIST_POLICIES = 6;
+  private static final int METHODID_DELETE_POLICY = 7;
+  private static final int METHODID_CREATE_TOKEN = 8;
+  private static final int METHODID_GET_TOKEN = 9;
+  private static final int METHODID_LIST_TOKENS = 10;
+  private static final int METHODID_ROTATE_TOKEN = 11;
+  private static final int METHODID_REVOKE_TOKEN = 12;
+  private static final int METHODID_PUT_BINDING = 13;
+  private static final int METHODID_LIST_BINDINGS = 14;
+  private static final int METHODID_DELETE_BINDING = 15;
+  private static final int METHODID_WHO_AM_I = 16;
+  private static final int METHODID_CHECK_ACCESS = 17;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1698,6 +1802,10 @@ public final class AuthServiceGrpc {
         case METHODID_BOOTSTRAP_AUTH:
           serviceImpl.bootstrapAuth((io.tenure.v1.BootstrapAuthRequest) request,
               (io.grpc.stub.StreamObserver<io.tenure.v1.BootstrapAuthResponse>) responseObserver);
+          break;
+        case METHODID_RESET_AUTH:
+          serviceImpl.resetAuth((io.tenure.v1.ResetAuthRequest) request,
+              (io.grpc.stub.StreamObserver<io.tenure.v1.ResetAuthResponse>) responseObserver);
           break;
         case METHODID_GET_AUTH_STATUS:
           serviceImpl.getAuthStatus((io.tenure.v1.GetAuthStatusRequest) request,
@@ -1788,6 +1896,13 @@ public final class AuthServiceGrpc {
               io.tenure.v1.BootstrapAuthRequest,
               io.tenure.v1.BootstrapAuthResponse>(
                 service, METHODID_BOOTSTRAP_AUTH)))
+        .addMethod(
+          getResetAuthMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.tenure.v1.ResetAuthRequest,
+              io.tenure.v1.ResetAuthResponse>(
+                service, METHODID_RESET_AUTH)))
         .addMethod(
           getGetAuthStatusMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -1949,6 +2064,7 @@ public final class AuthServiceGrpc {
           serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
               .setSchemaDescriptor(new AuthServiceFileDescriptorSupplier())
               .addMethod(getBootstrapAuthMethod())
+              .addMethod(getResetAuthMethod())
               .addMethod(getGetAuthStatusMethod())
               .addMethod(getSetAuthModeMethod())
               .addMethod(getPutPolicyMethod())

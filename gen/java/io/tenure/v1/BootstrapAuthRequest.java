@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   private BootstrapAuthRequest() {
     token_ = "";
     mode_ = 0;
+    nonce_ = "";
   }
 
   @java.lang.Override
@@ -118,6 +119,55 @@ private static final long serialVersionUID = 0L;
     return result == null ? io.tenure.v1.AuthMode.UNRECOGNIZED : result;
   }
 
+  public static final int NONCE_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object nonce_ = "";
+  /**
+   * <pre>
+   * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+   * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+   * </pre>
+   *
+   * <code>string nonce = 3 [json_name = "nonce"];</code>
+   * @return The nonce.
+   */
+  @java.lang.Override
+  public java.lang.String getNonce() {
+    java.lang.Object ref = nonce_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      nonce_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+   * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+   * </pre>
+   *
+   * <code>string nonce = 3 [json_name = "nonce"];</code>
+   * @return The bytes for nonce.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getNonceBytes() {
+    java.lang.Object ref = nonce_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      nonce_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -138,6 +188,9 @@ private static final long serialVersionUID = 0L;
     if (mode_ != io.tenure.v1.AuthMode.AUTH_MODE_UNSPECIFIED.getNumber()) {
       output.writeEnum(2, mode_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nonce_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, nonce_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -153,6 +206,9 @@ private static final long serialVersionUID = 0L;
     if (mode_ != io.tenure.v1.AuthMode.AUTH_MODE_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(2, mode_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(nonce_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, nonce_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -172,6 +228,8 @@ private static final long serialVersionUID = 0L;
     if (!getToken()
         .equals(other.getToken())) return false;
     if (mode_ != other.mode_) return false;
+    if (!getNonce()
+        .equals(other.getNonce())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -187,6 +245,8 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getToken().hashCode();
     hash = (37 * hash) + MODE_FIELD_NUMBER;
     hash = (53 * hash) + mode_;
+    hash = (37 * hash) + NONCE_FIELD_NUMBER;
+    hash = (53 * hash) + getNonce().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -324,6 +384,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       token_ = "";
       mode_ = 0;
+      nonce_ = "";
       return this;
     }
 
@@ -362,6 +423,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.mode_ = mode_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.nonce_ = nonce_;
       }
     }
 
@@ -417,6 +481,11 @@ private static final long serialVersionUID = 0L;
       if (other.mode_ != 0) {
         setModeValue(other.getModeValue());
       }
+      if (!other.getNonce().isEmpty()) {
+        nonce_ = other.nonce_;
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -453,6 +522,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              nonce_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -631,6 +705,103 @@ private static final long serialVersionUID = 0L;
     public Builder clearMode() {
       bitField0_ = (bitField0_ & ~0x00000002);
       mode_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object nonce_ = "";
+    /**
+     * <pre>
+     * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+     * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+     * </pre>
+     *
+     * <code>string nonce = 3 [json_name = "nonce"];</code>
+     * @return The nonce.
+     */
+    public java.lang.String getNonce() {
+      java.lang.Object ref = nonce_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        nonce_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+     * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+     * </pre>
+     *
+     * <code>string nonce = 3 [json_name = "nonce"];</code>
+     * @return The bytes for nonce.
+     */
+    public com.google.protobuf.ByteString
+        getNonceBytes() {
+      java.lang.Object ref = nonce_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        nonce_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+     * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+     * </pre>
+     *
+     * <code>string nonce = 3 [json_name = "nonce"];</code>
+     * @param value The nonce to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNonce(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      nonce_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+     * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+     * </pre>
+     *
+     * <code>string nonce = 3 [json_name = "nonce"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearNonce() {
+      nonce_ = getDefaultInstance().getNonce();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+     * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+     * </pre>
+     *
+     * <code>string nonce = 3 [json_name = "nonce"];</code>
+     * @param value The bytes for nonce to set.
+     * @return This builder for chaining.
+     */
+    public Builder setNonceBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      nonce_ = value;
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }

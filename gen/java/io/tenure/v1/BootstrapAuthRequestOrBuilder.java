@@ -46,4 +46,26 @@ public interface BootstrapAuthRequestOrBuilder extends
    * @return The mode.
    */
   io.tenure.v1.AuthMode getMode();
+
+  /**
+   * <pre>
+   * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+   * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+   * </pre>
+   *
+   * <code>string nonce = 3 [json_name = "nonce"];</code>
+   * @return The nonce.
+   */
+  java.lang.String getNonce();
+  /**
+   * <pre>
+   * What the file AUTH_NONCE in the directory of the member that is called has. A call that needs it and has none is refused with
+   * PERMISSION_DENIED, and the member writes the file; it is good for 10 minutes. Not needed by callers on a loopback address.
+   * </pre>
+   *
+   * <code>string nonce = 3 [json_name = "nonce"];</code>
+   * @return The bytes for nonce.
+   */
+  com.google.protobuf.ByteString
+      getNonceBytes();
 }
