@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -48,6 +50,23 @@ func (r *running) writeAddresses() error {
 	}
 	r.stack.push(func() error { return r.config.FS.Remove(path) })
 	return nil
+}
+
+// writeNonce writes the file that proves that a caller can read the data directory.
+func (c Config) writeNonce(text string) error {
+	path := filepath.Join(c.DataDir, auth.NonceFile)
+	if c.FS != storage.DiskFS() {
+		return writeFile(c.FS, path, []byte(text+"\n"))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // The operator names the directory.
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text + "\n")
+	return errors.Join(err, file.Close())
 }
 
 // writeFile replaces a file whole. Nothing is lost if it does not survive a crash, so nothing is synced.

@@ -10,7 +10,7 @@ import (
 )
 
 // newCompaction returns the leader task that forgets old history.
-func (r *running) newCompaction() *compaction.Task {
+func newCompaction(r *running) *compaction.Task {
 	return compaction.New(compaction.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
 			return r.node.Propose(ctx, c)

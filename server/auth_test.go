@@ -17,6 +17,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
+	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/identity"
 )
 
@@ -362,7 +363,7 @@ func TestNoUnlistedMessageGetsThrough(t *testing.T) {
 	m := start(t, alone)
 	m.bootstrap(t, modeEnforce)
 	free := map[string]bool{
-		tenurev1.AuthService_BootstrapAuth_FullMethodName: true,
+		tenurev1.AuthService_BootstrapAuth_FullMethodName: true, tenurev1.AuthService_ResetAuth_FullMethodName: true,
 	}
 	for _, service := range []grpc.ServiceDesc{
 		tenurev1.KVService_ServiceDesc, tenurev1.LockService_ServiceDesc, tenurev1.SessionService_ServiceDesc,
@@ -468,4 +469,55 @@ func TestMetricsNeedARight(t *testing.T) {
 			t.Errorf("%s: got %d, want 200", path, code)
 		}
 	}
+}
+
+// TestResetNeedsTheNonce makes an admin token without one, as somebody who lost it does.
+func TestResetNeedsTheNonce(t *testing.T) {
+	m := start(t, alone)
+	token := identity.NewToken()
+	reset := func(nonce string) (*tenurev1.ResetAuthResponse, error) {
+		return m.auth().ResetAuth(t.Context(), &tenurev1.ResetAuthRequest{Token: token, Nonce: nonce})
+	}
+	_, err := reset("")
+	wantDenied(t, err, "nonce")
+	nonce := m.nonce(t)
+	_, err = reset(nonce)
+	wantError(t, err, codes.FailedPrecondition, "AUTH_NOT_BOOTSTRAPPED")
+	lost := m.bootstrap(t, modeEnforce)
+	if _, err = m.auth().RevokeToken(as(t.Context(), lost), &tenurev1.RevokeTokenRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = reset("")
+	wantDenied(t, err, "nonce")
+	if again := m.nonce(t); again != nonce {
+		t.Error("a nonce that is still good was replaced")
+	}
+	made, err := reset(nonce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, failed := reset(nonce); failed != nil || again.GetAccessor() != made.GetAccessor() || again.GetMode() != modeEnforce {
+		t.Errorf("the same token again: got %v, %v, want %v", again, failed, made)
+	}
+	if _, err = m.auth().ListTokens(as(t.Context(), token), &tenurev1.ListTokensRequest{}); err != nil {
+		t.Errorf("the new token: %v", err)
+	}
+	_, err = reset("wrong")
+	wantDenied(t, err, "nonce")
+	_, err = reset(nonce)
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_REQUESTS")
+}
+
+// nonce returns what the member wrote into its directory.
+func (m *member) nonce(t *testing.T) string {
+	t.Helper()
+	file, err := m.fs.Open("data/" + auth.NonceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -118,7 +118,7 @@ func (r *running) lookAtCertificates(ctx context.Context) {
 }
 
 // certificateAlarms returns what an operator should know of the certificates.
-func (r *running) certificateAlarms() []raftnode.Alarm {
+func (r auditPart) certificateAlarms() []raftnode.Alarm {
 	var alarms []raftnode.Alarm
 	for _, s := range r.secured.sources {
 		for _, p := range s.Problems() {

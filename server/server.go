@@ -240,7 +240,7 @@ func (r *running) listen(ctx context.Context) error {
 func (r *running) openNode(ctx context.Context) error {
 	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), service.NewPeer(r.log)
 	var err error
-	r.compaction = r.newCompaction()
+	r.compaction = newCompaction(r)
 	r.timers, err = expiry.New(expiry.Options{
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
 			return r.node.Propose(ctx, c)
@@ -338,8 +338,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		return err
 	}
 	r.background(stopping, r.authority.Run)
-	audited := auditPart{r}
-	if err = audited.watchEnds(); err != nil {
+	if err = (auditPart{r}).watchEnds(); err != nil {
 		return err
 	}
 	named, err := identity.ParseCertificateIdentity(r.config.TLS.CertIdentity)
@@ -400,9 +399,10 @@ func (r *running) makeServices(stopping context.Context) error {
 			ClientAddr: r.advertised.Client,
 			HTTPAddr:   r.advertised.HTTP,
 			PeerAddr:   r.advertised.Peer,
-			Alarms:     audited.alarms,
+			Alarms:     auditPart{r}.alarms,
 		},
 		Pool:   r.peers,
+		Nonces: auth.NewNonces(r.config.writeNonce, nil),
 		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },
 	})
 	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })

@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -14,7 +9,6 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
-	"github.com/tenure-io/tenure/server/identity"
 )
 
 // newAuthCommand returns `tenure auth`.
@@ -25,6 +19,7 @@ func newAuthCommand(env *environment) *cobra.Command {
   tenure auth token create --name web --policy web > web.token
   tenure auth mode enforce`,
 		newAuthBootstrapCommand(env),
+		newAuthResetCommand(env),
 		newAuthModeCommand(env),
 		newAuthStatusCommand(env),
 		newAuthWhoAmICommand(env),
@@ -59,89 +54,6 @@ func modeOf(text string) (tenurev1.AuthMode, error) {
 	default:
 		return 0, usageError("the mode is %s; it must be off, warn or enforce", quoted(text))
 	}
-}
-
-// newAuthBootstrapCommand returns `tenure auth bootstrap`.
-func newAuthBootstrapCommand(env *environment) *cobra.Command {
-	var mode, out string
-	cmd := &cobra.Command{
-		Use:   "bootstrap",
-		Short: "Make the first token, which may do everything",
-		Long: `Make the first token of a cluster, with the built-in policy admin, and set the mode. The text of the token is
-drawn here and written to --out, readable only by you, before any member is asked. If the answer is lost, run the
-command again: it reads the file and gets the same answer. A cluster is bootstrapped once; another text is refused
-from then on. The token does not end.`,
-		Example: `  tenure auth bootstrap --out admin.token
-  tenure auth bootstrap --mode enforce --out admin.token -o json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			wanted, err := modeOf(mode)
-			if err != nil {
-				return err
-			}
-			if wanted == tenurev1.AuthMode_AUTH_MODE_OFF {
-				return usageError("--mode is off; it must be warn or enforce")
-			}
-			return env.bootstrap(cmd.Context(), wanted, out)
-		},
-	}
-	cmd.Flags().StringVar(&mode, "mode", "warn", "mode from then on: warn or enforce")
-	cmd.Flags().StringVar(&out, "out", "admin.token", "file for the text of the token")
-	return cmd
-}
-
-// bootstrap makes the first token.
-func (e *environment) bootstrap(ctx context.Context, mode tenurev1.AuthMode, out string) error {
-	text, err := drawnToken(out)
-	if err != nil {
-		return err
-	}
-	var answer *tenurev1.BootstrapAuthResponse
-	err = e.auth(ctx, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
-		answer, err = auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if e.json() {
-		return e.printDocument(answer)
-	}
-	return e.printf("Success! The first token is in %s, its accessor is %s, and the mode is %s.\n",
-		printable(out), answer.GetAccessor(), modeWord(answer.GetMode()))
-}
-
-// drawnToken returns the text in a file; if there is no such file, it draws one and writes it there.
-func drawnToken(path string) (string, error) {
-	text, err := readToken(path)
-	switch {
-	case err == nil:
-		if _, err = identity.ParseToken(text); err != nil {
-			return "", usageError("--out: %s exists, and what is in it is %w", printable(path), err)
-		}
-		return text, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", usageError("--out: %w", err)
-	}
-	text = identity.NewToken()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", usageError("--out: %w", err)
-	}
-	_, err = f.WriteString(text + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close(), syncDirectory(filepath.Dir(path))); err != nil {
-		return "", fmt.Errorf("write the token to %s: %w", printable(path), err)
-	}
-	return text, nil
-}
-
-// syncDirectory makes sure that a file in a directory is found there after a crash.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // newAuthModeCommand returns `tenure auth mode`.

@@ -224,7 +224,8 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 
 // free reports whether a method needs no right at all, and no credential that is right.
 func free(method string) bool {
-	return method == tenurev1.AuthService_BootstrapAuth_FullMethodName || strings.HasPrefix(method, healthPrefix)
+	return method == tenurev1.AuthService_BootstrapAuth_FullMethodName || method == tenurev1.AuthService_ResetAuth_FullMethodName ||
+		strings.HasPrefix(method, healthPrefix)
 }
 
 // needsOf returns what a message needs. One that names nothing still needs any right at all.

@@ -36,10 +36,13 @@ type Service struct {
 	*call.Caller
 	// unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
 	unsafe func() string
+	nonces *Nonces
 }
 
 // New returns the service. unsafe says which address of a member has no TLS and can be reached from elsewhere.
-func New(c *call.Caller, unsafe func() string) *Service { return &Service{Caller: c, unsafe: unsafe} }
+func New(c *call.Caller, unsafe func() string, nonces *Nonces) *Service {
+	return &Service{Caller: c, unsafe: unsafe, nonces: nonces}
+}
 
 // change has a change ordered.
 func (a *Service) change(ctx context.Context, r proto.Message, change *storev1.ChangeAuth) (*storev1.Result, error) {
@@ -85,25 +88,52 @@ func (a *Service) BootstrapAuth(
 	if err != nil {
 		return nil, err
 	}
-	if !fromLoopback(ctx) {
-		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"the first token can be made only from the machine of a member, over a loopback address")
-	}
 	if err = a.checkSafe(); err != nil {
 		return nil, err
 	}
-	accessor := uuid.New()
+	if !fromLoopback(ctx) {
+		if err = a.nonces.Check(ctx, r.GetNonce()); err != nil {
+			return nil, err
+		}
+	}
 	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
-		Mode: m,
-		Token: &storev1.TokenRecord{
-			Accessor: accessor[:], TokenSha256: hash[:], Name: bootstrapName, Policies: []string{storage.AdminPolicy},
-		},
+		Mode: m, Token: firstToken(hash),
 	}}})
 	if err != nil {
 		return nil, err
 	}
 	made := result.GetChangeAuth()
 	return &tenurev1.BootstrapAuthResponse{
+		Header: a.HeaderOf(result), Accessor: call.SessionText(made.GetToken().GetAccessor()), Mode: shownMode(made.GetMode()),
+	}, nil
+}
+
+// firstToken returns a token that may do everything, for ever.
+func firstToken(hash identity.Hash) *storev1.TokenRecord {
+	accessor := uuid.New()
+	return &storev1.TokenRecord{
+		Accessor: accessor[:], TokenSha256: hash[:], Name: bootstrapName, Policies: []string{storage.AdminPolicy},
+	}
+}
+
+// ResetAuth serves AuthService.
+func (a *Service) ResetAuth(ctx context.Context, r *tenurev1.ResetAuthRequest) (*tenurev1.ResetAuthResponse, error) {
+	hash, err := identity.ParseToken(r.GetToken())
+	if err != nil {
+		return nil, reason.Invalid("token", "must be the text of a token, as `tenure auth reset` draws it")
+	}
+	if err = a.checkSafe(); err != nil {
+		return nil, err
+	}
+	if err = a.nonces.Check(ctx, r.GetNonce()); err != nil {
+		return nil, err
+	}
+	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_MakeFirst{MakeFirst: firstToken(hash)}})
+	if err != nil {
+		return nil, err
+	}
+	made := result.GetChangeAuth()
+	return &tenurev1.ResetAuthResponse{
 		Header: a.HeaderOf(result), Accessor: call.SessionText(made.GetToken().GetAccessor()), Mode: shownMode(made.GetMode()),
 	}, nil
 }

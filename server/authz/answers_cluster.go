@@ -44,6 +44,7 @@ func showCluster(a *Answers) {
 func showAuth(a *Answers) {
 	const admin = "the request needs the right to read tokens and policies, or is about the caller itself"
 	tell[*tenurev1.BootstrapAuthResponse](a, nil, head(), shown(admin, "accessor", "mode"))
+	tell[*tenurev1.ResetAuthResponse](a, nil, head(), shown(admin, "accessor", "mode"))
 	tell[*tenurev1.GetAuthStatusResponse](a, nil, head(), shown(admin,
 		"mode", "bootstrapped", "tokens", "policies", "bindings", "deny_revision"))
 	tell[*tenurev1.SetAuthModeResponse](a, nil, head())

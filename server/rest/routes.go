@@ -94,6 +94,7 @@ func restTable() []restRoute {
 		{method: get, pattern: "/v1/pool", rpc: tenurev1.PoolService_ListPool_FullMethodName},
 		{method: del, pattern: "/v1/pool/{node}", rpc: tenurev1.PoolService_ForceLeave_FullMethodName},
 		{method: post, pattern: "/v1/auth/bootstrap", rpc: tenurev1.AuthService_BootstrapAuth_FullMethodName, body: true},
+		{method: post, pattern: "/v1/auth/reset", rpc: tenurev1.AuthService_ResetAuth_FullMethodName, body: true},
 		{method: get, pattern: "/v1/auth/status", rpc: tenurev1.AuthService_GetAuthStatus_FullMethodName},
 		{method: put, pattern: "/v1/auth/mode", rpc: tenurev1.AuthService_SetAuthMode_FullMethodName, body: true},
 		{method: put, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_PutPolicy_FullMethodName, body: true},

@@ -49,6 +49,8 @@ type Options struct {
 	Pool *pool.Peers
 	// Unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
 	Unsafe func() string
+	// Nonces prove that callers can read the directory of this member.
+	Nonces *auth.Nonces
 }
 
 // Run proves to watches that this member shows all that is committed, until ctx ends.
@@ -67,7 +69,7 @@ func New(o Options) *Services {
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		Catalog:   catalog.New(o.Caller),
 		Pool:      pool.NewService(o.Caller, o.Pool),
-		Auth:      auth.New(o.Caller, o.Unsafe),
+		Auth:      auth.New(o.Caller, o.Unsafe, o.Nonces),
 		renewer:   o.Renewer,
 	}
 }

@@ -64,6 +64,8 @@ func (c *Change) Do(change *storev1.ChangeAuth) (*storev1.ChangeAuthResult, erro
 		out.Deleted, err = c.remove(policyRow(kind.DeletePolicy), &head.Policies)
 	case *storev1.ChangeAuth_CreateToken:
 		out.Token, err = c.createToken(head, kind.CreateToken)
+	case *storev1.ChangeAuth_MakeFirst:
+		out.Token, err = c.reset(head, kind.MakeFirst)
 	case *storev1.ChangeAuth_RotateToken:
 		out.Token, err = c.rotateToken(kind.RotateToken)
 	case *storev1.ChangeAuth_RevokeToken:
@@ -106,7 +108,7 @@ func (c *Change) bootstrap(head *storev1.AuthRecord, b *storev1.Bootstrap) (*sto
 	switch {
 	case b.GetMode() < storev1.AuthMode_AUTH_MODE_OFF || b.GetMode() > storev1.AuthMode_AUTH_MODE_ENFORCE:
 		return nil, malformed("mode")
-	case len(t.GetPolicies()) != 1 || t.GetPolicies()[0] != AdminPolicy || t.GetExpireTimeMs() != 0:
+	case !isFirst(t):
 		return nil, malformed("token")
 	}
 	head = &storev1.AuthRecord{BootstrapSha256: t.GetTokenSha256(), BootstrapAccessor: t.GetAccessor()}
@@ -118,6 +120,26 @@ func (c *Change) bootstrap(head *storev1.AuthRecord, b *storev1.Bootstrap) (*sto
 	c.State.AuthChanges++
 	c.takesAway()
 	return &storev1.ChangeAuthResult{Token: made, Mode: b.GetMode()}, c.write(headRow(), head)
+}
+
+// reset makes another first token. The same one again is not made twice.
+func (c *Change) reset(head *storev1.AuthRecord, t *storev1.TokenRecord) (*storev1.TokenRecord, error) {
+	if !isFirst(t) {
+		return nil, malformed("token")
+	}
+	if subtle.ConstantTimeCompare(head.GetBootstrapSha256(), t.GetTokenSha256()) == 1 {
+		return &storev1.TokenRecord{Accessor: head.GetBootstrapAccessor()}, nil
+	}
+	made, err := c.createToken(head, t)
+	if err == nil {
+		head.BootstrapSha256, head.BootstrapAccessor = t.GetTokenSha256(), t.GetAccessor()
+	}
+	return made, err
+}
+
+// isFirst reports whether a token is one that a bootstrap or a reset makes.
+func isFirst(t *storev1.TokenRecord) bool {
+	return len(t.GetPolicies()) == 1 && t.GetPolicies()[0] == AdminPolicy && t.GetExpireTimeMs() == 0
 }
 
 // setMode sets the mode. A stricter one takes rights away.

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/auth"
+	"github.com/tenure-io/tenure/server/identity"
+)
+
+// firstToken are the flags of the commands that make a token which may do everything.
+type firstToken struct{ out, dataDir string }
+
+// flags declares them.
+func (f *firstToken) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.out, "out", "admin.token", "file for the text of the token")
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory of the member in --endpoints, on this machine")
+}
+
+// newAuthBootstrapCommand returns `tenure auth bootstrap`.
+func newAuthBootstrapCommand(env *environment) *cobra.Command {
+	var mode string
+	var first firstToken
+	cmd := &cobra.Command{
+		Use:   "bootstrap",
+		Short: "Make the first token, which may do everything",
+		Long: `Make the first token of a cluster, with the built-in policy admin, and set the mode. The text of the token is
+drawn here and written to --out, readable only by you, before any member is asked. If the answer is lost, run the
+command again: it reads the file and gets the same answer. A cluster is bootstrapped once; another text is refused
+from then on. The token does not end.
+
+On the machine of a member, use a loopback address in --endpoints. Over another address, --data-dir must name the
+directory of the member in --endpoints: the member writes a nonce there that proves that you may read it.`,
+		Example: `  tenure auth bootstrap --out admin.token
+  tenure auth bootstrap --mode enforce --out admin.token -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wanted, err := modeOf(mode)
+			if err != nil {
+				return err
+			}
+			if wanted == tenurev1.AuthMode_AUTH_MODE_OFF {
+				return usageError("--mode is off; it must be warn or enforce")
+			}
+			return env.bootstrap(cmd.Context(), wanted, first)
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", "warn", "mode from then on: warn or enforce")
+	first.flags(cmd)
+	return cmd
+}
+
+// bootstrap makes the first token.
+func (e *environment) bootstrap(ctx context.Context, mode tenurev1.AuthMode, first firstToken) error {
+	text, err := drawnToken(first.out)
+	if err != nil {
+		return err
+	}
+	var answer *tenurev1.BootstrapAuthResponse
+	err = e.withNonce(ctx, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
+		answer, err = auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! The first token is in %s, its accessor is %s, and the mode is %s.\n",
+		printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
+}
+
+// newAuthResetCommand returns `tenure auth reset`.
+func newAuthResetCommand(env *environment) *cobra.Command {
+	var first firstToken
+	cmd := &cobra.Command{
+		Use:   "reset --data-dir DIR",
+		Short: "Make another token that may do everything, if all are lost",
+		Long: `Make another token with the built-in policy admin, when no such token is left. It takes no token, but access to the
+directory of the member in --endpoints, on whose machine the command runs: the member writes a nonce there, which
+is good for 10 minutes. Nothing else changes; lost tokens stay good until they are revoked.`,
+		Example: `  tenure auth reset --data-dir /var/lib/tenure --out admin.token`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if first.dataDir == "" {
+				return usageError("--data-dir is required: the directory of the member in --endpoints")
+			}
+			return env.reset(cmd.Context(), first)
+		},
+	}
+	first.flags(cmd)
+	return cmd
+}
+
+// reset makes another first token.
+func (e *environment) reset(ctx context.Context, first firstToken) error {
+	text, err := drawnToken(first.out)
+	if err != nil {
+		return err
+	}
+	var answer *tenurev1.ResetAuthResponse
+	err = e.withNonce(ctx, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
+		answer, err = auth.ResetAuth(ctx, &tenurev1.ResetAuthRequest{Token: text, Nonce: nonce})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if e.json() {
+		return e.printDocument(answer)
+	}
+	return e.printf("Success! The token is in %s, its accessor is %s, and the mode is %s.\n",
+		printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
+}
+
+// withNonce makes a call, and, if the member asks for the nonce in its directory, again with it.
+func (e *environment) withNonce(
+	ctx context.Context, dataDir string, do func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) error,
+) error {
+	return e.auth(ctx, mayRepeat, func(ctx context.Context, service tenurev1.AuthServiceClient) error {
+		err := do(ctx, service, "")
+		if errorInfo(err).GetMetadata()["needs"] != "nonce" || dataDir == "" {
+			return err
+		}
+		text, failed := os.ReadFile(filepath.Join(dataDir, auth.NonceFile))
+		if failed != nil {
+			return usageError("--data-dir: %w; it must be the directory of the member in --endpoints", failed)
+		}
+		return do(ctx, service, strings.TrimSpace(string(text)))
+	})
+}
+
+// drawnToken returns the text in a file; if there is no such file, it draws one and writes it there.
+func drawnToken(path string) (string, error) {
+	text, err := readToken(path)
+	switch {
+	case err == nil:
+		if _, err = identity.ParseToken(text); err != nil {
+			return "", usageError("--out: %s exists, and what is in it is %w", printable(path), err)
+		}
+		return text, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", usageError("--out: %w", err)
+	}
+	text = identity.NewToken()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", usageError("--out: %w", err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close(), syncDirectory(filepath.Dir(path))); err != nil {
+		return "", fmt.Errorf("write the token to %s: %w", printable(path), err)
+	}
+	return text, nil
+}
+
+// syncDirectory makes sure that a file in a directory is found there after a crash.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

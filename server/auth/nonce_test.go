@@ -1,0 +1,65 @@
+package auth_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/peer"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/auth"
+	"github.com/tenure-io/tenure/server/reason"
+)
+
+const (
+	denied  = tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED
+	tooMany = tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS
+)
+
+// from returns the context of a call from an address.
+func from(t *testing.T, address string) context.Context {
+	t.Helper()
+	a, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peer.NewContext(t.Context(), &peer.Peer{Addr: a})
+}
+
+func TestNonces(t *testing.T) {
+	now, file := begin, ""
+	n := auth.NewNonces(func(text string) error { file = text; return nil }, func() time.Time { return now })
+	check := func(sentence, address, nonce string, want tenurev1.ErrorReason) {
+		t.Helper()
+		var got tenurev1.ErrorReason
+		if err := n.Check(from(t, address), nonce); err != nil {
+			got = reason.Of(err).Reason
+		}
+		if got != want {
+			t.Errorf("%s: got %v, want %v", sentence, got, want)
+		}
+	}
+	const a, again, b = "192.0.2.1:5", "192.0.2.1:6", "192.0.2.2:5"
+	check("a guess before there is any", b, "x", denied)
+	check("a call without one", a, "", denied)
+	first := file
+	check("the right one", a, first, 0)
+	check("it may be used again", a, first, 0)
+	check("a wrong one", a, first[1:], denied)
+	check("the right one from there, too early", again, first, tooMany)
+	check("without one from there", again, "", denied)
+	now = now.Add(time.Minute)
+	check("after a minute", again, first, 0)
+	if file != first {
+		t.Error("a nonce that is still good was replaced")
+	}
+	now = begin.Add(10 * time.Minute)
+	check("after ten minutes", a, first, denied)
+	check("a call without one then", a, "", denied)
+	if file == first || len(file) != 32 {
+		t.Errorf("got the nonce %q after %q", file, first)
+	}
+	check("the new one from another address", b, file, 0)
+}
