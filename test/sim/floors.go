@@ -93,7 +93,7 @@ func (f Floors) Below() []string {
 		{"stale guards refused", f.StaleGuards, n / 4},
 		{"requests queued at a paused leader", f.QueuedAtPaused, n / 4},
 		{"forced losses", f.ForcedLosses, 5 * n},
-		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 20},
+		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 100},
 		{"checksums compared", f.Checksums, 500 * n},
 		{"snapshots installed", f.Installs, n / 10},
 		{"installations finished after a crash", f.InstallsFinished, n / 100},
