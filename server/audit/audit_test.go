@@ -166,6 +166,7 @@ func TestClasses(t *testing.T) {
 		"backup":  {tenurev1.ClusterService_Backup_FullMethodName, &tenurev1.BackupRequest{}},
 		"token":   {tenurev1.AuthService_CreateToken_FullMethodName, &tenurev1.CreateTokenRequest{}},
 		"rotate":  {tenurev1.AuthService_RotateToken_FullMethodName, &tenurev1.RotateTokenRequest{}},
+		"line":    {tenurev1.LineService_Line_FullMethodName, &tenurev1.LineRequest{}},
 		"tokens":  {tenurev1.AuthService_ListTokens_FullMethodName, &tenurev1.ListTokensRequest{}},
 	}
 	for classes, want := range map[string]string{
@@ -190,7 +191,7 @@ func TestClasses(t *testing.T) {
 		}
 		d := &disk{room: -1}
 		var got []string
-		for _, name := range []string{"backup", "destroy", "get", "limits", "put", "renewal", "rotate", "status", "token", "tokens", "watch"} {
+		for _, name := range []string{"backup", "destroy", "get", "limits", "line", "put", "renewal", "rotate", "status", "token", "tokens", "watch"} {
 			before := len(d.lines(t))
 			l := open(t, audit.Options{Stdout: d, Classes: asked})
 			if err := do(t.Context(), l, calls[name].method, calls[name].request); err != nil {

@@ -64,6 +64,10 @@ func classOf(method string, needs []authz.Need, known bool) Class {
 	switch {
 	case method == tenurev1.SessionService_KeepAlive_FullMethodName, method == tenurev1.SessionService_RenewSession_FullMethodName:
 		return renewals
+	case method == tenurev1.LineService_Line_FullMethodName: // Its calls are lines of their own.
+		return renewals
+	case strings.HasPrefix(method, "/grpc."): // Health and reflection have no rows, and change nothing.
+		return Reads
 	case strings.HasPrefix(method, authPrefix):
 		for _, name := range authReads {
 			if strings.HasPrefix(method[len(authPrefix):], name) {
