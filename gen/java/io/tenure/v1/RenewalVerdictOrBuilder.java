@@ -69,7 +69,8 @@ public interface RenewalVerdictOrBuilder extends
    * <pre>
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
+   * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -80,7 +81,8 @@ public interface RenewalVerdictOrBuilder extends
    * <pre>
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS. Unspecified: the session was renewed.
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
+   * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
