@@ -90,6 +90,7 @@ type Grant struct {
 	who       atomic.Pointer[Who] // the caller at the last decision
 	under     atomic.Uint64       // the deny revision at the last decision
 	wouldDeny atomic.Bool         // it is served only because of the mode
+	denied    map[string]struct{} // sessions of a message of renewals that are denied
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.

@@ -39,16 +39,55 @@ func (s *Stream) Close() {
 	s.authority.mu.Unlock()
 }
 
-// Message decides about a message of the stream.
+// Message decides about a message of the stream. Of renewals, those are noted that are denied, and the others go on: see Denies.
 func (s *Stream) Message(ctx context.Context, m any) error {
 	if !s.authority.Asks(s.method) {
 		return nil
 	}
 	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
+	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g != nil && isDenial(err) {
+		g, err = g.ofRenewals(renewals)
+	}
 	if err == nil {
 		s.grant.Store(g)
 	}
 	return err
+}
+
+// isDenial reports whether an error says that a caller whose credential is accepted lacks a right.
+func isDenial(err error) bool {
+	e := reason.Of(err)
+	return e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED
+}
+
+// ofRenewals returns a grant for those renewals of a message that are not denied, on what this member has.
+func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
+	allowed := &Grant{authority: g.authority, caller: g.caller, method: g.method, denied: map[string]struct{}{}}
+	for _, r := range m.GetRenewals() {
+		needs, err := g.authority.needsOf(g.method, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{r}})
+		if err != nil {
+			return nil, err
+		}
+		one := &Grant{authority: g.authority, caller: g.caller, method: g.method, needs: needs}
+		switch err = one.local(); {
+		case err == nil:
+			allowed.needs = append(allowed.needs, needs...)
+		case isDenial(err):
+			allowed.denied[r.GetSessionId()] = struct{}{}
+		default:
+			return nil, err
+		}
+	}
+	return allowed, allowed.local()
+}
+
+// Denies reports whether the renewal of a session, in the message that was decided about last, is denied.
+func (g *Grant) Denies(session string) bool {
+	if g == nil {
+		return false
+	}
+	_, denied := g.denied[session]
+	return denied
 }
 
 // Run looks whether rights were taken away, and ends the streams that are no longer allowed, until ctx ends.
@@ -99,7 +138,10 @@ func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) e
 	if g.Under() == now.DenyRevision && !expired {
 		return nil
 	}
-	return g.Again(ctx)
+	if err := g.Again(ctx); s.method != tenurev1.SessionService_KeepAlive_FullMethodName || !isDenial(err) {
+		return err
+	}
+	return nil // The next renewal of each session is decided by itself.
 }
 
 // errChanged is the error for a call that began before rights were asked for.

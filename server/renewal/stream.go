@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/renewal/core"
 )
@@ -72,7 +73,7 @@ func (k *keeper) receive() ([]core.Asked, error) {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message has %d renewals; at most %d are allowed",
 			n, core.RenewalsMax).With("limit", "renewals_max").With("limit_value", strconv.Itoa(core.RenewalsMax))
 	}
-	return askedRenewals(request), nil
+	return askedRenewals(request, access.Of(k.client.Context())), nil
 }
 
 // prove proves that this member leads, unless another one is known to.

@@ -27,6 +27,8 @@ type Asked struct {
 	// ID is the session's; Invalid says that a client's text is none.
 	ID      storage.SessionID
 	Invalid bool
+	// Denied says that the client's policies do not allow it to renew the session.
+	Denied bool
 	// Proven says that another member has checked the secret for this client before.
 	Proven        bool
 	Number, Epoch uint64

@@ -138,6 +138,10 @@ func (s *Stream) admit(m *Message, i int, now time.Time, fx *Effects) {
 		m.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID)
 		return
 	}
+	if asked.Denied {
+		m.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED)
+		return
+	}
 	ref, known := s.known.renewal(asked.ID, now)
 	if !known {
 		ok, idle := s.known.room(len(m.strange), now)

@@ -298,8 +298,7 @@ final class Keeper implements Link.Listener {
       }
       case ERROR_REASON_SESSION_NOT_FOUND, ERROR_REASON_SESSION_EXPIRED, ERROR_REASON_SESSION_ID_INVALID -> k.session.over(CloseCause.EXPIRED);
       case ERROR_REASON_SESSION_SUPERSEDED -> k.session.over(CloseCause.SUPERSEDED);
-      case ERROR_REASON_SESSION_SECRET_WRONG, ERROR_REASON_PERMISSION_DENIED, ERROR_REASON_UNAUTHENTICATED ->
-          k.session.over(CloseCause.AUTH_FAILED);
+      case ERROR_REASON_SESSION_SECRET_WRONG -> k.session.over(CloseCause.AUTH_FAILED);
       default -> k.due = now + AGAIN_NANOS + Backoff.pauseNanos(1, random);
     }
   }
