@@ -59,7 +59,7 @@ func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch newer := at.AuthChanges > c.changes || at.HistoryID != c.history; {
-	case newer || len(c.known) >= knownMax:
+	case newer || c.known == nil || len(c.known) >= knownMax:
 		c.changes, c.history, c.known = at.AuthChanges, at.HistoryID, map[identity.Caller]*Who{}
 	case at.AuthChanges < c.changes:
 		return

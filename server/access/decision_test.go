@@ -1,0 +1,100 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// alone is a member with an empty store.
+type alone struct{ store *storage.Store }
+
+func (alone) ReadIndex(context.Context) error { return nil }
+func (a alone) Store() *storage.Store         { return a.store }
+
+// remembering returns a grant of a put, for a caller that is remembered with 16 rules until it ends.
+func remembering(tb testing.TB, key string, ends int64) *Grant {
+	tb.Helper()
+	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = store.Close() })
+	a, err := New(Options{
+		Node: alone{store}, Registerer: prometheus.NewRegistry(), Now: func() time.Time { return time.UnixMilli(1000) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var rules strings.Builder
+	for i := range 16 {
+		fmt.Fprintf(&rules, "key \"service/%02d/\"* rw\n", i)
+	}
+	policy, err := authz.ParsePolicy(rules.String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	caller := identity.Caller{Kind: identity.Token}
+	a.cache.put(store.Applied(), caller, &Who{
+		Principal: "token:x", ExpireTimeMs: ends, rights: authz.NewRights("token:x", "", policy),
+	})
+	needs, err := a.needsOf(tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: key})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Grant{authority: a, caller: caller, method: tenurev1.KVService_Put_FullMethodName, needs: needs}
+}
+
+func TestADecisionFromMemoryAllocatesNothing(t *testing.T) {
+	g := remembering(t, "service/15/a", 0)
+	if err := g.local(); err != nil {
+		t.Fatal(err)
+	}
+	if g.Principal() != "token:x" {
+		t.Errorf("the caller is %q, want token:x", g.Principal())
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if g.local() != nil {
+			t.Error("it is denied")
+		}
+	}); n != 0 {
+		t.Errorf("a decision allocates %v times, want none", n)
+	}
+}
+
+func TestWhatIsRememberedAllowsNoMoreThanItsRules(t *testing.T) {
+	if remembering(t, "other", 0).remembered() {
+		t.Error("a key without a rule is allowed")
+	}
+	if remembering(t, "service/15/a", 1000).remembered() {
+		t.Error("a credential that has ended is accepted")
+	}
+	if !remembering(t, "service/15/a", 1001).remembered() {
+		t.Error("a credential that has not ended is not accepted")
+	}
+}
+
+func BenchmarkDecision(b *testing.B) {
+	g := remembering(b, "service/15/a", 0)
+	put := &tenurev1.PutRequest{Key: "service/15/a"}
+	buffer := make([]authz.Need, 0, 16)
+	b.ReportAllocs()
+	for b.Loop() {
+		needs, err := g.authority.table.Append(buffer[:0], put)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if g.needs = needs; g.local() != nil {
+			b.Fatal("denied")
+		}
+	}
+}
