@@ -9,7 +9,7 @@ const textACL = "ACL support disabled"
 // 500, which clients would retry. What only an agent serves is not offered by a member.
 func notOffered(agent bool) []route {
 	const noAgent = "A member runs no checks; register services and checks with catalog/register, or run an agent: \"tenure agent --consul-http\", or \"tenure serve --with-agent\"."
-	sentences := map[string]string{
+	sentences := map[string]string{ //nolint:gosec // No credential is among them.
 		"agent/connect/":            "Tenure has no service mesh; use TLS between your programs.",
 		"agent/join/":               "Tenure's members are added with \"tenure member add\".",
 		"agent/leave":               "Use \"tenure agent leave\"; a member is stopped with SIGTERM and removed with \"tenure member remove\".",

@@ -256,12 +256,13 @@ func (g *Gate) serveStream(
 	defer leave()
 	answers := answersOf(ctx)
 	sent := unread.NewStream(answers)
-	gated := &gatedStream{ServerStream: ss, ctx: ctx, requestBytesMax: g.requestBytesMax, sent: sent, audited: audited}
+	decided, gated := ctx, &gatedStream{ServerStream: ss, requestBytesMax: g.requestBytesMax, sent: sent, audited: audited}
 	if g.authority != nil && info.FullMethod != tenurev1.LineService_Line_FullMethodName { // The calls of a line are decided one by one.
-		gated.ctx, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
+		decided, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
 		defer gated.access.Close()
 	}
-	err = access.Of(gated.ctx).ShowError(handler(srv, gated))
+	gated.ctx = decided
+	err = access.Of(decided).ShowError(handler(srv, gated))
 	if !sent.End() {
 		answers.Cut() // The client sees a lost connection.
 	}
