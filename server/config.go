@@ -143,6 +143,9 @@ type Config struct {
 	// StreamSessionsMax is how many sessions one KeepAlive stream renews; 0 is 131 072. A renewal of one more is refused
 	// with LIMIT_EXCEEDED; another stream may bring it.
 	StreamSessionsMax int
+	// AuthStaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
+	// which rights were taken away; 0 is 10 s.
+	AuthStaleMax time.Duration
 	// StopGrace is how long calls may go on after the member was told to stop; 0 is 5 s.
 	StopGrace time.Duration
 
@@ -257,6 +260,9 @@ func (c Config) Validate() error {
 	}
 	if c.LogBytesMax != 0 && c.LogBytesMax < logBytesLeast {
 		problems = append(problems, fmt.Errorf("%w: --log-bytes-max %d must be at least %d", ErrConfig, c.LogBytesMax, logBytesLeast))
+	}
+	if c.AuthStaleMax < 0 {
+		problems = append(problems, fmt.Errorf("%w: --auth-stale-max %v must not be negative", ErrConfig, c.AuthStaleMax))
 	}
 	if c.StopGrace < 0 {
 		problems = append(problems, fmt.Errorf("%w: --stop-grace %v must not be negative", ErrConfig, c.StopGrace))

@@ -334,7 +334,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
 	var err error
-	if r.authority, err = access.New(access.Options{Node: r.node, Registerer: r.config.Registry}); err != nil {
+	if r.authority, err = access.New(access.Options{Node: r.node, Registerer: r.config.Registry, StaleMax: r.config.AuthStaleMax}); err != nil {
 		return err
 	}
 	r.background(stopping, r.authority.Run)

@@ -117,6 +117,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
 	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
+	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "where rules are enforced: time after the last proof that the member knows which rights were taken away, for which it serves stale reads and new streams")
 	flags.StringVar(&c.Audit.Path, "audit-log", "", "file for the audit log, one JSON line for each call; -: standard output; empty: none; SIGHUP opens it again")
 	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
 	flags.StringVar(&c.Audit.Full, "audit-full", "drop", "if the audit log cannot be written: drop (lines are lost and counted) or refuse (changes are refused)")

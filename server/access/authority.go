@@ -46,6 +46,9 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Now is the wall clock; nil is the machine's. Only the ends of tokens are compared with it.
 	Now func() time.Time
+	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
+	// them all; zero is StaleMaxDefault.
+	StaleMax time.Duration
 }
 
 // Authority decides about calls. Any goroutine may call any method.
@@ -56,6 +59,7 @@ type Authority struct {
 	now     func() time.Time
 	metrics *metrics
 	cache   cache
+	fresh   fresh
 
 	mu      sync.Mutex // guards streams
 	streams map[*Stream]struct{}
@@ -73,6 +77,10 @@ func New(o Options) (*Authority, error) {
 	if a.now == nil {
 		a.now = time.Now
 	}
+	if o.StaleMax == 0 {
+		o.StaleMax = StaleMaxDefault
+	}
+	a.fresh = fresh{max: o.StaleMax, now: time.Now}
 	return a, nil
 }
 
@@ -124,6 +132,11 @@ func (g *Grant) Under() uint64 { return g.under.Load() }
 
 // Call decides about the message of a call with one answer. The call runs under the context that it returns.
 func (a *Authority) Call(ctx context.Context, caller identity.Caller, method string, request any) (context.Context, error) {
+	if readsStale(request) {
+		if err := a.current(ctx); err != nil {
+			return nil, err
+		}
+	}
 	g, err := a.grant(ctx, caller, method, request)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,11 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 	if !s.authority.Asks(s.method) {
 		return nil
 	}
+	if s.method != tenurev1.SessionService_KeepAlive_FullMethodName && s.grant.Load() == nil { // The leader decides about renewals.
+		if err := s.authority.current(ctx); err != nil {
+			return err
+		}
+	}
 	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
 	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g != nil && isDenial(err) {
 		g, err = g.ofRenewals(renewals)

@@ -1,0 +1,91 @@
+package access
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
+)
+
+const (
+	// StaleMaxDefault is how long a member may decide by what it knows without a proof that it knows all.
+	StaleMaxDefault = 10 * time.Second
+	// proofTimeout is how long a call waits for that proof.
+	proofTimeout = time.Second
+	// proofPause is how long no call tries again after a proof failed.
+	proofPause = 500 * time.Millisecond
+)
+
+// fresh knows when this member last proved that it had applied all that was committed. A member that the others cannot reach
+// would else show for ever what a revoked token may no longer see.
+type fresh struct {
+	max time.Duration
+	now func() time.Time // monotonic
+
+	mu     sync.Mutex // guards what follows
+	proved time.Time  // when the last proof began
+	failed time.Time  // when the last attempt failed
+}
+
+// proof notes a proof that began at a time.
+func (f *fresh) proof(began time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if began.After(f.proved) {
+		f.proved = began
+	}
+}
+
+// need reports whether a proof is needed, and whether it is worth trying.
+func (f *fresh) need() (need, try bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	return now.Sub(f.proved) > f.max, now.Sub(f.failed) > proofPause
+}
+
+// staleRead is a request that may ask for what this member has, however old.
+type staleRead interface{ GetRead() *tenurev1.ReadOptions }
+
+// readsStale reports whether a request is answered with what this member has.
+func readsStale(request any) bool {
+	r, ok := request.(staleRead)
+	return ok && r.GetRead().GetStale()
+}
+
+// current refuses what is answered with the state of this member, if rules are enforced and it did not prove for too long that it
+// knows them all. It tries to prove it first. All else proves it by itself: changes in the log, and linearizable reads.
+func (a *Authority) current(ctx context.Context) error {
+	if a.node.Store().Applied().AuthMode != storev1.AuthMode_AUTH_MODE_ENFORCE {
+		return nil
+	}
+	need, try := a.fresh.need()
+	if !need {
+		return nil
+	}
+	if try && a.prove(ctx) == nil {
+		return nil
+	}
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+		"this member could not prove for %v that it knows which rights were taken away, so it shows nothing; another one may", a.fresh.max)
+}
+
+// prove proves that this member has all that was committed.
+func (a *Authority) prove(ctx context.Context) error {
+	began := a.fresh.now()
+	short, cancel := context.WithTimeout(ctx, proofTimeout)
+	defer cancel()
+	err := a.node.ReadIndex(short)
+	switch {
+	case err == nil:
+		a.fresh.proof(began)
+	case ctx.Err() == nil: // It was not the caller who gave up.
+		a.fresh.mu.Lock()
+		a.fresh.failed = a.fresh.now()
+		a.fresh.mu.Unlock()
+	}
+	return err
+}

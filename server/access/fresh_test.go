@@ -1,0 +1,127 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// cut is a member that can lose the others.
+type cut struct {
+	store  *storage.Store
+	lost   bool
+	proofs int
+}
+
+func (c *cut) Store() *storage.Store { return c.store }
+
+func (c *cut) ReadIndex(context.Context) error {
+	c.proofs++
+	if c.lost {
+		return errors.New("no leader")
+	}
+	return nil
+}
+
+// enforcing returns a member of a cluster in a mode, its authority, and what moves its clock on.
+func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time.Duration)) {
+	t.Helper()
+	store, err := storage.Open(storage.Options{FS: storage.NewMemFS(), Dir: "data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	_, newest := storage.ClusterVersions()
+	if err = store.Bootstrap(storage.Genesis{ClusterVersion: newest}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{Kind: &storev1.Command_ChangeAuth{
+		ChangeAuth: &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+			Mode: mode, Token: &storev1.TokenRecord{
+				Accessor: make([]byte, 16), TokenSha256: make([]byte, 32), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
+			},
+		}}},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := store.Applied()
+	out, err := store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
+	if err != nil || out.Entries[0].Results[0].GetFailure() != nil {
+		t.Fatal(err, out.Entries)
+	}
+	node := &cut{store: store}
+	a, err := New(Options{Node: node, Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1000, 0)
+	a.fresh.now = func() time.Time { return now }
+	return node, a, func(d time.Duration) { now = now.Add(d) }
+}
+
+// admin is the caller with the first token.
+func admin() identity.Caller { return identity.Caller{Kind: identity.Token} }
+
+func TestAMemberThatIsCutOffShowsNothingForLong(t *testing.T) {
+	node, a, sleep := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	stale := &tenurev1.GetRequest{Key: "a", Read: &tenurev1.ReadOptions{Stale: true}}
+	get := func() error {
+		_, err := a.Call(t.Context(), admin(), tenurev1.KVService_Get_FullMethodName, stale)
+		return err
+	}
+	watch := func() error {
+		ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+		defer stream.Close()
+		return stream.Message(ctx, &tenurev1.WatchRequest{})
+	}
+	refused := func(err error) bool {
+		e := reason.Of(err)
+		return e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+	}
+	if err := get(); err != nil || node.proofs != 1 {
+		t.Fatalf("the first stale read: %v after %d proofs, want one", err, node.proofs)
+	}
+	node.lost = true
+	sleep(StaleMaxDefault)
+	if err := get(); err != nil || node.proofs != 1 {
+		t.Errorf("a stale read within the time: %v after %d proofs, want one", err, node.proofs)
+	}
+	sleep(time.Millisecond)
+	if err := get(); !refused(err) {
+		t.Errorf("a stale read after it: %v, want that there is no leader", err)
+	}
+	if err := watch(); !refused(err) || node.proofs != 2 {
+		t.Errorf("a new watch after it: %v after %d proofs, want a refusal without another attempt", err, node.proofs)
+	}
+	linearizable := &tenurev1.GetRequest{Key: "a"}
+	if _, err := a.Call(t.Context(), admin(), tenurev1.KVService_Get_FullMethodName, linearizable); err != nil {
+		t.Errorf("a linearizable read proves by itself: %v", err)
+	}
+	if _, err := a.Call(t.Context(), admin(), tenurev1.ClusterService_GetStatus_FullMethodName, &tenurev1.GetStatusRequest{}); err != nil {
+		t.Errorf("an operator sees the status: %v", err)
+	}
+	node.lost = false
+	sleep(proofPause + time.Millisecond)
+	if err := errors.Join(get(), watch()); err != nil || node.proofs != 3 {
+		t.Errorf("back again: %v after %d proofs, want one more", err, node.proofs)
+	}
+}
+
+func TestAMemberThatIsCutOffServesWhereNothingIsEnforced(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_WARN)
+	node.lost = true
+	stale := &tenurev1.GetRequest{Key: "a", Read: &tenurev1.ReadOptions{Stale: true}}
+	if _, err := a.Call(t.Context(), admin(), tenurev1.KVService_Get_FullMethodName, stale); err != nil || node.proofs != 0 {
+		t.Errorf("a stale read: %v after %d proofs, want none", err, node.proofs)
+	}
+}
