@@ -99,6 +99,7 @@ type Grant struct {
 	under     atomic.Uint64       // the deny revision at the last decision
 	wouldDeny atomic.Bool         // it is served only because of the mode
 	denied    map[string]struct{} // sessions of a message of renewals that are denied
+	few       [2]authz.Need       // room for the needs of most messages
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -146,8 +147,9 @@ func (a *Authority) Call(ctx context.Context, caller identity.Caller, method str
 
 // grant decides about one message.
 func (a *Authority) grant(ctx context.Context, caller identity.Caller, method string, request any) (*Grant, error) {
-	needs, err := a.needsOf(method, request)
-	g := &Grant{authority: a, caller: caller, method: method, needs: needs}
+	g := &Grant{authority: a, caller: caller, method: method}
+	var err error
+	g.needs, err = a.needsOf(g.few[:0], method, request)
 	note(ctx, g)
 	if err = g.count(err); err != nil {
 		return nil, err
@@ -264,19 +266,19 @@ func free(method string) bool {
 		strings.HasPrefix(method, healthPrefix)
 }
 
-// needsOf returns what a message needs. One that names nothing still needs any right at all.
-func (a *Authority) needsOf(method string, request any) ([]authz.Need, error) {
+// needsOf adds what a message needs to needs, which has none yet. One that names nothing still needs any right at all.
+func (a *Authority) needsOf(needs []authz.Need, method string, request any) ([]authz.Need, error) {
 	switch {
 	case free(method):
 		return nil, nil
 	case strings.HasPrefix(method, reflectionPrefix):
-		return []authz.Need{{Kind: authz.Any}}, nil
+		return append(needs, authz.Need{Kind: authz.Any}), nil
 	}
 	m, ok := request.(proto.Message)
 	if !ok {
 		return nil, errUnlisted(method)
 	}
-	needs, err := a.table.Append(nil, m)
+	needs, err := a.table.Append(needs, m)
 	if err != nil {
 		return nil, errUnlisted(method)
 	}

@@ -10,6 +10,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
@@ -123,5 +124,27 @@ func TestAMemberThatIsCutOffServesWhereNothingIsEnforced(t *testing.T) {
 	stale := &tenurev1.GetRequest{Key: "a", Read: &tenurev1.ReadOptions{Stale: true}}
 	if _, err := a.Call(t.Context(), admin(), tenurev1.KVService_Get_FullMethodName, stale); err != nil || node.proofs != 0 {
 		t.Errorf("a stale read: %v after %d proofs, want none", err, node.proofs)
+	}
+}
+
+// TestAStreamEndsWithItsCredential looks at an open stream before and after the token of its caller ends.
+func TestAStreamEndsWithItsCredential(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	wall := time.UnixMilli(1000)
+	a.now = func() time.Time { return wall }
+	at := node.store.Applied()
+	a.cache.put(at, admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
+	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+	defer stream.Close()
+	if err := stream.Message(ctx, &tenurev1.WatchRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	wall = time.UnixMilli(1999)
+	if err := stream.check(ctx, at, false); err != nil {
+		t.Errorf("before the end: %v", err)
+	}
+	wall = time.UnixMilli(2000)
+	if e := reason.Of(stream.check(ctx, at, false)); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
+		t.Errorf("at the end: %v, want that the credential is not accepted", e)
 	}
 }

@@ -69,7 +69,7 @@ func isDenial(err error) bool {
 func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
 	allowed := &Grant{authority: g.authority, caller: g.caller, method: g.method, denied: map[string]struct{}{}}
 	for _, r := range m.GetRenewals() {
-		needs, err := g.authority.needsOf(g.method, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{r}})
+		needs, err := g.authority.needsOf(nil, g.method, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{r}})
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -47,11 +48,21 @@ func NewTable() *Table {
 // Needs returns what a message needs. An error says that the table does not have it: it must be denied.
 func (t *Table) Needs(m proto.Message) ([]Need, error) { return t.Append(nil, m) }
 
+// visits are used again, because every call has one.
+var visits = sync.Pool{New: func() any { return &visit{} }}
+
 // Append adds what a message needs to needs.
 func (t *Table) Append(needs []Need, m proto.Message) ([]Need, error) {
-	v := visit{table: t, needs: needs}
+	v, ok := visits.Get().(*visit)
+	if !ok {
+		v = &visit{}
+	}
+	v.table, v.needs = t, needs
 	v.message(m)
-	return v.needs, v.err
+	needs, err := v.needs, v.err
+	*v = visit{}
+	visits.Put(v)
+	return needs, err
 }
 
 // message adds the needs of a message, which may be nil.
