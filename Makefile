@@ -242,12 +242,12 @@ lint: words $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
 	$(BIN)/golangci-lint run ./...
-	for module in $(SIDE_MODULES); do (cd "$$module" && $(BIN)/golangci-lint run --config $(ROOT)/.golangci.yml ./...); done
+	for module in $(SIDE_MODULES); do (cd "$$module" && $(BIN)/golangci-lint run --config $(ROOT)/.golangci.yml ./...) || exit 1; done
 
 .PHONY: fmt
-fmt: $(BIN)/buf $(BIN)/golangci-lint ## format protos and Go code
+fmt: $(BIN)/buf $(BIN)/golangci-lint ## format protos, and the Go code of the main module
 	$(BIN)/buf format --write
-	$(BIN)/golangci-lint fmt ./...
+	git ls-files '*.go' | grep -v -E "^($$(echo gen $(SIDE_MODULES) | tr ' ' '|'))/" | xargs $(BIN)/golangci-lint fmt
 
 # Generates beside gen/ and swaps at the end, so that a failed run leaves the committed code as it was.
 .PHONY: gen

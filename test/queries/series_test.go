@@ -22,7 +22,6 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/util/annotations"
-
 	"github.com/tenure-io/tenure/test/rig"
 )
 
