@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/auth"
@@ -60,23 +61,9 @@ directory of the member in --endpoints: the member writes a nonce there that pro
 
 // bootstrap makes the first token.
 func (e *environment) bootstrap(ctx context.Context, mode tenurev1.AuthMode, first firstToken) error {
-	text, err := drawnToken(first.out)
-	if err != nil {
-		return err
-	}
-	var answer *tenurev1.BootstrapAuthResponse
-	err = e.withNonce(ctx, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
-		answer, err = auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
-		return err
+	return e.makeFirst(ctx, "first token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
+		return auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
 	})
-	if err != nil {
-		return err
-	}
-	if e.json() {
-		return e.printDocument(answer)
-	}
-	return e.printf("Success! The first token is in %s, its accessor is %s, and the mode is %s.\n",
-		printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
 }
 
 // newAuthResetCommand returns `tenure auth reset`.
@@ -103,13 +90,30 @@ is good for 10 minutes. Nothing else changes; lost tokens stay good until they a
 
 // reset makes another first token.
 func (e *environment) reset(ctx context.Context, first firstToken) error {
+	return e.makeFirst(ctx, "token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
+		return auth.ResetAuth(ctx, &tenurev1.ResetAuthRequest{Token: text, Nonce: nonce})
+	})
+}
+
+// tokenAnswer is the answer to a call that makes a token which may do everything.
+type tokenAnswer interface {
+	proto.Message
+	GetAccessor() string
+	GetMode() tenurev1.AuthMode
+}
+
+// makeFirst makes a token which may do everything, with the text in a file, and says so; what is how it is called.
+func (e *environment) makeFirst(
+	ctx context.Context, what string, first firstToken,
+	ask func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error),
+) error {
 	text, err := drawnToken(first.out)
 	if err != nil {
 		return err
 	}
-	var answer *tenurev1.ResetAuthResponse
+	var answer tokenAnswer
 	err = e.withNonce(ctx, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
-		answer, err = auth.ResetAuth(ctx, &tenurev1.ResetAuthRequest{Token: text, Nonce: nonce})
+		answer, err = ask(ctx, auth, text, nonce)
 		return err
 	})
 	if err != nil {
@@ -118,8 +122,8 @@ func (e *environment) reset(ctx context.Context, first firstToken) error {
 	if e.json() {
 		return e.printDocument(answer)
 	}
-	return e.printf("Success! The token is in %s, its accessor is %s, and the mode is %s.\n",
-		printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
+	return e.printf("Success! The %s is in %s, its accessor is %s, and the mode is %s.\n",
+		what, printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
 }
 
 // withNonce makes a call, and, if the member asks for the nonce in its directory, again with it.
