@@ -30,11 +30,14 @@ type fresh struct {
 	failed time.Time  // when the last attempt failed
 }
 
-// proof notes a proof that began at a time.
-func (f *fresh) proof(began time.Time) {
+// note notes how an attempt ended that began at a time.
+func (f *fresh) note(began time.Time, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if began.After(f.proved) {
+	switch {
+	case err != nil:
+		f.failed = f.now()
+	case began.After(f.proved):
 		f.proved = began
 	}
 }
@@ -79,13 +82,8 @@ func (a *Authority) prove(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	err := a.node.ReadIndex(short)
-	switch {
-	case err == nil:
-		a.fresh.proof(began)
-	case ctx.Err() == nil: // It was not the caller who gave up.
-		a.fresh.mu.Lock()
-		a.fresh.failed = a.fresh.now()
-		a.fresh.mu.Unlock()
+	if err == nil || ctx.Err() == nil { // Else it was the caller who gave up.
+		a.fresh.note(began, err)
 	}
 	return err
 }

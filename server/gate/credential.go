@@ -20,11 +20,19 @@ const MetadataCertificate = "tenure-certificate-bin"
 // Certified returns a handler of HTTP whose calls inside this process carry the client's certificate that its connection has verified.
 func Certified(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-			r = r.WithContext(metadata.AppendToOutgoingContext(r.Context(), MetadataCertificate, string(r.TLS.VerifiedChains[0][0].Raw)))
+		if leaf := leafOf(r); leaf != nil {
+			r = r.WithContext(metadata.AppendToOutgoingContext(r.Context(), MetadataCertificate, string(leaf.Raw)))
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// leafOf returns the client's certificate that the connection of a request has verified; nil if there is none.
+func leafOf(r *http.Request) *x509.Certificate {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil
+	}
+	return r.TLS.VerifiedChains[0][0]
 }
 
 // callerOf returns who makes a call: as a token says, else as the certificate of its connection does. What a connection inside this
@@ -40,17 +48,13 @@ func (g *Gate) WatchHTTP(r *http.Request) error {
 	if g.authority == nil || !g.authority.Asks(status) {
 		return nil
 	}
-	var leaf *x509.Certificate
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		leaf = r.TLS.VerifiedChains[0][0]
-	}
 	request := &tenurev1.GetStatusRequest{}
 	ctx, audited := g.audit.Begin(r.Context(), "HTTP "+r.URL.Path, func(context.Context) audit.From {
 		return audit.From{Address: r.RemoteAddr, Via: ViaREST}
 	})
 	err := audited.Message(request)
 	if err == nil {
-		_, err = g.authority.Call(ctx, identity.Of(r.Header.Values(identity.Metadata), leaf, g.certificates), status, request)
+		_, err = g.authority.Call(ctx, identity.Of(r.Header.Values(identity.Metadata), leafOf(r), g.certificates), status, request)
 	}
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {
