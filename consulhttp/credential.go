@@ -17,7 +17,7 @@ const (
 	credentialsMax = 2
 )
 
-// withCredential returns a context whose calls show what the request shows of its client. What is no credential is passed on, too, so
+// withCredential returns a context whose calls show what the request shows of its client. A malformed credential is passed on, too, so
 // that its sender is never taken for one without.
 func (q *request) withCredential(ctx context.Context) context.Context {
 	var shown []string

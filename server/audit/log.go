@@ -47,7 +47,7 @@ type Options struct {
 	Path string
 	// Classes are what is written; nil is the default.
 	Classes Classes
-	// Full says what happens when there is no room; empty is Drop.
+	// Full says what happens when the queue is full; empty is Drop.
 	Full Full
 	// Stdout takes the lines for "-".
 	Stdout io.Writer

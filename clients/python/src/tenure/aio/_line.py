@@ -188,7 +188,7 @@ class Line:
         return True
 
     def leave(self, call: Call) -> None:
-        """Notes that the caller of a call does not wait for it any more."""
+        """Notes that the caller of a call no longer waits for it."""
         call.left = True
         if call.number in self._open and not self._over:
             self._cancels.append(call.number)
