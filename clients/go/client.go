@@ -48,9 +48,11 @@ type Client struct {
 	sessions []*Session
 	resuming map[resumption]attempted // Resumes that failed.
 
+	registrations []*Registration
+
 	openings group // Sessions that are being opened, or undone because nobody waits for them any more.
 	endings  group // Sessions that the cluster ended, which nobody may ever close.
-	streams  group // Caches.
+	streams  group // Caches and service lists.
 	running  group // The pool.
 }
 
@@ -70,13 +72,18 @@ func Open(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newClient(t, &o, secured), nil
+}
+
+// newClient returns a client.
+func newClient(t *target, o *clientOptions, secured *security) *Client {
 	c := &Client{
 		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
 		resuming: map[resumption]attempted{},
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
 	if o.dial == nil {
-		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(&o)...)
+		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(o)...)
 	}
 	if len(o.grpc) == 0 && !o.alone { // Else the program's interceptors see each call.
 		poolOptions.Dial = line.Over(poolOptions.Dial)
@@ -90,7 +97,7 @@ func Open(target string, options ...Option) (*Client, error) {
 	}
 	c.pool = conn.New(poolOptions)
 	c.running.start(c.pool.Run)
-	return c, nil
+	return c
 }
 
 // grpcOptions returns how gRPC connects.
@@ -123,18 +130,22 @@ func errUnreachable(e *UnreachableError) error {
 	return &Error{Kind: kind, Applied: AppliedNo, Message: e.Error(), cause: e}
 }
 
-// Close closes the client's sessions, watches and connections, and waits for everything that the client started, except
-// for the program's own functions, which can call Close themselves. It ends sessions in the cluster, so that their
-// locks become free immediately; for that it waits a few seconds at most. The errors of sessions are joined.
+// Close closes the client's sessions, registrations, watches and connections, and waits for everything that the client
+// started, except for the program's own functions, which can call Close themselves. It ends sessions in the cluster, so
+// that their locks become free immediately, and deregisters services; for that it waits a few seconds at most. The errors
+// of sessions and registrations are joined.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	sessions := slices.Clone(c.sessions)
+	sessions, registrations := slices.Clone(c.sessions), slices.Clone(c.registrations)
 	c.mu.Unlock()
-	errs := make([]error, len(sessions))
+	errs := make([]error, len(sessions)+len(registrations))
 	var closing sync.WaitGroup
 	for i, s := range sessions {
 		closing.Go(func() { errs[i] = s.Close() })
+	}
+	for i, r := range registrations {
+		closing.Go(func() { errs[len(sessions)+i] = r.Close() })
 	}
 	closing.Wait()
 	c.openings.stop()

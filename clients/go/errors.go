@@ -25,6 +25,10 @@ var (
 	ErrClientClosed = errors.New("client closed")
 	// ErrCacheClosed says that the cache was closed.
 	ErrCacheClosed = errors.New("cache closed")
+	// ErrServiceListClosed says that the service list was closed.
+	ErrServiceListClosed = errors.New("service list closed")
+	// ErrRegistrationClosed says that the registration was closed.
+	ErrRegistrationClosed = errors.New("registration closed")
 	// ErrAuth says that a secret is wrong, or that the caller may not do this.
 	ErrAuth = errors.New("not allowed")
 	// ErrKeyNotFound says that the key does not exist.
@@ -33,6 +37,16 @@ var (
 	ErrLockNotFound = errors.New("lock not found")
 	// ErrSessionNotFound says that the cluster does not know the session.
 	ErrSessionNotFound = errors.New("session not found")
+	// ErrNodeNotFound says that the catalog has no such node.
+	ErrNodeNotFound = errors.New("node not found")
+	// ErrServiceNotFound says that the node has no such instance of a service.
+	ErrServiceNotFound = errors.New("service not found")
+	// ErrCheckNotFound says that the node has no such check.
+	ErrCheckNotFound = errors.New("check not found")
+	// ErrCheckCritical says that a session cannot be bound to a check, because it is critical.
+	ErrCheckCritical = errors.New("check critical")
+	// ErrNodeConflict says that another machine has the name of the node.
+	ErrNodeConflict = errors.New("the node is another machine's")
 	// ErrCompareFailed says that a revision, a version or the existence of a key was not as required.
 	ErrCompareFailed = errors.New("compare failed")
 	// ErrLockHeld says, in transactions and guards, that a lock is held.
@@ -232,6 +246,24 @@ func kindOfReason(reason tenurev1.ErrorReason) error {
 		return ErrFrozen
 	case tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED:
 		return ErrUnavailable // The next attempt has a higher number.
+	default:
+		return kindOfCatalogReason(reason)
+	}
+}
+
+// kindOfCatalogReason is kindOfReason for reasons of the catalog.
+func kindOfCatalogReason(reason tenurev1.ErrorReason) error {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		return ErrNodeNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
+		return ErrServiceNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
+		return ErrCheckNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL:
+		return ErrCheckCritical
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_ID_CONFLICT:
+		return ErrNodeConflict
 	default:
 		return nil
 	}

@@ -158,6 +158,54 @@ func ExampleKV_Txn() {
 	fmt.Println(result.Succeeded, len(result.Results))
 }
 
+func ExampleClient_OpenServiceList() {
+	ctx := context.Background()
+	client := exampleClient()
+	defer func() { _ = client.Close() }()
+	services, err := client.OpenServiceList(ctx, "web")
+	if err != nil {
+		log.Fatal(err)
+	}
+	registered, err := client.Register(ctx, tenure.Service{Name: "web", Node: "web1", Address: "10.0.0.1", Port: 8080})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for all, err := range services.Changes(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if len(all["web"]) > 0 {
+			break
+		}
+	}
+	for _, instance := range services.Instances("web") { // No call is made.
+		fmt.Printf("%s:%d on %s\n", instance.Address, instance.Port, instance.Node)
+	}
+	fmt.Println(registered.Close())
+}
+
+func ExampleWithChecks() {
+	ctx := context.Background()
+	client := exampleClient()
+	defer func() { _ = client.Close() }()
+	registered, err := client.Register(ctx, tenure.Service{Name: "worker", Node: "web1"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	session, err := client.OpenSession(ctx, tenure.WithNode(registered.Node()), tenure.WithChecks(registered.CheckID()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err = registered.Set(ctx, tenure.CheckCritical, "out of memory"); err != nil {
+		log.Fatal(err)
+	}
+	info, err := client.LookUpSession(ctx, session.ID())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info.Live, info.EndCause)
+}
+
 // exampleClient returns a client of the cluster that the command line uses, too.
 func exampleClient() *tenure.Client {
 	client, err := tenure.Open("tenure://" + cmp.Or(os.Getenv("TENURE_ENDPOINTS"), "localhost:7400") + "/app")

@@ -112,6 +112,9 @@ type sessionOptions struct {
 	name      string
 	metadata  map[string]string
 	remove    bool
+	node      string
+	checks    []string
+	gossip    bool // The default check of the node.
 	onState   []func(StateChange)
 	onRenewed func()
 	open      bool
@@ -145,6 +148,25 @@ func WithMetadata(metadata map[string]string) SessionOption {
 // WithDeleteOnEnd deletes the keys of held locks when the session ends; without it they remain.
 func WithDeleteOnEnd() SessionOption {
 	return func(o *sessionOptions) { o.remove = true }
+}
+
+// WithNode binds the session to a node of the catalog: it ends when the node is deregistered. The default is the name of the host, if the catalog
+// has such a node.
+func WithNode(name string) SessionOption {
+	return func(o *sessionOptions) { o.node = name }
+}
+
+// WithChecks binds the session to checks of its node, at most 16: it ends when one of them turns critical or is deregistered. Each must exist, or
+// opening fails with ErrCheckNotFound or ErrNodeNotFound, and not be critical, or it fails with ErrCheckCritical. Without WithChecks and
+// WithDefaultCheck, no check ends the session.
+func WithChecks(ids ...string) SessionOption {
+	return func(o *sessionOptions) { o.checks = append(o.checks, ids...) }
+}
+
+// WithDefaultCheck binds the session to the check liveness of its node, which turns critical when the machine dies. Without such a check it is bound
+// to the node alone. It excludes WithChecks.
+func WithDefaultCheck() SessionOption {
+	return func(o *sessionOptions) { o.gossip = true }
 }
 
 // WithStateListener is like Session.OnState, but from the start: the listener also sees CONNECTING.

@@ -19,14 +19,16 @@ func TestTheExamplesRun(t *testing.T) {
 		run   func()
 		print string
 	}{
-		"Example":                {Example, "<nil>\n"},
-		"ExampleLock_TryAcquire": {ExampleLock_TryAcquire, "mine until further notice\nbusy: 1 have it, 0 lost it a moment ago, 0 wait\none is .+\n"},
-		"ExampleHeld_Safe":       {ExampleHeld_Safe, "41 <nil>\n42 <nil>\n"},
-		"ExampleElection_Run":    {ExampleElection_Run, "leading: true\ntrue\n"},
-		"ExampleClient_Watch":    {ExampleClient_Watch, "0 keys\nconfig/level is debug\nconfig/level is gone\n"},
-		"ExampleSession_OnState": {ExampleSession_OnState, "CONNECTED \nCLOSED closed\n"},
-		"ExampleSession_Export":  {ExampleSession_Export, "1 <nil>\n"},
-		"ExampleKV_Txn":          {ExampleKV_Txn, "true 2\n"},
+		"Example":                       {Example, "<nil>\n"},
+		"ExampleLock_TryAcquire":        {ExampleLock_TryAcquire, "mine until further notice\nbusy: 1 have it, 0 lost it a moment ago, 0 wait\none is .+\n"},
+		"ExampleHeld_Safe":              {ExampleHeld_Safe, "41 <nil>\n42 <nil>\n"},
+		"ExampleElection_Run":           {ExampleElection_Run, "leading: true\ntrue\n"},
+		"ExampleClient_Watch":           {ExampleClient_Watch, "0 keys\nconfig/level is debug\nconfig/level is gone\n"},
+		"ExampleSession_OnState":        {ExampleSession_OnState, "CONNECTED \nCLOSED closed\n"},
+		"ExampleSession_Export":         {ExampleSession_Export, "1 <nil>\n"},
+		"ExampleKV_Txn":                 {ExampleKV_Txn, "true 2\n"},
+		"ExampleClient_OpenServiceList": {ExampleClient_OpenServiceList, "10.0.0.1:8080 on web1\n<nil>\n"},
+		"ExampleWithChecks":             {ExampleWithChecks, "false CHECK_CRITICAL\n"},
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "example_test.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -41,7 +43,9 @@ func TestTheExamplesRun(t *testing.T) {
 			t.Errorf("%s is not run", f.Name.Name)
 		}
 	}
-	t.Setenv("TENURE_ENDPOINTS", rig.Start(t.Context(), t, binary).Addresses.GRPC)
+	member := rig.Start(t.Context(), t, binary)
+	awaitCatalog(t, member)
+	t.Setenv("TENURE_ENDPOINTS", member.Addresses.GRPC)
 	for name, example := range examples {
 		t.Run(name, func(t *testing.T) {
 			if got := printed(t, example.run); !regexp.MustCompile("^" + example.print + "$").MatchString(got) {

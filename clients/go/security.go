@@ -126,6 +126,9 @@ func newSecurity(ctx context.Context, t *target, own *tls.Config, options secure
 	return s, s.takeToken(ctx, t, &all)
 }
 
+// plain is without TLS and without a token.
+func plain() *security { return &security{credentials: insecure.NewCredentials()} }
+
 // askedForTLS names what asks for TLS.
 func askedForTLS(own *tls.Config, files secure.Files) string {
 	switch {

@@ -88,6 +88,9 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 	if o.ttl < 0 {
 		return nil, invalid("the TTL %v is negative", o.ttl)
 	}
+	if o.gossip && len(o.checks) > 0 {
+		return nil, invalid("WithChecks and WithDefaultCheck exclude each other")
+	}
 	s := c.newSession(&o)
 	if !o.open {
 		s.secret = randomBytes(secretBytes)
@@ -234,8 +237,14 @@ func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSe
 		Name: name, Node: clip(host), Metadata: metadata,
 		Ttl: durationpb.New(o.ttl), Secret: s.secret, InstanceId: s.instance,
 		Options: &tenurev1.CallOptions{IdempotencyKey: randomBytes(16)},
-		// None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
-		Checks: &tenurev1.SessionChecks{},
+		// None, unless asked: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
+		Checks: &tenurev1.SessionChecks{NodeChecks: o.checks},
+	}
+	if o.gossip {
+		request.Checks = nil // The default of the cluster.
+	}
+	if o.node != "" {
+		request.Node = o.node
 	}
 	if o.lockDelay != nil {
 		request.LockDelay = durationpb.New(*o.lockDelay)

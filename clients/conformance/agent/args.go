@@ -48,6 +48,14 @@ type args struct {
 	Gate          string            `json:"gate"`
 	Request       int               `json:"request"`
 	On            string            `json:"on"`
+	Address       string            `json:"address"`
+	Node          string            `json:"node"`
+	Checks        []string          `json:"checks"`
+	DefaultCheck  bool              `json:"default_check"`
+	Port          int               `json:"port"`
+	Status        string            `json:"status"`
+	Output        string            `json:"output"`
+	Services      []string          `json:"services"`
 }
 
 // compare is one condition of a transaction.

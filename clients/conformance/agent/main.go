@@ -48,6 +48,7 @@ type agent struct {
 	mu       sync.Mutex // Guards what follows.
 	objects  map[string]object
 	clients  []*tenure.Client
+	machines []*tenure.Agent
 	gates    map[string]*tenure.FenceGate
 	cancels  map[int]context.CancelFunc
 	baseline int
@@ -59,7 +60,7 @@ func main() {
 		objects: map[string]object{}, gates: map[string]*tenure.FenceGate{}, cancels: map[int]context.CancelFunc{},
 	}
 	a.write(map[string]any{"hello": map[string]any{
-		"protocol": 1, "language": "go", "variant": "", "features": []string{"cancel"},
+		"protocol": 1, "language": "go", "variant": "", "features": []string{"cancel", "catalog"},
 	}})
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, lineBytesMax)

@@ -64,6 +64,13 @@ var ops = map[string]func(context.Context, *call) (value, error){
 	"cache.get":            cacheGet,
 	"cache.keys":           cacheKeys,
 	"fence.check":          checkFence,
+	"machine.open":         openMachine,
+	"machine.close":        closeMachine,
+	"service.register":     registerService,
+	"service.set":          setService,
+	"service.close":        closeService,
+	"services.open":        openServices,
+	"services.get":         servicesGet,
 	"x.close":              closeAny,
 }
 
@@ -104,8 +111,14 @@ func clientInfo(_ context.Context, c *call) (value, error) {
 func closeAll(_ context.Context, c *call) (value, error) {
 	c.mu.Lock()
 	clients := slices.Clone(c.clients)
-	c.clients = nil
+	machines := c.machines
+	c.clients, c.machines = nil, nil
 	c.mu.Unlock()
+	for _, machine := range machines {
+		if err := machine.Close(); err != nil {
+			return nil, err
+		}
+	}
 	slices.Reverse(clients)
 	for _, client := range clients {
 		if err := client.Close(); err != nil {
@@ -159,6 +172,10 @@ func closeAny(_ context.Context, c *call) (value, error) {
 		cache.Close()
 		return value{}, nil
 	}
+	if list, err := get[*tenure.ServiceList](c, c.On); err == nil {
+		list.Close()
+		return value{}, nil
+	}
 	o, err := get[*closer](c, c.On)
 	if err != nil {
 		return nil, err
@@ -207,6 +224,15 @@ func openSession(ctx context.Context, c *call) (value, error) {
 	}
 	if c.args.Metadata != nil {
 		options = append(options, tenure.WithMetadata(c.args.Metadata))
+	}
+	if c.args.Node != "" {
+		options = append(options, tenure.WithNode(c.args.Node))
+	}
+	if len(c.args.Checks) > 0 {
+		options = append(options, tenure.WithChecks(c.args.Checks...))
+	}
+	if c.args.DefaultCheck {
+		options = append(options, tenure.WithDefaultCheck())
 	}
 	s, err := client.OpenSession(ctx, options...)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tenure-io/tenure/test/rig"
 )
 
 // Patience of a run. It is generous: machines are loaded.
@@ -37,6 +39,7 @@ type run struct {
 	language  *Language
 	scenario  *Scenario
 	cluster   *Cluster
+	machine   *rig.Agent // Nil unless the scenario asks for it.
 	agents    map[string]*Agent
 	features  []string
 	variables map[string]any
@@ -82,6 +85,15 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	r.variables["scheme"] = scheme
 	r.variables["uri"] = fmt.Sprintf("%s://%s/%s?ttl=15s", scheme, r.variables["hosts"], namespace)
 	r.nameHosts()
+	if s.Machine != "" {
+		var env []string
+		if certs != "" {
+			env = secured(certs)
+		}
+		r.machine = rig.StartAgent(ctx, t, binary, s.Machine, strings.Join(r.cluster.Addresses(), ","), env...)
+		defer r.machine.Kill()
+		r.variables["machine"] = r.machine.Address
+	}
 	if err := r.steps(s.Steps, "step"); err != nil {
 		for name, a := range r.agents {
 			err = fmt.Errorf("%w\nagent %s: %s", err, name, a.log)
@@ -392,6 +404,8 @@ func (r *run) fault(s *Step) error {
 			return r.cluster.awaitSessionEnd(r.t.Context(), plain(id))
 		}
 		return r.cluster.destroySession(r.t.Context(), plain(id))
+	case "machine.kill", "machine.start":
+		return r.machineFault(s)
 	case "certs.replace":
 		return r.cluster.replaceCerts(r.t.Context())
 	case "proxy.used":
@@ -422,6 +436,19 @@ func (r *run) fault(s *Step) error {
 		if err := r.cluster.fault(r.t.Context(), s, i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// machineFault kills or starts the agent of the machine.
+func (r *run) machineFault(s *Step) error {
+	switch {
+	case r.machine == nil:
+		return errors.New("the scenario has no machine")
+	case s.Fault == "machine.kill":
+		r.machine.Kill()
+	default:
+		r.machine.Restart(r.t.Context())
 	}
 	return nil
 }

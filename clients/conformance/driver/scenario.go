@@ -21,8 +21,10 @@ type Scenario struct {
 	Members int      `yaml:"members"`
 	// TLS is with members that demand certificates of clients. The variable certs is a folder with what members and clients have, and a folder
 	// other in it with what another authority signed.
-	TLS   bool   `yaml:"tls"`
-	Steps []Step `yaml:"steps"`
+	TLS bool `yaml:"tls"`
+	// Machine is the name of a node whose `tenure agent` runs. The variable machine is its address.
+	Machine string `yaml:"machine"`
+	Steps   []Step `yaml:"steps"`
 	// File is where it stands.
 	File string `yaml:"-"`
 }

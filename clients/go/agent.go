@@ -1,0 +1,65 @@
+package tenure
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"strings"
+
+	"github.com/tenure-io/tenure/clients/go/internal/clock"
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	"github.com/tenure-io/tenure/clients/go/internal/secure"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// agentDefault is where the agent of a machine listens.
+const agentDefault = "127.0.0.1:7404"
+
+// Agent is the agent of a machine, which times the checks of what is registered there: see OpenAgent.
+type Agent struct{ client *Client }
+
+// OpenAgent returns a client of the agent of this machine. The address is host:port; the default is that of the environment variable TENURE_AGENT, or
+// 127.0.0.1:7404. The agent is called without TLS and without a token, so only WithDialOptions, WithDialer, WithUserAgent and
+// WithClock may be given. OpenAgent does not wait for the agent; the first call does.
+func OpenAgent(address string, options ...Option) (*Agent, error) {
+	address = cmp.Or(address, os.Getenv("TENURE_AGENT"), agentDefault)
+	if strings.ContainsAny(address, "/?,") {
+		return nil, invalid("%q is not the address of an agent, host:port", address)
+	}
+	t, err := parseTarget(schemeClear + "://" + address)
+	if err != nil {
+		return nil, err
+	}
+	o := clientOptions{clock: clock.New(), userAgent: "tenure-go", fixed: true, alone: true}
+	for _, option := range options {
+		option(&o)
+	}
+	if o.tls != nil || o.secured.files != (secure.Files{}) || o.secured.tokens() > 0 || o.secured.clear {
+		return nil, invalid("an agent is called without TLS and without a token")
+	}
+	return &Agent{newClient(t, &o, plain())}, nil
+}
+
+// Register registers an instance of a service at the agent, with a check that the library keeps passing until it is told otherwise. The
+// agent turns the check critical if it gets no report within Service.TTL: when the process died, is stopped, or hangs in
+// Service.Health. Both go when the registration or the Agent is closed. The agent keeps the registration on its disk, and what it
+// has lost the library registers again. Register waits up to 5 s for the catalog to have it, and succeeds also if the agent cannot
+// reach the cluster.
+func (a *Agent) Register(ctx context.Context, service Service) (*Registration, error) {
+	var answer *tenurev1.GetAgentResponse
+	err := a.client.read(ctx, func(ctx context.Context, l *conn.Link) (err error) {
+		answer, err = tenurev1.NewAgentServiceClient(l).GetAgent(ctx, &tenurev1.GetAgentRequest{})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if service.Node != "" && !strings.EqualFold(service.Node, answer.GetNode()) {
+		return nil, invalid("the agent is that of node %s, not of %s", answer.GetNode(), service.Node)
+	}
+	service.Node = answer.GetNode()
+	return a.client.register(ctx, service, agentRegistrar{a.client})
+}
+
+// Close closes the registrations, which deregisters their services, and the connection.
+func (a *Agent) Close() error { return a.client.Close() }

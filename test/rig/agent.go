@@ -1,0 +1,112 @@
+package rig
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Agent is one process of `tenure agent`. Its methods are for the test's goroutine.
+type Agent struct {
+	t      testing.TB
+	binary string
+	dir    string
+	args   []string
+	env    []string
+
+	cmd  *exec.Cmd
+	log  *logBuffer
+	done chan error
+
+	// Address is where it serves gRPC, the same after a restart.
+	Address string
+}
+
+// agentReady is the line that an agent prints when it serves.
+var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+)`)
+
+// StartAgent starts the agent of a node of members, without gossip, on a directory of the test's own, and waits until it serves. env is added to its
+// environment.
+func StartAgent(ctx context.Context, t testing.TB, binary, node, endpoints string, env ...string) *Agent {
+	t.Helper()
+	a := &Agent{
+		t: t, binary: binary, dir: filepath.Join(t.TempDir(), node), env: env, Address: "127.0.0.1:0",
+		args: []string{"--node", node, "--endpoints", endpoints, "--http", "", "--gossip", "off"},
+	}
+	t.Cleanup(func() {
+		a.Kill()
+		if t.Failed() {
+			t.Logf("log of the agent of %s:\n%s", node, a.log.tail())
+		}
+	})
+	a.Restart(ctx)
+	return a
+}
+
+// Restart starts the process again on its directory and waits until it serves. The process must not be running.
+func (a *Agent) Restart(ctx context.Context) {
+	a.t.Helper()
+	a.log = &logBuffer{}
+	args := slices.Concat([]string{"agent", "--data-dir", a.dir, "--listen", a.Address}, a.args)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), a.binary, args...)
+	cmd.Stdout, cmd.Stderr = a.log, a.log
+	cmd.Env = append(os.Environ(), a.env...)
+	if err := cmd.Start(); err != nil {
+		a.t.Fatalf("start the agent: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	a.cmd, a.done = cmd, done
+	a.await(ctx)
+}
+
+// await waits until the agent serves.
+func (a *Agent) await(ctx context.Context) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if found := agentReady.FindStringSubmatch(a.log.from("tenure: agent ")); found != nil {
+			a.Address = found[1]
+			return
+		}
+		select {
+		case <-tick.C:
+		case err := <-a.done:
+			a.done <- err
+			a.t.Fatalf("the agent ended: %v\n%s", err, a.log.tail())
+		case <-ctx.Done():
+			a.t.Fatalf("the agent did not serve\n%s", a.log.tail())
+		}
+	}
+}
+
+// Kill ends the process with SIGKILL and waits for it. A process that has ended already is fine.
+func (a *Agent) Kill() {
+	if a.cmd == nil {
+		return
+	}
+	_ = a.cmd.Process.Kill() // It fails only if the process has ended.
+	if err := <-a.done; err == nil {
+		a.t.Log("the agent had ended by itself")
+	}
+	a.cmd = nil
+}
+
+// Stop asks the process to end with SIGTERM, waits, and returns how it ended: nil is exit code 0.
+func (a *Agent) Stop() error {
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := <-a.done
+	a.cmd = nil
+	return err
+}
