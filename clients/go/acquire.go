@@ -34,7 +34,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 		return nil, err
 	}
 	w := &waiter{session: l.session, lock: l, own: own}
-	ctx, c, err := l.session.claim(ctx, own)
+	ctx, c, err := l.session.custody.claim(ctx, own)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 		case errors.Is(err, errMoved), errors.Is(err, errStreamEnded):
 			continue
 		case !again(err):
-			return nil, w.session.noteEnd(underSession(fromRPC(err)))
+			return nil, w.session.calls.noteEnd(underSession(fromRPC(err)))
 		}
 		if !pauses.Wait(ctx) {
 			return nil, w.interrupted(ctx, err)
@@ -135,11 +135,11 @@ func (w *waiter) interrupted(ctx context.Context, last error) error {
 // number gives a stream its number: that of the one before if it had no answer.
 func (w *waiter) number(ctx context.Context) error {
 	if w.request == nil {
-		sequence, err := w.session.window.begin(ctx)
+		sequence, err := w.session.calls.window.begin(ctx)
 		if err != nil {
 			return err
 		}
-		w.request = &numbered{session: w.session, sequence: sequence}
+		w.request = &numbered{calls: &w.session.calls, sequence: sequence}
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (w *waiter) number(ctx context.Context) error {
 // answered ends the use of a stream's number.
 func (w *waiter) answered() {
 	if w.request != nil {
-		w.session.window.end(w.request.sequence)
+		w.session.calls.window.end(w.request.sequence)
 		w.request = nil
 	}
 }

@@ -59,9 +59,6 @@ func WithRenewedFunc(f func()) SessionOption {
 	return func(o *sessionOptions) { o.onRenewed = f }
 }
 
-// Secret returns the secret that is required to act as the session; nil for a session without a secret.
-func (s *Session) Secret() []byte { return s.secret }
-
 // AttachSession keeps alive a session that was opened elsewhere, for example by a script, and can read under it. It
 // does not own the session: acquires, campaigns, writes and Export are refused with ErrInvalidArgument, because the
 // cluster recognizes retries by numbers that only one process can assign. Close and Client.Close do not end the
@@ -84,11 +81,11 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 	s.lockDelay = info.Message.GetLockDelay().AsDuration()
 	s.setTTL(info.Message.GetTtl().AsDuration(), 0)
 	if err := c.add(s); err != nil {
-		s.abort()
+		s.end(CauseClosed)
 		return nil, err
 	}
 	s.begin(false)
-	if err := s.awaitConnected(ctx); err != nil {
+	if err := awaitConnected(ctx, s); err != nil {
 		s.Detach()
 		return nil, err
 	}
@@ -96,14 +93,14 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 }
 
 // errAttached refuses what only a session's owner may do.
-func (s *Session) errAttached() error {
-	return invalid("session %s was attached to: only its owner may do this", s.id)
+func errAttached(sessionID string) error {
+	return invalid("session %s was attached to: only its owner may do this", sessionID)
 }
 
 // Detach stops using the session without ending it, and waits for what the session started, as Close does. Its Helds
 // end; in the cluster the session lives until its TTL has elapsed, or until another process resumes it.
 func (s *Session) Detach() {
-	s.leaveQueues()
+	s.custody.leaveQueues()
 	s.end(CauseExported)
 	s.leaveClient()
 }

@@ -44,7 +44,7 @@ func (b *Barrier) Remove(ctx context.Context) error {
 // Wait returns when the barrier is open or ctx ends.
 func (b *Barrier) Wait(ctx context.Context) error {
 	if b.session != nil {
-		alive, end := b.session.whileAlive(ctx)
+		alive, end := whileAlive(ctx, b.session)
 		defer end()
 		ctx = alive
 	}
@@ -102,7 +102,7 @@ func forgotten(err error) bool {
 
 // whileAlive returns a context that ends with ctx, and when the session is over: its cause then is the error of calls
 // under the session. Call end after.
-func (s *Session) whileAlive(ctx context.Context) (alive context.Context, end func()) {
+func whileAlive(ctx context.Context, s *Session) (alive context.Context, end func()) {
 	alive, cancel := context.WithCancelCause(ctx)
 	looked := make(chan struct{})
 	go func() {
@@ -146,7 +146,7 @@ func (d *DoubleBarrier) Enter(ctx context.Context) error {
 		return invalid("a double barrier for %d members", d.count)
 	}
 	d.ready.Store(0)
-	alive, end := d.session.whileAlive(ctx)
+	alive, end := whileAlive(ctx, d.session)
 	defer end()
 	kv := d.session.KV()
 	_, err := kv.Put(alive, d.own(), nil, Ephemeral())
@@ -183,7 +183,7 @@ func (d *DoubleBarrier) mayGoIn(ctx context.Context, keys map[string]*KeyValue) 
 
 // Leave returns when all members have left.
 func (d *DoubleBarrier) Leave(ctx context.Context) error {
-	alive, end := d.session.whileAlive(ctx)
+	alive, end := whileAlive(ctx, d.session)
 	defer end()
 	kv := d.session.KV()
 	left := false

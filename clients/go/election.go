@@ -88,7 +88,7 @@ type Leadership struct{ *Held }
 
 // Proclaim changes the leader's value; ErrStaleToken if another candidate now leads.
 func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
-	return l.session.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+	return l.session.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		_, err := tenurev1.NewElectionServiceClient(link).Proclaim(ctx, &tenurev1.ProclaimRequest{
 			Key: l.sequencer.GetKey(), Sequencer: l.sequencer,
 			Content: &tenurev1.ProclaimRequest_Value{Value: value}, Options: o,
@@ -110,7 +110,7 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 	}
 	s := l.session
 	s.mu.Lock()
-	s.lookAtLease()
+	s.look()
 	err := l.errLocked()
 	l.doubts++
 	s.mu.Unlock()
@@ -125,19 +125,19 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 	}
 	// It is given up, or nobody knows: then it is not believed, and given back.
 	if err != nil {
-		s.holdings.leave(l.name())
-		s.giveBack(l.Held)
+		s.custody.holdings.leave(l.name())
+		s.custody.giveBack(l.Held)
 	}
 	l.released = make(chan struct{})
 	close(l.released)
-	s.endHeld(l.Held, EndReleased)
+	s.custody.end(l.Held, EndReleased)
 	return err
 }
 
 // resignTo tells the cluster.
 func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) error {
 	s := l.session
-	return s.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+	return s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		o.Owner = l.owner
 		_, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
 			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tenure-io/tenure/clients/go/internal/backoff"
-	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -70,50 +68,11 @@ type Held struct {
 	result   error
 }
 
-// hold makes a Held of what the cluster granted, or returns the one that there is; nil if it was given back or lost since. Call it under mu, when
-// it can be believed.
-func (s *Session) hold(granted *tenurev1.Hold) *Held {
-	if s.holdings.late(granted) {
-		return nil
-	}
-	if h := s.holdings.known(granted); h != nil {
-		return h // The same owner acquired it before.
-	}
-	h := &Held{
-		session: s, sequencer: granted.GetSequencer(), owner: granted.GetOwner(), mode: Mode(granted.GetMode()),
-		permits: granted.GetPermits(), inherited: s.holdings.disinherit(granted),
-		ended: make(chan struct{}), cancels: map[int]context.CancelCauseFunc{},
-	}
-	if before := s.holdings.believe(h); before != nil {
-		s.finish(before, EndTakenAway)
-	}
-	wake(s.watch)
-	return h
-}
-
 // name returns what names the hold within the session.
 func (h *Held) name() ownName { return ownName{key: h.sequencer.GetKey(), owner: h.owner} }
 
-// endHelds ends all that is held. Call it under mu.
-func (s *Session) endHelds(cause EndCause) {
-	for _, h := range s.holdings.helds() {
-		s.endHeld(h, cause)
-	}
-}
-
-// endHeld ends one hold. If the cluster may still count it, it is given back later. Call it under mu.
-func (s *Session) endHeld(h *Held, cause EndCause) {
-	if cause == EndLeaseRanOut {
-		s.holdings.leave(h.name())
-		s.holdings.due = append(s.holdings.due, h)
-	}
-	s.holdings.end(h)
-	s.finish(h, cause)
-	s.giveUpOwed(h.name())
-}
-
 // finish tells everybody that a hold ended. Call it under mu.
-func (s *Session) finish(h *Held, cause EndCause) {
+func (h *Held) finish(cause EndCause) {
 	if h.cause != EndNone {
 		return
 	}
@@ -159,11 +118,11 @@ func (h *Held) SafeFor() time.Duration {
 	s := h.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease()
+	now := s.look()
 	if h.cause != EndNone || h.doubts > 0 {
 		return 0
 	}
-	return max(0, s.safeUntil-s.client.clock())
+	return s.lease.safeFor(now)
 }
 
 // Lost is closed when the hold has ended, even by Release: see Err.
@@ -173,7 +132,7 @@ func (h *Held) Lost() <-chan struct{} { return h.ended }
 func (h *Held) Cause() EndCause {
 	h.session.mu.Lock()
 	defer h.session.mu.Unlock()
-	h.session.lookAtLease()
+	h.session.look()
 	return h.cause
 }
 
@@ -181,7 +140,7 @@ func (h *Held) Cause() EndCause {
 func (h *Held) Err() error {
 	h.session.mu.Lock()
 	defer h.session.mu.Unlock()
-	h.session.lookAtLease()
+	h.session.look()
 	return h.errLocked()
 }
 
@@ -206,7 +165,7 @@ func (h *Held) Context(ctx context.Context) (held context.Context, cancel contex
 	held, end := context.WithCancelCause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease()
+	s.look()
 	if h.cause != EndNone {
 		end(h.errLocked())
 		return held, func() { end(nil) }
@@ -278,7 +237,7 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 	s := h.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease()
+	s.look()
 	switch {
 	case h.cause == EndReleased:
 		return nil
@@ -286,18 +245,18 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 		return h.errLocked()
 	}
 	h.released = make(chan struct{})
-	s.holdings.leave(h.name())
-	s.endHeld(h, EndReleased)
+	s.custody.holdings.leave(h.name())
+	s.custody.end(h, EndReleased)
 	if !s.work.start(func(ctx context.Context) {
 		defer close(h.released)
-		defer s.left(h.name())
-		h.result = s.release(ctx, request, h.owner)
+		defer s.custody.left(h.name())
+		h.result = s.custody.release(ctx, request, h.owner)
 		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) != AppliedYes {
 			// What was to become of the key was refused, perhaps before the cluster saw it, and the lock with it; it is given back all the same.
-			_ = s.release(ctx, h.plainRelease(), h.owner)
+			_ = s.custody.release(ctx, h.plainRelease(), h.owner)
 		}
 	}) {
-		s.leftLocked(h.name())
+		s.custody.leftLocked(h.name())
 		close(h.released) // The session is being closed, which gives everything back.
 	}
 	return nil
@@ -308,56 +267,10 @@ func (h *Held) plainRelease() *tenurev1.ReleaseLockRequest {
 	return &tenurev1.ReleaseLockRequest{Key: h.sequencer.GetKey(), SessionId: h.session.id, LockIndex: h.LockIndex()}
 }
 
-// release tells the cluster of a release until it knows, or the session is over.
-func (s *Session) release(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string) error {
-	pauses := &backoff.Backoff{}
-	for {
-		err := s.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error {
-			o.Owner = owner
-			request.Options = o
-			_, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, request)
-			return err
-		})
-		if !isAny(err, ErrUnavailable, ErrOutcomeUnknown, ErrInternal) || !pauses.Wait(ctx) || s.Err() != nil {
-			return err
-		}
-	}
-}
-
 // Close is Release for use with defer: it releases the lock, and waits a few seconds at most for the cluster's answer.
 // If the hold was lost, it returns an error that says so.
 func (h *Held) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
 	return h.Release(ctx)
-}
-
-// giveBackDue releases what ended here while the session was in JEOPARDY.
-func (s *Session) giveBackDue() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range s.holdings.due {
-		s.giveBack(h)
-	}
-	s.holdings.due = nil
-}
-
-// giveBack releases in the background what was noted as leaving. Call it under mu.
-func (s *Session) giveBack(h *Held) {
-	if !s.work.start(func(ctx context.Context) {
-		defer s.left(h.name())
-		_ = s.release(ctx, h.plainRelease(), h.owner)
-	}) {
-		s.leftLocked(h.name())
-	}
-}
-
-// reconcile compares what is held with the truth: what the cluster does not count any more has ended.
-func (s *Session) reconcile(truth *tenurev1.AttachSessionResponse) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookAtLease()
-	for _, h := range s.holdings.compare(truth.GetHolds(), truth.GetHeader().GetRevision()) {
-		s.endHeld(h, EndTakenAway)
-	}
 }

@@ -1,7 +1,6 @@
 package tenure
 
 import (
-	"math"
 	"slices"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -41,9 +40,6 @@ type stake struct {
 	owed bool
 	last uint64
 }
-
-// never is a moment that does not come.
-const never = math.MaxInt64
 
 func newHoldings() holdings {
 	return holdings{stakes: map[ownName]*stake{}, moved: make(chan struct{})}

@@ -22,17 +22,9 @@ var (
 	errStreamEnded = errors.New("the member ended the stream")
 )
 
-// patience returns how long a renewal may be without verdict.
-func (s *Session) patience() time.Duration {
-	if s.ttl == 0 {
-		return renewalPatienceMax
-	}
-	return min(renewalPatienceMax, max(renewalPatienceMin, s.ttl/3))
-}
-
-// keepAlive renews the session from member to member, until ctx ends or the session is over. Attach tells whether to ask for the truth
+// keepAlive renews a session from member to member, until ctx ends or the session is over. Attach tells whether to ask for the truth
 // before the first renewal.
-func (s *Session) keepAlive(ctx context.Context, attach bool) {
+func keepAlive(ctx context.Context, s *Session, attach bool) {
 	pauses := &backoff.Backoff{}
 	for {
 		l := s.client.pool.Current()
@@ -59,6 +51,30 @@ func (s *Session) keepAlive(ctx context.Context, attach bool) {
 			return
 		}
 	}
+}
+
+// guard looks at a session's lease until ctx ends, so that it runs out in time although nobody asks.
+func guard(ctx context.Context, s *Session) {
+	timer := time.NewTimer(guardOnce(s))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.watch:
+		case <-timer.C:
+		}
+		timer.Reset(guardOnce(s))
+	}
+}
+
+// guardOnce looks at the lease, and returns how long the next look may wait.
+func guardOnce(s *Session) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait, e := s.lease.watch(s.client.clock(), s.custody.holdings.any())
+	s.follow(e)
+	return wait
 }
 
 // errOver says that the session is over.
@@ -97,16 +113,16 @@ func (k *keeper) run(ctx context.Context) error {
 // askTruth attaches: it learns what the session holds, and gives back what ended here meanwhile.
 func (k *keeper) askTruth(ctx context.Context) error {
 	s := k.session
-	ctx, cancel := context.WithTimeout(ctx, s.patience())
+	ctx, cancel := context.WithTimeout(ctx, s.lease.patience())
 	defer cancel()
-	answer, err := s.truth(ctx, k.link)
+	answer, err := s.attaching.truth(ctx, k.link)
 	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED {
 		// A later attempt was served before it, and its answer was lost: this process still is the user.
-		answer, err = s.truth(ctx, k.link)
+		answer, err = s.attaching.truth(ctx, k.link)
 	}
 	if err == nil {
 		k.link.Answered()
-		s.reconcile(answer)
+		s.custody.reconcile(answer)
 		return nil
 	}
 	if cause := finalCause(reasonOf(err)); cause != CauseNone {
@@ -152,7 +168,7 @@ func (k *keeper) converse(ctx context.Context) error {
 				return errNoVerdict
 			}
 			k.send()
-			timer.Reset(s.patience())
+			timer.Reset(s.lease.patience())
 		case v := <-k.verdicts:
 			pause, err := k.verdict(v)
 			if err != nil {
@@ -190,7 +206,7 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		k.waiting = 0
 		k.refused.Reset()
 		if s.renewed(k.sent, v.GetTtl().AsDuration()) {
-			s.giveBackDue()
+			s.custody.giveBackDue()
 		}
 		wake(s.onRenewed)
 		return jittered(s.every), nil
@@ -199,7 +215,7 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		s.end(cause)
 		return 0, errOver
 	}
-	if elsewhere(reason) || s.client.clock()-k.waiting > s.patience() {
+	if elsewhere(reason) || s.client.clock()-k.waiting > s.lease.patience() {
 		return 0, errors.New("renewal refused: " + reason.String())
 	}
 	return k.refused.Next(), nil
@@ -224,8 +240,8 @@ func (k *keeper) hint(hint *tenurev1.SessionHint) {
 	s := k.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease() // After a pause of this process the lease ran out first.
-	if h := s.holdings.lost(lost); h != nil {
-		s.endHeld(h, EndTakenAway)
+	s.look() // After a pause of this process the lease ran out first.
+	if h := s.custody.holdings.lost(lost); h != nil {
+		s.custody.end(h, EndTakenAway)
 	}
 }

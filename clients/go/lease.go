@@ -1,11 +1,8 @@
 package tenure
 
 import (
-	"context"
 	"math"
 	"time"
-
-	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 )
 
 // The margin makes a lease end for its holder before the cluster may end it: clocks may differ in rate by 1 % each, and a
@@ -22,157 +19,170 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// graceMax bounds how long calls wait for a session in JEOPARDY.
 	graceMax = 45 * time.Second
+	// never is a moment that does not come.
+	never = math.MaxInt64
 )
+
+// lease is what a process may believe of its session, as a value: what happened, and when, goes in, and what follows from it comes out. It reads
+// no clock, takes no lock and starts nothing; the session carries out the effects. Moments are those of the client's clock.
+type lease struct {
+	ttl   time.Duration // As granted; zero: the lease never runs out.
+	state State
+	cause Cause // Why it is CLOSED.
+
+	// safeUntil is the moment up to which the session lives for certain.
+	safeUntil time.Duration
+	// believedAt is when what was inherited by a resume may be believed; it may be never.
+	believedAt time.Duration
+	jeopardy   time.Duration // When JEOPARDY began.
+	graceOver  bool          // Whether calls wait no more in this JEOPARDY.
+}
+
+// effects are what follows from an event, for the session to carry out in this order.
+type effects struct {
+	changes [2]StateChange // The new states, in order: an event may find that the lease ran out first.
+	changed int            // How many there are.
+	// ranOut says that the lease ran out: nothing that was held may be believed any longer.
+	ranOut bool
+	// graceOver says that calls have waited for long enough.
+	graceOver bool
+}
 
 // leaseEnd returns the moment up to which a session lives for certain, by a renewal that was sent at a moment and
 // acknowledged with a TTL. Without TTL there is no such moment.
 func leaseEnd(sent, ttl time.Duration) time.Duration {
 	if ttl == 0 {
-		return math.MaxInt64
+		return never
 	}
 	return sent + ttl - max(marginMin, ttl/marginShare)
 }
 
-// grace returns how long calls wait in JEOPARDY.
-func (s *Session) grace() time.Duration {
-	if s.ttl == 0 {
-		return graceMax
+// look finds whether the lease has run out.
+func (l *lease) look(now time.Duration) (e effects) {
+	if l.certain() && l.ttl > 0 && now >= l.safeUntil {
+		l.endanger(now, &e)
+		e.ranOut = true
 	}
-	return min(graceMax, 2*s.ttl)
+	return e
 }
 
-// lookAtLease ends what is held if the lease ran out. Call it under mu.
-func (s *Session) lookAtLease() {
-	switch s.state {
-	case StateConnected, StateSuspended:
-	default:
-		return
-	}
-	if s.ttl == 0 {
-		return
-	}
-	if now := s.client.clock(); now >= s.safeUntil {
-		s.setState(StateJeopardy, CauseNone)
-		s.jeopardy, s.graceOver = now, false
-		s.endHelds(EndLeaseRanOut)
-	}
-}
-
-// guardLease looks at the lease until ctx ends.
-func (s *Session) guardLease(ctx context.Context) {
-	timer := time.NewTimer(s.guardOnce())
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.watch:
-		case <-timer.C:
-		}
-		timer.Reset(s.guardOnce())
-	}
-}
-
-// guardOnce looks at the lease, and returns how long the next look may wait.
-func (s *Session) guardOnce() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookAtLease()
-	now := s.client.clock()
-	switch s.state {
-	case StateJeopardy:
-		over := s.jeopardy + s.grace()
-		if now < over {
-			return min(lookEvery, over-now)
-		}
-		if !s.graceOver {
-			s.graceOver = true
-			s.interruptCalls(errJeopardy)
-		}
-		return graceMax
-	case StateConnected, StateSuspended:
-		if s.holdings.any() {
-			return min(lookEvery, s.safeUntil-now)
-		}
-		return s.safeUntil - now
-	default:
-		return graceMax
-	}
-}
-
-// renewed takes an acknowledged renewal that was sent at a moment. It tells whether the session is CONNECTED by it.
-func (s *Session) renewed(sent, ttl time.Duration) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// renewed takes an acknowledged renewal that was sent at a moment. It reports whether the session is CONNECTED by it.
+func (l *lease) renewed(sent, ttl, now time.Duration) (connected bool, e effects) {
 	// If the lease ran out meanwhile, it ran out: what is held ends before the lease goes on.
-	s.lookAtLease()
-	if s.state == StateClosed {
-		return false
+	e = l.look(now)
+	if l.state == StateClosed {
+		return false, e
 	}
-	until := leaseEnd(sent, ttl)
-	s.safeUntil = max(s.safeUntil, until)
-	if s.client.clock() >= s.safeUntil {
-		if s.state == StateConnecting { // It took too long to open it.
-			s.setState(StateJeopardy, CauseNone)
-			s.jeopardy, s.graceOver = s.client.clock(), false
+	l.safeUntil = max(l.safeUntil, leaseEnd(sent, ttl))
+	if now >= l.safeUntil {
+		if l.state == StateConnecting { // It took too long to open it.
+			l.endanger(now, &e)
 		}
-		return false
+		return false, e
 	}
-	s.graceOver = false
-	s.setState(StateConnected, CauseNone)
-	wake(s.watch)
-	return true
+	l.graceOver = false
+	l.become(StateConnected, CauseNone, &e)
+	return true, e
 }
 
 // linkDown notes that no member answers at the moment.
-func (s *Session) linkDown() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookAtLease()
-	if s.state == StateConnected {
-		s.setState(StateSuspended, CauseNone)
+func (l *lease) linkDown(now time.Duration) (e effects) {
+	e = l.look(now)
+	if l.state == StateConnected {
+		l.become(StateSuspended, CauseNone, &e)
 	}
+	return e
 }
 
-// end ends the session for this process, and tells whether it was this call that did.
-func (s *Session) end(cause Cause) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lookAtLease() // If it ran out, it ran out first.
-	if s.state == StateClosed {
-		return false
+// end closes the session for this process. Only the first cause counts: it reports whether this is the one.
+func (l *lease) end(cause Cause, now time.Duration) (ended bool, e effects) {
+	e = l.look(now) // If it ran out, it ran out first.
+	if l.state == StateClosed {
+		return false, e
 	}
-	s.setState(StateClosed, cause)
-	close(s.done)
-	s.endHelds(endCauseOf(cause))
-	switch cause {
-	case CauseClosed, CauseExported:
-		s.interruptCalls(s.overLocked())
+	l.become(StateClosed, cause, &e)
+	return true, e
+}
+
+// watch looks at the lease, and returns how long the next look may wait. While something is held, that is never for long.
+func (l *lease) watch(now time.Duration, holding bool) (wait time.Duration, e effects) {
+	e = l.look(now)
+	switch l.state {
+	case StateJeopardy:
+		if over := l.jeopardy + l.grace(); now < over {
+			return min(lookEvery, over-now), e
+		}
+		e.graceOver = !l.graceOver
+		l.graceOver = true
+		return graceMax, e
+	case StateConnected, StateSuspended:
+		wait = l.safeUntil - now
+		if holding {
+			wait = min(lookEvery, wait)
+		}
+		return wait, e
 	default:
-		s.work.start(func(ctx context.Context) {
-			s.endCalls(ctx)
-			s.client.endings.start(func(context.Context) { s.leaveClient() })
-		})
+		return graceMax, e
 	}
-	return true
 }
 
-// leaveClient ends what a session that is over still does, and the client forgets it.
-func (s *Session) leaveClient() {
-	s.work.stop()
-	s.client.remove(s)
+// certain reports whether the session lived for certain at the last look.
+func (l *lease) certain() bool { return l.state == StateConnected || l.state == StateSuspended }
+
+// safeFor returns for how long the session lives for certain from now on. Look first.
+func (l *lease) safeFor(now time.Duration) time.Duration {
+	if !l.certain() {
+		return 0
+	}
+	return max(0, l.safeUntil-now)
 }
 
-// endCalls interrupts what is still under way when it has had its time to learn its result: the cluster knows it, and is asked once more.
-func (s *Session) endCalls(ctx context.Context) {
-	s.mu.Lock()
-	patience := s.grace()
-	if len(s.calls) == 0 {
-		patience = 0 // Nor do others begin.
+// inherits reports whether what a resume inherited may be believed: nobody before this process can believe in it any more.
+func (l *lease) inherits(now time.Duration) bool { return now >= l.believedAt }
+
+// belief returns how long to wait before what the session has may be believed; zero: it may be now. For what was inherited that may be never.
+// Look first. A session that is CLOSED has nothing to be believed.
+func (l *lease) belief(now time.Duration, inherited bool) time.Duration {
+	switch {
+	case inherited && l.believedAt == never:
+		return never
+	case inherited && !l.inherits(now):
+		return min(l.believedAt-now, lookEvery)
+	case !l.certain():
+		return lookEvery
+	default:
+		return 0
 	}
-	s.mu.Unlock()
-	backoff.Pause(ctx, patience)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.interruptCalls(s.overLocked())
+}
+
+// grace returns how long calls wait in JEOPARDY.
+func (l *lease) grace() time.Duration {
+	if l.ttl == 0 {
+		return graceMax
+	}
+	return min(graceMax, 2*l.ttl)
+}
+
+// patience returns how long a renewal may be without verdict.
+func (l *lease) patience() time.Duration {
+	if l.ttl == 0 {
+		return renewalPatienceMax
+	}
+	return min(renewalPatienceMax, max(renewalPatienceMin, l.ttl/3))
+}
+
+// endanger begins JEOPARDY.
+func (l *lease) endanger(now time.Duration, e *effects) {
+	l.become(StateJeopardy, CauseNone, e)
+	l.jeopardy, l.graceOver = now, false
+}
+
+// become changes the state, unless it is that already.
+func (l *lease) become(state State, cause Cause, e *effects) {
+	if l.state == state {
+		return
+	}
+	l.state, l.cause = state, cause
+	e.changes[e.changed] = StateChange{State: state, Cause: cause}
+	e.changed++
 }

@@ -82,10 +82,10 @@ type Queued struct {
 
 // Lock returns the lock of a key.
 func (s *Session) Lock(key string, options ...LockOption) *Lock {
-	return s.lock(key, Exclusive, options)
+	return lockOf(s, key, Exclusive, options)
 }
 
-func (s *Session) lock(key string, mode Mode, options []LockOption) *Lock {
+func lockOf(s *Session, key string, mode Mode, options []LockOption) *Lock {
 	l := &Lock{session: s, mode: mode}
 	l.key, l.keyErr = s.client.space.fullKey(key)
 	for _, option := range options {
@@ -108,15 +108,15 @@ func (s *Session) ReadWriteLock(key string, options ...LockOption) *ReadWriteLoc
 }
 
 // Read returns the shared side.
-func (l *ReadWriteLock) Read() *Lock { return l.session.lock(l.key, Shared, l.options) }
+func (l *ReadWriteLock) Read() *Lock { return lockOf(l.session, l.key, Shared, l.options) }
 
 // Write returns the exclusive side.
-func (l *ReadWriteLock) Write() *Lock { return l.session.lock(l.key, Exclusive, l.options) }
+func (l *ReadWriteLock) Write() *Lock { return lockOf(l.session, l.key, Exclusive, l.options) }
 
 // Semaphore returns a lock of a key with a total number of permits, limit, of which Acquire takes permits. All users
 // must give the same limit.
 func (s *Session) Semaphore(key string, limit, permits uint32, options ...LockOption) *Lock {
-	l := s.lock(key, Permits, options)
+	l := lockOf(s, key, Permits, options)
 	l.limit, l.permits = limit, permits
 	return l
 }
@@ -141,7 +141,7 @@ func (l *Lock) TryAcquire(ctx context.Context) (held *Held, info *LockInfo, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, c, err := l.session.claim(ctx, own)
+	ctx, c, err := l.session.custody.claim(ctx, own)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ type try struct {
 func (t *try) once(ctx context.Context) (*tenurev1.Hold, error) {
 	t.answer = nil
 	var err error
-	t.last, err = t.session.changeNumbered(ctx, t.send)
+	t.last, err = t.session.calls.changeNumbered(ctx, t.send)
 	switch {
 	case err != nil && AppliedOf(err) != AppliedNo:
 		t.left = perhaps

@@ -2,7 +2,6 @@ package tenure
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -42,39 +40,24 @@ type Session struct {
 	secret    []byte
 	epoch     uint64
 	instance  []byte // Which user of the session this is.
-	ttl       time.Duration
 	lockDelay time.Duration
 	every     time.Duration
-	// attached tells that it is somebody else's: it is kept alive and read here, without naming an instance.
+	// attached says that it is somebody else's: it is kept alive and read here, without naming an instance.
 	attached  bool
+	places    []Place       // In queues, as found by a resume.
 	onRenewed chan struct{} // Tells of a renewal; nil if nobody listens.
-	// believedAt is when what was inherited by a resume may be believed; it may be never.
-	believedAt time.Duration
 
-	window *window
-	poke   chan struct{} // Renews at once.
-	watch  chan struct{} // The guard of the lease looks again.
-	work   group         // Renewing, guarding, giving back.
+	poke      chan struct{} // Renews at once.
+	watch     chan struct{} // The guard of the lease looks again.
+	work      group         // Renewing, guarding, giving back.
+	calls     calls
+	attaching attaching
 
-	mu           sync.Mutex // Guards what follows, and all of the session's Helds.
-	state        State
-	cause        Cause
-	changed      chan struct{} // Closed and replaced with each change of state.
-	done         chan struct{} // Closed with StateClosed.
-	safeUntil    time.Duration
-	jeopardy     time.Duration // When JEOPARDY began.
-	graceOver    bool          // Whether calls wait no more in this JEOPARDY.
-	attempts     uint64        // To attach.
-	holdings     holdings
-	places       []Place
-	claims       map[*claim]struct{}
-	leavesQueues bool           // Whether claims may begin no more.
-	claiming     sync.WaitGroup // Claims; none is added once leavesQueues.
-	calls        map[int]context.CancelCauseFunc
-	nextCall     int
-	listeners    []*listener
-	closing      sync.Once
-	closeResult  error
+	life
+	custody custody // Guarded by the life's mu, as are all of the session's Helds.
+
+	closing     sync.Once
+	closeResult error
 }
 
 // OpenSession opens a session and keeps it alive until it is closed, by this process or by the cluster. ctx limits only
@@ -97,7 +80,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 	}
 	request := c.createRequest(s, &o)
 	if err := sendable(request); err != nil {
-		s.abort()
+		s.end(CauseClosed)
 		return nil, err
 	}
 	opened := make(chan error, 1)
@@ -108,7 +91,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		if _, bounded := ctx.Deadline(); !bounded {
 			defer time.AfterFunc(openPatience, func() { cancel(ending{errNobodyAnswers()}) }).Stop()
 		}
-		err := s.open(opening, request)
+		err := open(opening, s, request)
 		opened <- err
 		if e, ok := errors.AsType[*Error](err); ok && e.Applied != AppliedNo {
 			c.undoOpening(request)
@@ -117,7 +100,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		opened <- errClientClosed()
 	}
 	if err := <-opened; err != nil {
-		s.abort()
+		s.end(CauseClosed)
 		return nil, err
 	}
 	s.begin(false)
@@ -125,7 +108,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 }
 
 // open asks for the session, and puts it under the client's care.
-func (s *Session) open(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
+func open(ctx context.Context, s *Session, request *tenurev1.CreateSessionRequest) error {
 	answer, sent, err := s.client.create(ctx, request)
 	if err != nil {
 		return err
@@ -137,7 +120,7 @@ func (s *Session) open(ctx context.Context, request *tenurev1.CreateSessionReque
 		_ = s.destroy() // If nobody can be told, its TTL ends it.
 		return err
 	}
-	s.renewed(sent, s.ttl)
+	s.renewed(sent, s.lease.ttl)
 	return nil
 }
 
@@ -173,30 +156,37 @@ func errNobodyAnswers() error {
 // newSession returns a session that is CONNECTING.
 func (c *Client) newSession(o *sessionOptions) *Session {
 	s := &Session{
-		client: c, instance: randomBytes(instanceBytes), poke: make(chan struct{}, 1), watch: make(chan struct{}, 1), window: newWindow(),
-		changed: make(chan struct{}), done: make(chan struct{}),
-		holdings: newHoldings(), claims: map[*claim]struct{}{}, calls: map[int]context.CancelCauseFunc{},
+		client: c, instance: randomBytes(instanceBytes), poke: make(chan struct{}, 1), watch: make(chan struct{}, 1),
 	}
+	s.life = life{session: s, changed: make(chan struct{}), done: make(chan struct{})}
+	s.calls = calls{session: s, window: newWindow(), open: map[int]context.CancelCauseFunc{}}
+	s.attaching = attaching{session: s}
+	s.custody = custody{session: s, holdings: newHoldings(), claims: map[*claim]struct{}{}}
 	if o.onRenewed != nil {
 		s.onRenewed = make(chan struct{}, 1)
-		go s.tellRenewed(o.onRenewed)
+		go tellRenewed(s, o.onRenewed)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, f := range o.onState {
-		s.listen(f)
+		s.listeners.add(f, StateChange{State: StateConnecting})
 	}
 	return s
 }
 
-// abort ends a session that never came to be.
-func (s *Session) abort() {
-	s.end(CauseClosed)
+// tellRenewed calls f after renewals, until the session is over. Nothing waits for it, as for a listener.
+func tellRenewed(s *Session, f func()) {
+	for {
+		select {
+		case <-s.onRenewed:
+			f()
+		case <-s.done:
+			return
+		}
+	}
 }
 
 // setTTL takes the TTL that was granted.
 func (s *Session) setTTL(ttl, advised time.Duration) {
-	s.ttl, s.every = ttl, renewEveryMax
+	s.lease.ttl, s.every = ttl, renewEveryMax
 	if ttl > 0 {
 		s.every = min(ttl/3, renewEveryMax)
 	}
@@ -207,9 +197,9 @@ func (s *Session) setTTL(ttl, advised time.Duration) {
 
 // begin starts renewing and guarding. Attach tells whether to ask for the truth first.
 func (s *Session) begin(attach bool) {
-	s.work.start(func(ctx context.Context) { s.keepAlive(ctx, attach) })
-	if s.ttl > 0 {
-		s.work.start(s.guardLease)
+	s.work.start(func(ctx context.Context) { keepAlive(ctx, s, attach) })
+	if s.lease.ttl > 0 {
+		s.work.start(func(ctx context.Context) { guard(ctx, s) })
 	}
 }
 
@@ -269,8 +259,11 @@ func clip(text string) string {
 // ID returns the session's id, a UUID.
 func (s *Session) ID() string { return s.id }
 
+// Secret returns the secret that is required to act as the session; nil for a session without a secret.
+func (s *Session) Secret() []byte { return s.secret }
+
 // TTL returns the granted TTL; zero: the session does not expire.
-func (s *Session) TTL() time.Duration { return s.ttl }
+func (s *Session) TTL() time.Duration { return s.lease.ttl }
 
 // LockDelay returns how long other sessions do not get a lock that this session lost by force.
 func (s *Session) LockDelay() time.Duration { return s.lockDelay }
@@ -282,8 +275,24 @@ func (s *Session) Epoch() uint64 { return s.epoch }
 func (s *Session) State() (State, Cause) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease()
-	return s.state, s.cause
+	s.look()
+	return s.lease.state, s.lease.cause
+}
+
+// OnState calls f with the current state, and then with each change, in order and one at a time, from a goroutine of
+// the library. f can take its time and call any method, such as Close, because the library does not wait for f. stop
+// does not wait either: a call that is starting or running continues, and is the last. If the session has already
+// ended, f is called once, before OnState returns.
+func (s *Session) OnState(f func(StateChange)) (stop func()) {
+	s.mu.Lock()
+	present := StateChange{State: s.lease.state, Cause: s.lease.cause}
+	if present.State == StateClosed {
+		s.mu.Unlock()
+		f(present)
+		return func() {}
+	}
+	defer s.mu.Unlock()
+	return s.listeners.add(f, present)
 }
 
 // Done is closed when the session has ended; Err returns why.
@@ -294,10 +303,10 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != StateClosed {
+	if s.lease.state != StateClosed {
 		return nil
 	}
-	return s.cause.err()
+	return s.lease.cause.err()
 }
 
 // Safe reports whether the session is certainly live, so that its locks are held.
@@ -307,16 +316,16 @@ func (s *Session) Safe() bool { return s.SafeFor() > 0 }
 func (s *Session) SafeFor() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lookAtLease()
-	if s.state == StateClosed || s.state == StateJeopardy || s.state == StateConnecting {
-		return 0
-	}
-	return max(0, s.safeUntil-s.client.clock())
+	now := s.look()
+	return s.lease.safeFor(now)
 }
 
 // KV returns the keys of the cluster, for calls under the session: they are applied exactly once, and can write
 // ephemeral keys.
-func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: s, session: s} }
+func (s *Session) KV() *KV { return &KV{space: s.client.space, caller: &s.calls, session: s} }
+
+// Client returns the client that opened the session.
+func (s *Session) Client() *Client { return s.client }
 
 // Close ends the session and releases everything it holds, immediately and without lock-delay. It waits a few seconds
 // at most for the cluster; if that fails, the session ends by its TTL. A session from AttachSession is not ended. Close
@@ -338,7 +347,7 @@ func (s *Session) destroy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
 	// What was inherited may still be believed by another process: then lock-delay protects.
-	clean := s.client.clock() >= s.believedAt
+	clean := s.lease.inherits(s.client.clock())
 	err := s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
 		_, err := tenurev1.NewSessionServiceClient(l).DestroySession(ctx, &tenurev1.DestroySessionRequest{
 			SessionId: s.id, Clean: clean, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
@@ -351,79 +360,8 @@ func (s *Session) destroy() error {
 	return err
 }
 
-// Export hands the session over to another process. This process stops using the session without ending it, and Export
-// returns a token for Client.ResumeSession. Waits for locks end and leave their queues; running releases get a moment
-// to finish. Anyone who has the token has the session: keep it secret.
-func (s *Session) Export(ctx context.Context) (token string, err error) {
-	if s.attached {
-		return "", s.errAttached()
-	}
-	s.leaveQueues()
-	// A last renewal gives the next process a whole TTL.
-	_ = s.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
-		_, err := tenurev1.NewSessionServiceClient(l).RenewSession(ctx, &tenurev1.RenewSessionRequest{
-			SessionId: s.id, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
-		})
-		return err
-	}, false)
-	if !s.end(CauseExported) {
-		return "", s.over()
-	}
-	s.Detach()
-	if s.client.clock() < s.believedAt {
-		return s.token(kept), nil // The process before this one may still believe what it had.
-	}
-	return s.token(handedOver), nil
+// leaveClient ends what a session that is over still does, and the client forgets it.
+func (s *Session) leaveClient() {
+	s.work.stop()
+	s.client.remove(s)
 }
-
-// Token returns a token with which another process can resume the session if this one dies; store it safely. A process
-// that resumes while this one lives takes the session away from it, and relies on inherited holds only when this
-// process no longer can: one TTL later, and never without TTL.
-func (s *Session) Token() string { return s.token(kept) }
-
-// How a token came to be.
-const (
-	tokenFormat = "ts1"
-	handedOver  = "h"
-	kept        = "k"
-)
-
-func (s *Session) token(how string) string {
-	return strings.Join([]string{
-		tokenFormat, s.id, base64.RawURLEncoding.EncodeToString(s.secret), strconv.FormatUint(s.epoch, 10),
-		strconv.FormatInt(s.ttl.Milliseconds(), 10), how,
-	}, ".")
-}
-
-// parseToken fills in a session from a token, and tells whether it was handed over.
-func (s *Session) parseToken(token string) (handed bool, err error) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 6 || parts[0] != tokenFormat || parts[5] != handedOver && parts[5] != kept {
-		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "not a session token"}
-	}
-	secret, err1 := base64.RawURLEncoding.DecodeString(parts[2])
-	epoch, err2 := strconv.ParseUint(parts[3], 10, 64)
-	ttl, err3 := strconv.ParseInt(parts[4], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || len(secret) != secretBytes && len(secret) != 0 || ttl < 0 ||
-		!utf8.ValidString(parts[1]) {
-		return false, &Error{Kind: ErrTokenInvalid, Applied: AppliedNo, Message: "a damaged session token"}
-	}
-	s.id, s.secret, s.epoch = parts[1], secret, epoch
-	s.ttl = time.Duration(ttl) * time.Millisecond
-	return parts[5] == handedOver, nil
-}
-
-// over returns the error of calls under a session that is over.
-func (s *Session) over() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.overLocked()
-}
-
-// overLocked is over under mu.
-func (s *Session) overLocked() error {
-	return &Error{Kind: s.cause.err(), Applied: AppliedNo, Message: fmt.Sprintf("session %s", s.id)}
-}
-
-// Client returns the client that opened the session.
-func (s *Session) Client() *Client { return s.client }
