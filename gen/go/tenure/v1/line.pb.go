@@ -33,7 +33,9 @@ type LineRequest struct {
 	Calls []*LineCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	// Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
 	// if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
-	Cancels       []uint64 `protobuf:"varint,3,rep,packed,name=cancels,proto3" json:"cancels,omitempty"`
+	Cancels []uint64 `protobuf:"varint,3,rep,packed,name=cancels,proto3" json:"cancels,omitempty"`
+	// More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+	Credits       []*LineCredit `protobuf:"bytes,4,rep,name=credits,proto3" json:"credits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -89,6 +91,77 @@ func (x *LineRequest) GetCancels() []uint64 {
 	return nil
 }
 
+func (x *LineRequest) GetCredits() []*LineCredit {
+	if x != nil {
+		return x.Credits
+	}
+	return nil
+}
+
+// LineCredit lets a call with many messages send more. Credits add up; above 1 048 576 messages and 1 GiB they count as that.
+type LineCredit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the call.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// How many messages more. Zero: none.
+	Messages uint32 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// How many bytes more. Zero: none.
+	Bytes         uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LineCredit) Reset() {
+	*x = LineCredit{}
+	mi := &file_tenure_v1_line_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LineCredit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LineCredit) ProtoMessage() {}
+
+func (x *LineCredit) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_line_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LineCredit.ProtoReflect.Descriptor instead.
+func (*LineCredit) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LineCredit) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *LineCredit) GetMessages() uint32 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *LineCredit) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // LineCredential is a token for calls of a line.
 type LineCredential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -102,7 +175,7 @@ type LineCredential struct {
 
 func (x *LineCredential) Reset() {
 	*x = LineCredential{}
-	mi := &file_tenure_v1_line_proto_msgTypes[1]
+	mi := &file_tenure_v1_line_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -114,7 +187,7 @@ func (x *LineCredential) String() string {
 func (*LineCredential) ProtoMessage() {}
 
 func (x *LineCredential) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[1]
+	mi := &file_tenure_v1_line_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -127,7 +200,7 @@ func (x *LineCredential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineCredential.ProtoReflect.Descriptor instead.
 func (*LineCredential) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{1}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *LineCredential) GetNumber() uint32 {
@@ -154,6 +227,12 @@ type LineCall struct {
 	RemainingTime *durationpb.Duration `protobuf:"bytes,2,opt,name=remaining_time,json=remainingTime,proto3" json:"remaining_time,omitempty"`
 	// Number of the credential that the call is made with. Zero: the metadata of the line.
 	Credential uint32 `protobuf:"varint,3,opt,name=credential,proto3" json:"credential,omitempty"`
+	// How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+	// bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+	// changed: without, it leaves that out. Zero: none. Other calls ignore it.
+	CreditMessages uint32 `protobuf:"varint,4,opt,name=credit_messages,json=creditMessages,proto3" json:"credit_messages,omitempty"`
+	// How many bytes a watch may send before it is given more. Zero: none.
+	CreditBytes uint64 `protobuf:"varint,5,opt,name=credit_bytes,json=creditBytes,proto3" json:"credit_bytes,omitempty"`
 	// Request of the call, of the RPC of the same name.
 	//
 	// Types that are valid to be assigned to Request:
@@ -175,6 +254,10 @@ type LineCall struct {
 	//	*LineCall_Proclaim
 	//	*LineCall_Resign
 	//	*LineCall_GetLeader
+	//	*LineCall_AcquireLock
+	//	*LineCall_Campaign
+	//	*LineCall_Observe
+	//	*LineCall_Watch
 	Request       isLineCall_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -182,7 +265,7 @@ type LineCall struct {
 
 func (x *LineCall) Reset() {
 	*x = LineCall{}
-	mi := &file_tenure_v1_line_proto_msgTypes[2]
+	mi := &file_tenure_v1_line_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -194,7 +277,7 @@ func (x *LineCall) String() string {
 func (*LineCall) ProtoMessage() {}
 
 func (x *LineCall) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[2]
+	mi := &file_tenure_v1_line_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -207,7 +290,7 @@ func (x *LineCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineCall.ProtoReflect.Descriptor instead.
 func (*LineCall) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{2}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *LineCall) GetNumber() uint64 {
@@ -227,6 +310,20 @@ func (x *LineCall) GetRemainingTime() *durationpb.Duration {
 func (x *LineCall) GetCredential() uint32 {
 	if x != nil {
 		return x.Credential
+	}
+	return 0
+}
+
+func (x *LineCall) GetCreditMessages() uint32 {
+	if x != nil {
+		return x.CreditMessages
+	}
+	return 0
+}
+
+func (x *LineCall) GetCreditBytes() uint64 {
+	if x != nil {
+		return x.CreditBytes
 	}
 	return 0
 }
@@ -391,6 +488,42 @@ func (x *LineCall) GetGetLeader() *GetLeaderRequest {
 	return nil
 }
 
+func (x *LineCall) GetAcquireLock() *AcquireLockRequest {
+	if x != nil {
+		if x, ok := x.Request.(*LineCall_AcquireLock); ok {
+			return x.AcquireLock
+		}
+	}
+	return nil
+}
+
+func (x *LineCall) GetCampaign() *CampaignRequest {
+	if x != nil {
+		if x, ok := x.Request.(*LineCall_Campaign); ok {
+			return x.Campaign
+		}
+	}
+	return nil
+}
+
+func (x *LineCall) GetObserve() *ObserveRequest {
+	if x != nil {
+		if x, ok := x.Request.(*LineCall_Observe); ok {
+			return x.Observe
+		}
+	}
+	return nil
+}
+
+func (x *LineCall) GetWatch() *WatchRequest {
+	if x != nil {
+		if x, ok := x.Request.(*LineCall_Watch); ok {
+			return x.Watch
+		}
+	}
+	return nil
+}
+
 type isLineCall_Request interface {
 	isLineCall_Request()
 }
@@ -480,6 +613,26 @@ type LineCall_GetLeader struct {
 	GetLeader *GetLeaderRequest `protobuf:"bytes,32,opt,name=get_leader,json=getLeader,proto3,oneof"`
 }
 
+type LineCall_AcquireLock struct {
+	// LockService.AcquireLock: a wait, which has parts.
+	AcquireLock *AcquireLockRequest `protobuf:"bytes,33,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
+}
+
+type LineCall_Campaign struct {
+	// ElectionService.Campaign: a wait, which has parts.
+	Campaign *CampaignRequest `protobuf:"bytes,34,opt,name=campaign,proto3,oneof"`
+}
+
+type LineCall_Observe struct {
+	// ElectionService.Observe: a watch, which has parts.
+	Observe *ObserveRequest `protobuf:"bytes,35,opt,name=observe,proto3,oneof"`
+}
+
+type LineCall_Watch struct {
+	// WatchService.Watch: a watch, which has parts.
+	Watch *WatchRequest `protobuf:"bytes,36,opt,name=watch,proto3,oneof"`
+}
+
 func (*LineCall_Get) isLineCall_Request() {}
 
 func (*LineCall_Put) isLineCall_Request() {}
@@ -514,6 +667,14 @@ func (*LineCall_Resign) isLineCall_Request() {}
 
 func (*LineCall_GetLeader) isLineCall_Request() {}
 
+func (*LineCall_AcquireLock) isLineCall_Request() {}
+
+func (*LineCall_Campaign) isLineCall_Request() {}
+
+func (*LineCall_Observe) isLineCall_Request() {}
+
+func (*LineCall_Watch) isLineCall_Request() {}
+
 // LineResponse is what a member sends on a line: what has queued while the message before was on its way, at most 64 KiB
 // unless one answer is larger.
 type LineResponse struct {
@@ -523,14 +684,16 @@ type LineResponse struct {
 	// Answers, exactly one for each call that was started or refused.
 	Answers []*LineAnswer `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	// Set once, when the member stops.
-	Drain         *LineDrain `protobuf:"bytes,3,opt,name=drain,proto3" json:"drain,omitempty"`
+	Drain *LineDrain `protobuf:"bytes,3,opt,name=drain,proto3" json:"drain,omitempty"`
+	// Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+	Parts         []*LinePart `protobuf:"bytes,4,rep,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LineResponse) Reset() {
 	*x = LineResponse{}
-	mi := &file_tenure_v1_line_proto_msgTypes[3]
+	mi := &file_tenure_v1_line_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +705,7 @@ func (x *LineResponse) String() string {
 func (*LineResponse) ProtoMessage() {}
 
 func (x *LineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[3]
+	mi := &file_tenure_v1_line_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +718,7 @@ func (x *LineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineResponse.ProtoReflect.Descriptor instead.
 func (*LineResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{3}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LineResponse) GetLimits() *LineLimits {
@@ -579,20 +742,161 @@ func (x *LineResponse) GetDrain() *LineDrain {
 	return nil
 }
 
+func (x *LineResponse) GetParts() []*LinePart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// LinePart is one message of a call that has many: a wait or a watch. What several calls are sent is sent once.
+type LinePart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Numbers of the calls.
+	Numbers []uint64 `protobuf:"varint,1,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	// Message, as the RPC of the same name streams it.
+	//
+	// Types that are valid to be assigned to Message:
+	//
+	//	*LinePart_AcquireLock
+	//	*LinePart_Campaign
+	//	*LinePart_Observe
+	//	*LinePart_Watch
+	Message       isLinePart_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinePart) Reset() {
+	*x = LinePart{}
+	mi := &file_tenure_v1_line_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinePart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinePart) ProtoMessage() {}
+
+func (x *LinePart) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_line_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinePart.ProtoReflect.Descriptor instead.
+func (*LinePart) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *LinePart) GetNumbers() []uint64 {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
+func (x *LinePart) GetMessage() isLinePart_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *LinePart) GetAcquireLock() *AcquireLockResponse {
+	if x != nil {
+		if x, ok := x.Message.(*LinePart_AcquireLock); ok {
+			return x.AcquireLock
+		}
+	}
+	return nil
+}
+
+func (x *LinePart) GetCampaign() *CampaignResponse {
+	if x != nil {
+		if x, ok := x.Message.(*LinePart_Campaign); ok {
+			return x.Campaign
+		}
+	}
+	return nil
+}
+
+func (x *LinePart) GetObserve() *ObserveResponse {
+	if x != nil {
+		if x, ok := x.Message.(*LinePart_Observe); ok {
+			return x.Observe
+		}
+	}
+	return nil
+}
+
+func (x *LinePart) GetWatch() *WatchResponse {
+	if x != nil {
+		if x, ok := x.Message.(*LinePart_Watch); ok {
+			return x.Watch
+		}
+	}
+	return nil
+}
+
+type isLinePart_Message interface {
+	isLinePart_Message()
+}
+
+type LinePart_AcquireLock struct {
+	// LockService.AcquireLock.
+	AcquireLock *AcquireLockResponse `protobuf:"bytes,33,opt,name=acquire_lock,json=acquireLock,proto3,oneof"`
+}
+
+type LinePart_Campaign struct {
+	// ElectionService.Campaign.
+	Campaign *CampaignResponse `protobuf:"bytes,34,opt,name=campaign,proto3,oneof"`
+}
+
+type LinePart_Observe struct {
+	// ElectionService.Observe.
+	Observe *ObserveResponse `protobuf:"bytes,35,opt,name=observe,proto3,oneof"`
+}
+
+type LinePart_Watch struct {
+	// WatchService.Watch.
+	Watch *WatchResponse `protobuf:"bytes,36,opt,name=watch,proto3,oneof"`
+}
+
+func (*LinePart_AcquireLock) isLinePart_Message() {}
+
+func (*LinePart_Campaign) isLinePart_Message() {}
+
+func (*LinePart_Observe) isLinePart_Message() {}
+
+func (*LinePart_Watch) isLinePart_Message() {}
+
 // LineLimits are the bounds of one line. Calls beyond them are not started: they are refused with TOO_MANY_REQUESTS.
 type LineLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many calls may be without an answer.
+	// How many calls may be without an answer, not counting waits and watches.
 	CallsMax uint32 `protobuf:"varint,1,opt,name=calls_max,json=callsMax,proto3" json:"calls_max,omitempty"`
-	// How many bytes the requests of those calls may have together. One call may always be larger.
+	// How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+	// message.
 	RequestBytesMax uint64 `protobuf:"varint,2,opt,name=request_bytes_max,json=requestBytesMax,proto3" json:"request_bytes_max,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+	// Zero: the member carries none with parts.
+	WaitsMax      uint32 `protobuf:"varint,3,opt,name=waits_max,json=waitsMax,proto3" json:"waits_max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LineLimits) Reset() {
 	*x = LineLimits{}
-	mi := &file_tenure_v1_line_proto_msgTypes[4]
+	mi := &file_tenure_v1_line_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +908,7 @@ func (x *LineLimits) String() string {
 func (*LineLimits) ProtoMessage() {}
 
 func (x *LineLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[4]
+	mi := &file_tenure_v1_line_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +921,7 @@ func (x *LineLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineLimits.ProtoReflect.Descriptor instead.
 func (*LineLimits) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{4}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LineLimits) GetCallsMax() uint32 {
@@ -630,6 +934,13 @@ func (x *LineLimits) GetCallsMax() uint32 {
 func (x *LineLimits) GetRequestBytesMax() uint64 {
 	if x != nil {
 		return x.RequestBytesMax
+	}
+	return 0
+}
+
+func (x *LineLimits) GetWaitsMax() uint32 {
+	if x != nil {
+		return x.WaitsMax
 	}
 	return 0
 }
@@ -648,7 +959,7 @@ type LineDrain struct {
 
 func (x *LineDrain) Reset() {
 	*x = LineDrain{}
-	mi := &file_tenure_v1_line_proto_msgTypes[5]
+	mi := &file_tenure_v1_line_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +971,7 @@ func (x *LineDrain) String() string {
 func (*LineDrain) ProtoMessage() {}
 
 func (x *LineDrain) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[5]
+	mi := &file_tenure_v1_line_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +984,7 @@ func (x *LineDrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineDrain.ProtoReflect.Descriptor instead.
 func (*LineDrain) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{5}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LineDrain) GetUpTo() uint64 {
@@ -705,7 +1016,7 @@ type LineStatus struct {
 
 func (x *LineStatus) Reset() {
 	*x = LineStatus{}
-	mi := &file_tenure_v1_line_proto_msgTypes[6]
+	mi := &file_tenure_v1_line_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +1028,7 @@ func (x *LineStatus) String() string {
 func (*LineStatus) ProtoMessage() {}
 
 func (x *LineStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[6]
+	mi := &file_tenure_v1_line_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +1041,7 @@ func (x *LineStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineStatus.ProtoReflect.Descriptor instead.
 func (*LineStatus) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{6}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LineStatus) GetCode() int32 {
@@ -759,7 +1070,7 @@ type LineAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the call.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// How the call failed. Unset: it succeeded, and a response is set.
+	// How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
 	Status *LineStatus `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	// Response of the call, of the RPC of the same name.
 	//
@@ -789,7 +1100,7 @@ type LineAnswer struct {
 
 func (x *LineAnswer) Reset() {
 	*x = LineAnswer{}
-	mi := &file_tenure_v1_line_proto_msgTypes[7]
+	mi := &file_tenure_v1_line_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1112,7 @@ func (x *LineAnswer) String() string {
 func (*LineAnswer) ProtoMessage() {}
 
 func (x *LineAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_line_proto_msgTypes[7]
+	mi := &file_tenure_v1_line_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1125,7 @@ func (x *LineAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineAnswer.ProtoReflect.Descriptor instead.
 func (*LineAnswer) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_line_proto_rawDescGZIP(), []int{7}
+	return file_tenure_v1_line_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LineAnswer) GetNumber() uint64 {
@@ -1118,20 +1429,28 @@ var File_tenure_v1_line_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_line_proto_rawDesc = "" +
 	"\n" +
-	"\x14tenure/v1/line.proto\x12\ttenure.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x18tenure/v1/election.proto\x1a\x12tenure/v1/kv.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\"\x8f\x01\n" +
+	"\x14tenure/v1/line.proto\x12\ttenure.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x18tenure/v1/election.proto\x1a\x12tenure/v1/kv.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/watch.proto\"\xc0\x01\n" +
 	"\vLineRequest\x12;\n" +
 	"\vcredentials\x18\x01 \x03(\v2\x19.tenure.v1.LineCredentialR\vcredentials\x12)\n" +
 	"\x05calls\x18\x02 \x03(\v2\x13.tenure.v1.LineCallR\x05calls\x12\x18\n" +
-	"\acancels\x18\x03 \x03(\x04R\acancels\">\n" +
+	"\acancels\x18\x03 \x03(\x04R\acancels\x12/\n" +
+	"\acredits\x18\x04 \x03(\v2\x15.tenure.v1.LineCreditR\acredits\"V\n" +
+	"\n" +
+	"LineCredit\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\rR\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\">\n" +
 	"\x0eLineCredential\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\xab\t\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\xdd\v\n" +
 	"\bLineCall\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12@\n" +
 	"\x0eremaining_time\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\rremainingTime\x12\x1e\n" +
 	"\n" +
 	"credential\x18\x03 \x01(\rR\n" +
-	"credential\x12)\n" +
+	"credential\x12'\n" +
+	"\x0fcredit_messages\x18\x04 \x01(\rR\x0ecreditMessages\x12!\n" +
+	"\fcredit_bytes\x18\x05 \x01(\x04R\vcreditBytes\x12)\n" +
 	"\x03get\x18\x10 \x01(\v2\x15.tenure.v1.GetRequestH\x00R\x03get\x12)\n" +
 	"\x03put\x18\x11 \x01(\v2\x15.tenure.v1.PutRequestH\x00R\x03put\x122\n" +
 	"\x06delete\x18\x12 \x01(\v2\x18.tenure.v1.DeleteRequestH\x00R\x06delete\x12E\n" +
@@ -1151,16 +1470,29 @@ const file_tenure_v1_line_proto_rawDesc = "" +
 	"\bproclaim\x18\x1e \x01(\v2\x1a.tenure.v1.ProclaimRequestH\x00R\bproclaim\x122\n" +
 	"\x06resign\x18\x1f \x01(\v2\x18.tenure.v1.ResignRequestH\x00R\x06resign\x12<\n" +
 	"\n" +
-	"get_leader\x18  \x01(\v2\x1b.tenure.v1.GetLeaderRequestH\x00R\tgetLeaderB\t\n" +
-	"\arequest\"\x9a\x01\n" +
+	"get_leader\x18  \x01(\v2\x1b.tenure.v1.GetLeaderRequestH\x00R\tgetLeader\x12B\n" +
+	"\facquire_lock\x18! \x01(\v2\x1d.tenure.v1.AcquireLockRequestH\x00R\vacquireLock\x128\n" +
+	"\bcampaign\x18\" \x01(\v2\x1a.tenure.v1.CampaignRequestH\x00R\bcampaign\x125\n" +
+	"\aobserve\x18# \x01(\v2\x19.tenure.v1.ObserveRequestH\x00R\aobserve\x12/\n" +
+	"\x05watch\x18$ \x01(\v2\x17.tenure.v1.WatchRequestH\x00R\x05watchB\t\n" +
+	"\arequest\"\xc5\x01\n" +
 	"\fLineResponse\x12-\n" +
 	"\x06limits\x18\x01 \x01(\v2\x15.tenure.v1.LineLimitsR\x06limits\x12/\n" +
 	"\aanswers\x18\x02 \x03(\v2\x15.tenure.v1.LineAnswerR\aanswers\x12*\n" +
-	"\x05drain\x18\x03 \x01(\v2\x14.tenure.v1.LineDrainR\x05drain\"U\n" +
+	"\x05drain\x18\x03 \x01(\v2\x14.tenure.v1.LineDrainR\x05drain\x12)\n" +
+	"\x05parts\x18\x04 \x03(\v2\x13.tenure.v1.LinePartR\x05parts\"\x99\x02\n" +
+	"\bLinePart\x12\x18\n" +
+	"\anumbers\x18\x01 \x03(\x04R\anumbers\x12C\n" +
+	"\facquire_lock\x18! \x01(\v2\x1e.tenure.v1.AcquireLockResponseH\x00R\vacquireLock\x129\n" +
+	"\bcampaign\x18\" \x01(\v2\x1b.tenure.v1.CampaignResponseH\x00R\bcampaign\x126\n" +
+	"\aobserve\x18# \x01(\v2\x1a.tenure.v1.ObserveResponseH\x00R\aobserve\x120\n" +
+	"\x05watch\x18$ \x01(\v2\x18.tenure.v1.WatchResponseH\x00R\x05watchB\t\n" +
+	"\amessage\"r\n" +
 	"\n" +
 	"LineLimits\x12\x1b\n" +
 	"\tcalls_max\x18\x01 \x01(\rR\bcallsMax\x12*\n" +
-	"\x11request_bytes_max\x18\x02 \x01(\x04R\x0frequestBytesMax\"O\n" +
+	"\x11request_bytes_max\x18\x02 \x01(\x04R\x0frequestBytesMax\x12\x1b\n" +
+	"\twaits_max\x18\x03 \x01(\rR\bwaitsMax\"O\n" +
 	"\tLineDrain\x12\x13\n" +
 	"\x05up_to\x18\x01 \x01(\x04R\x04upTo\x12-\n" +
 	"\x06status\x18\x02 \x01(\v2\x15.tenure.v1.LineStatusR\x06status\"j\n" +
@@ -1212,104 +1544,124 @@ func file_tenure_v1_line_proto_rawDescGZIP() []byte {
 	return file_tenure_v1_line_proto_rawDescData
 }
 
-var file_tenure_v1_line_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_tenure_v1_line_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_tenure_v1_line_proto_goTypes = []any{
 	(*LineRequest)(nil),            // 0: tenure.v1.LineRequest
-	(*LineCredential)(nil),         // 1: tenure.v1.LineCredential
-	(*LineCall)(nil),               // 2: tenure.v1.LineCall
-	(*LineResponse)(nil),           // 3: tenure.v1.LineResponse
-	(*LineLimits)(nil),             // 4: tenure.v1.LineLimits
-	(*LineDrain)(nil),              // 5: tenure.v1.LineDrain
-	(*LineStatus)(nil),             // 6: tenure.v1.LineStatus
-	(*LineAnswer)(nil),             // 7: tenure.v1.LineAnswer
-	(*durationpb.Duration)(nil),    // 8: google.protobuf.Duration
-	(*GetRequest)(nil),             // 9: tenure.v1.GetRequest
-	(*PutRequest)(nil),             // 10: tenure.v1.PutRequest
-	(*DeleteRequest)(nil),          // 11: tenure.v1.DeleteRequest
-	(*DeletePrefixRequest)(nil),    // 12: tenure.v1.DeletePrefixRequest
-	(*TxnRequest)(nil),             // 13: tenure.v1.TxnRequest
-	(*TryAcquireLockRequest)(nil),  // 14: tenure.v1.TryAcquireLockRequest
-	(*CancelWaitRequest)(nil),      // 15: tenure.v1.CancelWaitRequest
-	(*ReleaseLockRequest)(nil),     // 16: tenure.v1.ReleaseLockRequest
-	(*GetLockRequest)(nil),         // 17: tenure.v1.GetLockRequest
-	(*BreakLockRequest)(nil),       // 18: tenure.v1.BreakLockRequest
-	(*CheckSequencerRequest)(nil),  // 19: tenure.v1.CheckSequencerRequest
-	(*CreateSessionRequest)(nil),   // 20: tenure.v1.CreateSessionRequest
-	(*RenewSessionRequest)(nil),    // 21: tenure.v1.RenewSessionRequest
-	(*DestroySessionRequest)(nil),  // 22: tenure.v1.DestroySessionRequest
-	(*ProclaimRequest)(nil),        // 23: tenure.v1.ProclaimRequest
-	(*ResignRequest)(nil),          // 24: tenure.v1.ResignRequest
-	(*GetLeaderRequest)(nil),       // 25: tenure.v1.GetLeaderRequest
-	(*anypb.Any)(nil),              // 26: google.protobuf.Any
-	(*GetResponse)(nil),            // 27: tenure.v1.GetResponse
-	(*PutResponse)(nil),            // 28: tenure.v1.PutResponse
-	(*DeleteResponse)(nil),         // 29: tenure.v1.DeleteResponse
-	(*DeletePrefixResponse)(nil),   // 30: tenure.v1.DeletePrefixResponse
-	(*TxnResponse)(nil),            // 31: tenure.v1.TxnResponse
-	(*TryAcquireLockResponse)(nil), // 32: tenure.v1.TryAcquireLockResponse
-	(*CancelWaitResponse)(nil),     // 33: tenure.v1.CancelWaitResponse
-	(*ReleaseLockResponse)(nil),    // 34: tenure.v1.ReleaseLockResponse
-	(*GetLockResponse)(nil),        // 35: tenure.v1.GetLockResponse
-	(*BreakLockResponse)(nil),      // 36: tenure.v1.BreakLockResponse
-	(*CheckSequencerResponse)(nil), // 37: tenure.v1.CheckSequencerResponse
-	(*CreateSessionResponse)(nil),  // 38: tenure.v1.CreateSessionResponse
-	(*RenewSessionResponse)(nil),   // 39: tenure.v1.RenewSessionResponse
-	(*DestroySessionResponse)(nil), // 40: tenure.v1.DestroySessionResponse
-	(*ProclaimResponse)(nil),       // 41: tenure.v1.ProclaimResponse
-	(*ResignResponse)(nil),         // 42: tenure.v1.ResignResponse
-	(*GetLeaderResponse)(nil),      // 43: tenure.v1.GetLeaderResponse
+	(*LineCredit)(nil),             // 1: tenure.v1.LineCredit
+	(*LineCredential)(nil),         // 2: tenure.v1.LineCredential
+	(*LineCall)(nil),               // 3: tenure.v1.LineCall
+	(*LineResponse)(nil),           // 4: tenure.v1.LineResponse
+	(*LinePart)(nil),               // 5: tenure.v1.LinePart
+	(*LineLimits)(nil),             // 6: tenure.v1.LineLimits
+	(*LineDrain)(nil),              // 7: tenure.v1.LineDrain
+	(*LineStatus)(nil),             // 8: tenure.v1.LineStatus
+	(*LineAnswer)(nil),             // 9: tenure.v1.LineAnswer
+	(*durationpb.Duration)(nil),    // 10: google.protobuf.Duration
+	(*GetRequest)(nil),             // 11: tenure.v1.GetRequest
+	(*PutRequest)(nil),             // 12: tenure.v1.PutRequest
+	(*DeleteRequest)(nil),          // 13: tenure.v1.DeleteRequest
+	(*DeletePrefixRequest)(nil),    // 14: tenure.v1.DeletePrefixRequest
+	(*TxnRequest)(nil),             // 15: tenure.v1.TxnRequest
+	(*TryAcquireLockRequest)(nil),  // 16: tenure.v1.TryAcquireLockRequest
+	(*CancelWaitRequest)(nil),      // 17: tenure.v1.CancelWaitRequest
+	(*ReleaseLockRequest)(nil),     // 18: tenure.v1.ReleaseLockRequest
+	(*GetLockRequest)(nil),         // 19: tenure.v1.GetLockRequest
+	(*BreakLockRequest)(nil),       // 20: tenure.v1.BreakLockRequest
+	(*CheckSequencerRequest)(nil),  // 21: tenure.v1.CheckSequencerRequest
+	(*CreateSessionRequest)(nil),   // 22: tenure.v1.CreateSessionRequest
+	(*RenewSessionRequest)(nil),    // 23: tenure.v1.RenewSessionRequest
+	(*DestroySessionRequest)(nil),  // 24: tenure.v1.DestroySessionRequest
+	(*ProclaimRequest)(nil),        // 25: tenure.v1.ProclaimRequest
+	(*ResignRequest)(nil),          // 26: tenure.v1.ResignRequest
+	(*GetLeaderRequest)(nil),       // 27: tenure.v1.GetLeaderRequest
+	(*AcquireLockRequest)(nil),     // 28: tenure.v1.AcquireLockRequest
+	(*CampaignRequest)(nil),        // 29: tenure.v1.CampaignRequest
+	(*ObserveRequest)(nil),         // 30: tenure.v1.ObserveRequest
+	(*WatchRequest)(nil),           // 31: tenure.v1.WatchRequest
+	(*AcquireLockResponse)(nil),    // 32: tenure.v1.AcquireLockResponse
+	(*CampaignResponse)(nil),       // 33: tenure.v1.CampaignResponse
+	(*ObserveResponse)(nil),        // 34: tenure.v1.ObserveResponse
+	(*WatchResponse)(nil),          // 35: tenure.v1.WatchResponse
+	(*anypb.Any)(nil),              // 36: google.protobuf.Any
+	(*GetResponse)(nil),            // 37: tenure.v1.GetResponse
+	(*PutResponse)(nil),            // 38: tenure.v1.PutResponse
+	(*DeleteResponse)(nil),         // 39: tenure.v1.DeleteResponse
+	(*DeletePrefixResponse)(nil),   // 40: tenure.v1.DeletePrefixResponse
+	(*TxnResponse)(nil),            // 41: tenure.v1.TxnResponse
+	(*TryAcquireLockResponse)(nil), // 42: tenure.v1.TryAcquireLockResponse
+	(*CancelWaitResponse)(nil),     // 43: tenure.v1.CancelWaitResponse
+	(*ReleaseLockResponse)(nil),    // 44: tenure.v1.ReleaseLockResponse
+	(*GetLockResponse)(nil),        // 45: tenure.v1.GetLockResponse
+	(*BreakLockResponse)(nil),      // 46: tenure.v1.BreakLockResponse
+	(*CheckSequencerResponse)(nil), // 47: tenure.v1.CheckSequencerResponse
+	(*CreateSessionResponse)(nil),  // 48: tenure.v1.CreateSessionResponse
+	(*RenewSessionResponse)(nil),   // 49: tenure.v1.RenewSessionResponse
+	(*DestroySessionResponse)(nil), // 50: tenure.v1.DestroySessionResponse
+	(*ProclaimResponse)(nil),       // 51: tenure.v1.ProclaimResponse
+	(*ResignResponse)(nil),         // 52: tenure.v1.ResignResponse
+	(*GetLeaderResponse)(nil),      // 53: tenure.v1.GetLeaderResponse
 }
 var file_tenure_v1_line_proto_depIdxs = []int32{
-	1,  // 0: tenure.v1.LineRequest.credentials:type_name -> tenure.v1.LineCredential
-	2,  // 1: tenure.v1.LineRequest.calls:type_name -> tenure.v1.LineCall
-	8,  // 2: tenure.v1.LineCall.remaining_time:type_name -> google.protobuf.Duration
-	9,  // 3: tenure.v1.LineCall.get:type_name -> tenure.v1.GetRequest
-	10, // 4: tenure.v1.LineCall.put:type_name -> tenure.v1.PutRequest
-	11, // 5: tenure.v1.LineCall.delete:type_name -> tenure.v1.DeleteRequest
-	12, // 6: tenure.v1.LineCall.delete_prefix:type_name -> tenure.v1.DeletePrefixRequest
-	13, // 7: tenure.v1.LineCall.txn:type_name -> tenure.v1.TxnRequest
-	14, // 8: tenure.v1.LineCall.try_acquire_lock:type_name -> tenure.v1.TryAcquireLockRequest
-	15, // 9: tenure.v1.LineCall.cancel_wait:type_name -> tenure.v1.CancelWaitRequest
-	16, // 10: tenure.v1.LineCall.release_lock:type_name -> tenure.v1.ReleaseLockRequest
-	17, // 11: tenure.v1.LineCall.get_lock:type_name -> tenure.v1.GetLockRequest
-	18, // 12: tenure.v1.LineCall.break_lock:type_name -> tenure.v1.BreakLockRequest
-	19, // 13: tenure.v1.LineCall.check_sequencer:type_name -> tenure.v1.CheckSequencerRequest
-	20, // 14: tenure.v1.LineCall.create_session:type_name -> tenure.v1.CreateSessionRequest
-	21, // 15: tenure.v1.LineCall.renew_session:type_name -> tenure.v1.RenewSessionRequest
-	22, // 16: tenure.v1.LineCall.destroy_session:type_name -> tenure.v1.DestroySessionRequest
-	23, // 17: tenure.v1.LineCall.proclaim:type_name -> tenure.v1.ProclaimRequest
-	24, // 18: tenure.v1.LineCall.resign:type_name -> tenure.v1.ResignRequest
-	25, // 19: tenure.v1.LineCall.get_leader:type_name -> tenure.v1.GetLeaderRequest
-	4,  // 20: tenure.v1.LineResponse.limits:type_name -> tenure.v1.LineLimits
-	7,  // 21: tenure.v1.LineResponse.answers:type_name -> tenure.v1.LineAnswer
-	5,  // 22: tenure.v1.LineResponse.drain:type_name -> tenure.v1.LineDrain
-	6,  // 23: tenure.v1.LineDrain.status:type_name -> tenure.v1.LineStatus
-	26, // 24: tenure.v1.LineStatus.details:type_name -> google.protobuf.Any
-	6,  // 25: tenure.v1.LineAnswer.status:type_name -> tenure.v1.LineStatus
-	27, // 26: tenure.v1.LineAnswer.get:type_name -> tenure.v1.GetResponse
-	28, // 27: tenure.v1.LineAnswer.put:type_name -> tenure.v1.PutResponse
-	29, // 28: tenure.v1.LineAnswer.delete:type_name -> tenure.v1.DeleteResponse
-	30, // 29: tenure.v1.LineAnswer.delete_prefix:type_name -> tenure.v1.DeletePrefixResponse
-	31, // 30: tenure.v1.LineAnswer.txn:type_name -> tenure.v1.TxnResponse
-	32, // 31: tenure.v1.LineAnswer.try_acquire_lock:type_name -> tenure.v1.TryAcquireLockResponse
-	33, // 32: tenure.v1.LineAnswer.cancel_wait:type_name -> tenure.v1.CancelWaitResponse
-	34, // 33: tenure.v1.LineAnswer.release_lock:type_name -> tenure.v1.ReleaseLockResponse
-	35, // 34: tenure.v1.LineAnswer.get_lock:type_name -> tenure.v1.GetLockResponse
-	36, // 35: tenure.v1.LineAnswer.break_lock:type_name -> tenure.v1.BreakLockResponse
-	37, // 36: tenure.v1.LineAnswer.check_sequencer:type_name -> tenure.v1.CheckSequencerResponse
-	38, // 37: tenure.v1.LineAnswer.create_session:type_name -> tenure.v1.CreateSessionResponse
-	39, // 38: tenure.v1.LineAnswer.renew_session:type_name -> tenure.v1.RenewSessionResponse
-	40, // 39: tenure.v1.LineAnswer.destroy_session:type_name -> tenure.v1.DestroySessionResponse
-	41, // 40: tenure.v1.LineAnswer.proclaim:type_name -> tenure.v1.ProclaimResponse
-	42, // 41: tenure.v1.LineAnswer.resign:type_name -> tenure.v1.ResignResponse
-	43, // 42: tenure.v1.LineAnswer.get_leader:type_name -> tenure.v1.GetLeaderResponse
-	0,  // 43: tenure.v1.LineService.Line:input_type -> tenure.v1.LineRequest
-	3,  // 44: tenure.v1.LineService.Line:output_type -> tenure.v1.LineResponse
-	44, // [44:45] is the sub-list for method output_type
-	43, // [43:44] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	2,  // 0: tenure.v1.LineRequest.credentials:type_name -> tenure.v1.LineCredential
+	3,  // 1: tenure.v1.LineRequest.calls:type_name -> tenure.v1.LineCall
+	1,  // 2: tenure.v1.LineRequest.credits:type_name -> tenure.v1.LineCredit
+	10, // 3: tenure.v1.LineCall.remaining_time:type_name -> google.protobuf.Duration
+	11, // 4: tenure.v1.LineCall.get:type_name -> tenure.v1.GetRequest
+	12, // 5: tenure.v1.LineCall.put:type_name -> tenure.v1.PutRequest
+	13, // 6: tenure.v1.LineCall.delete:type_name -> tenure.v1.DeleteRequest
+	14, // 7: tenure.v1.LineCall.delete_prefix:type_name -> tenure.v1.DeletePrefixRequest
+	15, // 8: tenure.v1.LineCall.txn:type_name -> tenure.v1.TxnRequest
+	16, // 9: tenure.v1.LineCall.try_acquire_lock:type_name -> tenure.v1.TryAcquireLockRequest
+	17, // 10: tenure.v1.LineCall.cancel_wait:type_name -> tenure.v1.CancelWaitRequest
+	18, // 11: tenure.v1.LineCall.release_lock:type_name -> tenure.v1.ReleaseLockRequest
+	19, // 12: tenure.v1.LineCall.get_lock:type_name -> tenure.v1.GetLockRequest
+	20, // 13: tenure.v1.LineCall.break_lock:type_name -> tenure.v1.BreakLockRequest
+	21, // 14: tenure.v1.LineCall.check_sequencer:type_name -> tenure.v1.CheckSequencerRequest
+	22, // 15: tenure.v1.LineCall.create_session:type_name -> tenure.v1.CreateSessionRequest
+	23, // 16: tenure.v1.LineCall.renew_session:type_name -> tenure.v1.RenewSessionRequest
+	24, // 17: tenure.v1.LineCall.destroy_session:type_name -> tenure.v1.DestroySessionRequest
+	25, // 18: tenure.v1.LineCall.proclaim:type_name -> tenure.v1.ProclaimRequest
+	26, // 19: tenure.v1.LineCall.resign:type_name -> tenure.v1.ResignRequest
+	27, // 20: tenure.v1.LineCall.get_leader:type_name -> tenure.v1.GetLeaderRequest
+	28, // 21: tenure.v1.LineCall.acquire_lock:type_name -> tenure.v1.AcquireLockRequest
+	29, // 22: tenure.v1.LineCall.campaign:type_name -> tenure.v1.CampaignRequest
+	30, // 23: tenure.v1.LineCall.observe:type_name -> tenure.v1.ObserveRequest
+	31, // 24: tenure.v1.LineCall.watch:type_name -> tenure.v1.WatchRequest
+	6,  // 25: tenure.v1.LineResponse.limits:type_name -> tenure.v1.LineLimits
+	9,  // 26: tenure.v1.LineResponse.answers:type_name -> tenure.v1.LineAnswer
+	7,  // 27: tenure.v1.LineResponse.drain:type_name -> tenure.v1.LineDrain
+	5,  // 28: tenure.v1.LineResponse.parts:type_name -> tenure.v1.LinePart
+	32, // 29: tenure.v1.LinePart.acquire_lock:type_name -> tenure.v1.AcquireLockResponse
+	33, // 30: tenure.v1.LinePart.campaign:type_name -> tenure.v1.CampaignResponse
+	34, // 31: tenure.v1.LinePart.observe:type_name -> tenure.v1.ObserveResponse
+	35, // 32: tenure.v1.LinePart.watch:type_name -> tenure.v1.WatchResponse
+	8,  // 33: tenure.v1.LineDrain.status:type_name -> tenure.v1.LineStatus
+	36, // 34: tenure.v1.LineStatus.details:type_name -> google.protobuf.Any
+	8,  // 35: tenure.v1.LineAnswer.status:type_name -> tenure.v1.LineStatus
+	37, // 36: tenure.v1.LineAnswer.get:type_name -> tenure.v1.GetResponse
+	38, // 37: tenure.v1.LineAnswer.put:type_name -> tenure.v1.PutResponse
+	39, // 38: tenure.v1.LineAnswer.delete:type_name -> tenure.v1.DeleteResponse
+	40, // 39: tenure.v1.LineAnswer.delete_prefix:type_name -> tenure.v1.DeletePrefixResponse
+	41, // 40: tenure.v1.LineAnswer.txn:type_name -> tenure.v1.TxnResponse
+	42, // 41: tenure.v1.LineAnswer.try_acquire_lock:type_name -> tenure.v1.TryAcquireLockResponse
+	43, // 42: tenure.v1.LineAnswer.cancel_wait:type_name -> tenure.v1.CancelWaitResponse
+	44, // 43: tenure.v1.LineAnswer.release_lock:type_name -> tenure.v1.ReleaseLockResponse
+	45, // 44: tenure.v1.LineAnswer.get_lock:type_name -> tenure.v1.GetLockResponse
+	46, // 45: tenure.v1.LineAnswer.break_lock:type_name -> tenure.v1.BreakLockResponse
+	47, // 46: tenure.v1.LineAnswer.check_sequencer:type_name -> tenure.v1.CheckSequencerResponse
+	48, // 47: tenure.v1.LineAnswer.create_session:type_name -> tenure.v1.CreateSessionResponse
+	49, // 48: tenure.v1.LineAnswer.renew_session:type_name -> tenure.v1.RenewSessionResponse
+	50, // 49: tenure.v1.LineAnswer.destroy_session:type_name -> tenure.v1.DestroySessionResponse
+	51, // 50: tenure.v1.LineAnswer.proclaim:type_name -> tenure.v1.ProclaimResponse
+	52, // 51: tenure.v1.LineAnswer.resign:type_name -> tenure.v1.ResignResponse
+	53, // 52: tenure.v1.LineAnswer.get_leader:type_name -> tenure.v1.GetLeaderResponse
+	0,  // 53: tenure.v1.LineService.Line:input_type -> tenure.v1.LineRequest
+	4,  // 54: tenure.v1.LineService.Line:output_type -> tenure.v1.LineResponse
+	54, // [54:55] is the sub-list for method output_type
+	53, // [53:54] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_line_proto_init() }
@@ -1321,7 +1673,8 @@ func file_tenure_v1_line_proto_init() {
 	file_tenure_v1_kv_proto_init()
 	file_tenure_v1_lock_proto_init()
 	file_tenure_v1_session_proto_init()
-	file_tenure_v1_line_proto_msgTypes[2].OneofWrappers = []any{
+	file_tenure_v1_watch_proto_init()
+	file_tenure_v1_line_proto_msgTypes[3].OneofWrappers = []any{
 		(*LineCall_Get)(nil),
 		(*LineCall_Put)(nil),
 		(*LineCall_Delete)(nil),
@@ -1339,8 +1692,18 @@ func file_tenure_v1_line_proto_init() {
 		(*LineCall_Proclaim)(nil),
 		(*LineCall_Resign)(nil),
 		(*LineCall_GetLeader)(nil),
+		(*LineCall_AcquireLock)(nil),
+		(*LineCall_Campaign)(nil),
+		(*LineCall_Observe)(nil),
+		(*LineCall_Watch)(nil),
 	}
-	file_tenure_v1_line_proto_msgTypes[7].OneofWrappers = []any{
+	file_tenure_v1_line_proto_msgTypes[5].OneofWrappers = []any{
+		(*LinePart_AcquireLock)(nil),
+		(*LinePart_Campaign)(nil),
+		(*LinePart_Observe)(nil),
+		(*LinePart_Watch)(nil),
+	}
+	file_tenure_v1_line_proto_msgTypes[9].OneofWrappers = []any{
 		(*LineAnswer_Get)(nil),
 		(*LineAnswer_Put)(nil),
 		(*LineAnswer_Delete)(nil),
@@ -1365,7 +1728,7 @@ func file_tenure_v1_line_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_v1_line_proto_rawDesc), len(file_tenure_v1_line_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,6 +4,7 @@ from tenure.v1 import election_pb2 as _election_pb2
 from tenure.v1 import kv_pb2 as _kv_pb2
 from tenure.v1 import lock_pb2 as _lock_pb2
 from tenure.v1 import session_pb2 as _session_pb2
+from tenure.v1 import watch_pb2 as _watch_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -13,14 +14,26 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LineRequest(_message.Message):
-    __slots__ = ("credentials", "calls", "cancels")
+    __slots__ = ("credentials", "calls", "cancels", "credits")
     CREDENTIALS_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
     CANCELS_FIELD_NUMBER: _ClassVar[int]
+    CREDITS_FIELD_NUMBER: _ClassVar[int]
     credentials: _containers.RepeatedCompositeFieldContainer[LineCredential]
     calls: _containers.RepeatedCompositeFieldContainer[LineCall]
     cancels: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, credentials: _Optional[_Iterable[_Union[LineCredential, _Mapping]]] = ..., calls: _Optional[_Iterable[_Union[LineCall, _Mapping]]] = ..., cancels: _Optional[_Iterable[int]] = ...) -> None: ...
+    credits: _containers.RepeatedCompositeFieldContainer[LineCredit]
+    def __init__(self, credentials: _Optional[_Iterable[_Union[LineCredential, _Mapping]]] = ..., calls: _Optional[_Iterable[_Union[LineCall, _Mapping]]] = ..., cancels: _Optional[_Iterable[int]] = ..., credits: _Optional[_Iterable[_Union[LineCredit, _Mapping]]] = ...) -> None: ...
+
+class LineCredit(_message.Message):
+    __slots__ = ("number", "messages", "bytes")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    messages: int
+    bytes: int
+    def __init__(self, number: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class LineCredential(_message.Message):
     __slots__ = ("number", "token")
@@ -31,10 +44,12 @@ class LineCredential(_message.Message):
     def __init__(self, number: _Optional[int] = ..., token: _Optional[str] = ...) -> None: ...
 
 class LineCall(_message.Message):
-    __slots__ = ("number", "remaining_time", "credential", "get", "put", "delete", "delete_prefix", "txn", "try_acquire_lock", "cancel_wait", "release_lock", "get_lock", "break_lock", "check_sequencer", "create_session", "renew_session", "destroy_session", "proclaim", "resign", "get_leader")
+    __slots__ = ("number", "remaining_time", "credential", "credit_messages", "credit_bytes", "get", "put", "delete", "delete_prefix", "txn", "try_acquire_lock", "cancel_wait", "release_lock", "get_lock", "break_lock", "check_sequencer", "create_session", "renew_session", "destroy_session", "proclaim", "resign", "get_leader", "acquire_lock", "campaign", "observe", "watch")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     REMAINING_TIME_FIELD_NUMBER: _ClassVar[int]
     CREDENTIAL_FIELD_NUMBER: _ClassVar[int]
+    CREDIT_MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CREDIT_BYTES_FIELD_NUMBER: _ClassVar[int]
     GET_FIELD_NUMBER: _ClassVar[int]
     PUT_FIELD_NUMBER: _ClassVar[int]
     DELETE_FIELD_NUMBER: _ClassVar[int]
@@ -52,9 +67,15 @@ class LineCall(_message.Message):
     PROCLAIM_FIELD_NUMBER: _ClassVar[int]
     RESIGN_FIELD_NUMBER: _ClassVar[int]
     GET_LEADER_FIELD_NUMBER: _ClassVar[int]
+    ACQUIRE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    CAMPAIGN_FIELD_NUMBER: _ClassVar[int]
+    OBSERVE_FIELD_NUMBER: _ClassVar[int]
+    WATCH_FIELD_NUMBER: _ClassVar[int]
     number: int
     remaining_time: _duration_pb2.Duration
     credential: int
+    credit_messages: int
+    credit_bytes: int
     get: _kv_pb2.GetRequest
     put: _kv_pb2.PutRequest
     delete: _kv_pb2.DeleteRequest
@@ -72,25 +93,47 @@ class LineCall(_message.Message):
     proclaim: _election_pb2.ProclaimRequest
     resign: _election_pb2.ResignRequest
     get_leader: _election_pb2.GetLeaderRequest
-    def __init__(self, number: _Optional[int] = ..., remaining_time: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., credential: _Optional[int] = ..., get: _Optional[_Union[_kv_pb2.GetRequest, _Mapping]] = ..., put: _Optional[_Union[_kv_pb2.PutRequest, _Mapping]] = ..., delete: _Optional[_Union[_kv_pb2.DeleteRequest, _Mapping]] = ..., delete_prefix: _Optional[_Union[_kv_pb2.DeletePrefixRequest, _Mapping]] = ..., txn: _Optional[_Union[_kv_pb2.TxnRequest, _Mapping]] = ..., try_acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockRequest, _Mapping]] = ..., cancel_wait: _Optional[_Union[_lock_pb2.CancelWaitRequest, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockRequest, _Mapping]] = ..., get_lock: _Optional[_Union[_lock_pb2.GetLockRequest, _Mapping]] = ..., break_lock: _Optional[_Union[_lock_pb2.BreakLockRequest, _Mapping]] = ..., check_sequencer: _Optional[_Union[_lock_pb2.CheckSequencerRequest, _Mapping]] = ..., create_session: _Optional[_Union[_session_pb2.CreateSessionRequest, _Mapping]] = ..., renew_session: _Optional[_Union[_session_pb2.RenewSessionRequest, _Mapping]] = ..., destroy_session: _Optional[_Union[_session_pb2.DestroySessionRequest, _Mapping]] = ..., proclaim: _Optional[_Union[_election_pb2.ProclaimRequest, _Mapping]] = ..., resign: _Optional[_Union[_election_pb2.ResignRequest, _Mapping]] = ..., get_leader: _Optional[_Union[_election_pb2.GetLeaderRequest, _Mapping]] = ...) -> None: ...
+    acquire_lock: _lock_pb2.AcquireLockRequest
+    campaign: _election_pb2.CampaignRequest
+    observe: _election_pb2.ObserveRequest
+    watch: _watch_pb2.WatchRequest
+    def __init__(self, number: _Optional[int] = ..., remaining_time: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., credential: _Optional[int] = ..., credit_messages: _Optional[int] = ..., credit_bytes: _Optional[int] = ..., get: _Optional[_Union[_kv_pb2.GetRequest, _Mapping]] = ..., put: _Optional[_Union[_kv_pb2.PutRequest, _Mapping]] = ..., delete: _Optional[_Union[_kv_pb2.DeleteRequest, _Mapping]] = ..., delete_prefix: _Optional[_Union[_kv_pb2.DeletePrefixRequest, _Mapping]] = ..., txn: _Optional[_Union[_kv_pb2.TxnRequest, _Mapping]] = ..., try_acquire_lock: _Optional[_Union[_lock_pb2.TryAcquireLockRequest, _Mapping]] = ..., cancel_wait: _Optional[_Union[_lock_pb2.CancelWaitRequest, _Mapping]] = ..., release_lock: _Optional[_Union[_lock_pb2.ReleaseLockRequest, _Mapping]] = ..., get_lock: _Optional[_Union[_lock_pb2.GetLockRequest, _Mapping]] = ..., break_lock: _Optional[_Union[_lock_pb2.BreakLockRequest, _Mapping]] = ..., check_sequencer: _Optional[_Union[_lock_pb2.CheckSequencerRequest, _Mapping]] = ..., create_session: _Optional[_Union[_session_pb2.CreateSessionRequest, _Mapping]] = ..., renew_session: _Optional[_Union[_session_pb2.RenewSessionRequest, _Mapping]] = ..., destroy_session: _Optional[_Union[_session_pb2.DestroySessionRequest, _Mapping]] = ..., proclaim: _Optional[_Union[_election_pb2.ProclaimRequest, _Mapping]] = ..., resign: _Optional[_Union[_election_pb2.ResignRequest, _Mapping]] = ..., get_leader: _Optional[_Union[_election_pb2.GetLeaderRequest, _Mapping]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.AcquireLockRequest, _Mapping]] = ..., campaign: _Optional[_Union[_election_pb2.CampaignRequest, _Mapping]] = ..., observe: _Optional[_Union[_election_pb2.ObserveRequest, _Mapping]] = ..., watch: _Optional[_Union[_watch_pb2.WatchRequest, _Mapping]] = ...) -> None: ...
 
 class LineResponse(_message.Message):
-    __slots__ = ("limits", "answers", "drain")
+    __slots__ = ("limits", "answers", "drain", "parts")
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
     DRAIN_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
     limits: LineLimits
     answers: _containers.RepeatedCompositeFieldContainer[LineAnswer]
     drain: LineDrain
-    def __init__(self, limits: _Optional[_Union[LineLimits, _Mapping]] = ..., answers: _Optional[_Iterable[_Union[LineAnswer, _Mapping]]] = ..., drain: _Optional[_Union[LineDrain, _Mapping]] = ...) -> None: ...
+    parts: _containers.RepeatedCompositeFieldContainer[LinePart]
+    def __init__(self, limits: _Optional[_Union[LineLimits, _Mapping]] = ..., answers: _Optional[_Iterable[_Union[LineAnswer, _Mapping]]] = ..., drain: _Optional[_Union[LineDrain, _Mapping]] = ..., parts: _Optional[_Iterable[_Union[LinePart, _Mapping]]] = ...) -> None: ...
+
+class LinePart(_message.Message):
+    __slots__ = ("numbers", "acquire_lock", "campaign", "observe", "watch")
+    NUMBERS_FIELD_NUMBER: _ClassVar[int]
+    ACQUIRE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    CAMPAIGN_FIELD_NUMBER: _ClassVar[int]
+    OBSERVE_FIELD_NUMBER: _ClassVar[int]
+    WATCH_FIELD_NUMBER: _ClassVar[int]
+    numbers: _containers.RepeatedScalarFieldContainer[int]
+    acquire_lock: _lock_pb2.AcquireLockResponse
+    campaign: _election_pb2.CampaignResponse
+    observe: _election_pb2.ObserveResponse
+    watch: _watch_pb2.WatchResponse
+    def __init__(self, numbers: _Optional[_Iterable[int]] = ..., acquire_lock: _Optional[_Union[_lock_pb2.AcquireLockResponse, _Mapping]] = ..., campaign: _Optional[_Union[_election_pb2.CampaignResponse, _Mapping]] = ..., observe: _Optional[_Union[_election_pb2.ObserveResponse, _Mapping]] = ..., watch: _Optional[_Union[_watch_pb2.WatchResponse, _Mapping]] = ...) -> None: ...
 
 class LineLimits(_message.Message):
-    __slots__ = ("calls_max", "request_bytes_max")
+    __slots__ = ("calls_max", "request_bytes_max", "waits_max")
     CALLS_MAX_FIELD_NUMBER: _ClassVar[int]
     REQUEST_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    WAITS_MAX_FIELD_NUMBER: _ClassVar[int]
     calls_max: int
     request_bytes_max: int
-    def __init__(self, calls_max: _Optional[int] = ..., request_bytes_max: _Optional[int] = ...) -> None: ...
+    waits_max: int
+    def __init__(self, calls_max: _Optional[int] = ..., request_bytes_max: _Optional[int] = ..., waits_max: _Optional[int] = ...) -> None: ...
 
 class LineDrain(_message.Message):
     __slots__ = ("up_to", "status")

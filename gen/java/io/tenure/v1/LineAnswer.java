@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.LineStatus status_;
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -159,7 +159,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -1922,7 +1922,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.LineStatus, io.tenure.v1.LineStatus.Builder, io.tenure.v1.LineStatusOrBuilder> statusBuilder_;
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -1933,7 +1933,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -1948,7 +1948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -1968,7 +1968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -1986,7 +1986,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -2011,7 +2011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -2028,7 +2028,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -2040,7 +2040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -2055,7 +2055,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How the call failed. Unset: it succeeded, and a response is set.
+     * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
      * </pre>
      *
      * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>

@@ -20,7 +20,7 @@ public interface LineAnswerOrBuilder extends
 
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -29,7 +29,7 @@ public interface LineAnswerOrBuilder extends
   boolean hasStatus();
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>
@@ -38,7 +38,7 @@ public interface LineAnswerOrBuilder extends
   io.tenure.v1.LineStatus getStatus();
   /**
    * <pre>
-   * How the call failed. Unset: it succeeded, and a response is set.
+   * How the call failed. Unset: it succeeded, and a response is set, except for calls with parts.
    * </pre>
    *
    * <code>.tenure.v1.LineStatus status = 2 [json_name = "status"];</code>

@@ -68,6 +68,10 @@ private static final long serialVersionUID = 0L;
     PROCLAIM(30),
     RESIGN(31),
     GET_LEADER(32),
+    ACQUIRE_LOCK(33),
+    CAMPAIGN(34),
+    OBSERVE(35),
+    WATCH(36),
     REQUEST_NOT_SET(0);
     private final int value;
     private RequestCase(int value) {
@@ -102,6 +106,10 @@ private static final long serialVersionUID = 0L;
         case 30: return PROCLAIM;
         case 31: return RESIGN;
         case 32: return GET_LEADER;
+        case 33: return ACQUIRE_LOCK;
+        case 34: return CAMPAIGN;
+        case 35: return OBSERVE;
+        case 36: return WATCH;
         case 0: return REQUEST_NOT_SET;
         default: return null;
       }
@@ -183,6 +191,38 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public int getCredential() {
     return credential_;
+  }
+
+  public static final int CREDIT_MESSAGES_FIELD_NUMBER = 4;
+  private int creditMessages_ = 0;
+  /**
+   * <pre>
+   * How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+   * bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+   * changed: without, it leaves that out. Zero: none. Other calls ignore it.
+   * </pre>
+   *
+   * <code>uint32 credit_messages = 4 [json_name = "creditMessages"];</code>
+   * @return The creditMessages.
+   */
+  @java.lang.Override
+  public int getCreditMessages() {
+    return creditMessages_;
+  }
+
+  public static final int CREDIT_BYTES_FIELD_NUMBER = 5;
+  private long creditBytes_ = 0L;
+  /**
+   * <pre>
+   * How many bytes a watch may send before it is given more. Zero: none.
+   * </pre>
+   *
+   * <code>uint64 credit_bytes = 5 [json_name = "creditBytes"];</code>
+   * @return The creditBytes.
+   */
+  @java.lang.Override
+  public long getCreditBytes() {
+    return creditBytes_;
   }
 
   public static final int GET_FIELD_NUMBER = 16;
@@ -916,6 +956,178 @@ private static final long serialVersionUID = 0L;
     return io.tenure.v1.GetLeaderRequest.getDefaultInstance();
   }
 
+  public static final int ACQUIRE_LOCK_FIELD_NUMBER = 33;
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   * @return Whether the acquireLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasAcquireLock() {
+    return requestCase_ == 33;
+  }
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   * @return The acquireLock.
+   */
+  @java.lang.Override
+  public io.tenure.v1.AcquireLockRequest getAcquireLock() {
+    if (requestCase_ == 33) {
+       return (io.tenure.v1.AcquireLockRequest) request_;
+    }
+    return io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.AcquireLockRequestOrBuilder getAcquireLockOrBuilder() {
+    if (requestCase_ == 33) {
+       return (io.tenure.v1.AcquireLockRequest) request_;
+    }
+    return io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+  }
+
+  public static final int CAMPAIGN_FIELD_NUMBER = 34;
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   * @return Whether the campaign field is set.
+   */
+  @java.lang.Override
+  public boolean hasCampaign() {
+    return requestCase_ == 34;
+  }
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   * @return The campaign.
+   */
+  @java.lang.Override
+  public io.tenure.v1.CampaignRequest getCampaign() {
+    if (requestCase_ == 34) {
+       return (io.tenure.v1.CampaignRequest) request_;
+    }
+    return io.tenure.v1.CampaignRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.CampaignRequestOrBuilder getCampaignOrBuilder() {
+    if (requestCase_ == 34) {
+       return (io.tenure.v1.CampaignRequest) request_;
+    }
+    return io.tenure.v1.CampaignRequest.getDefaultInstance();
+  }
+
+  public static final int OBSERVE_FIELD_NUMBER = 35;
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   * @return Whether the observe field is set.
+   */
+  @java.lang.Override
+  public boolean hasObserve() {
+    return requestCase_ == 35;
+  }
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   * @return The observe.
+   */
+  @java.lang.Override
+  public io.tenure.v1.ObserveRequest getObserve() {
+    if (requestCase_ == 35) {
+       return (io.tenure.v1.ObserveRequest) request_;
+    }
+    return io.tenure.v1.ObserveRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.ObserveRequestOrBuilder getObserveOrBuilder() {
+    if (requestCase_ == 35) {
+       return (io.tenure.v1.ObserveRequest) request_;
+    }
+    return io.tenure.v1.ObserveRequest.getDefaultInstance();
+  }
+
+  public static final int WATCH_FIELD_NUMBER = 36;
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   * @return Whether the watch field is set.
+   */
+  @java.lang.Override
+  public boolean hasWatch() {
+    return requestCase_ == 36;
+  }
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   * @return The watch.
+   */
+  @java.lang.Override
+  public io.tenure.v1.WatchRequest getWatch() {
+    if (requestCase_ == 36) {
+       return (io.tenure.v1.WatchRequest) request_;
+    }
+    return io.tenure.v1.WatchRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.WatchRequestOrBuilder getWatchOrBuilder() {
+    if (requestCase_ == 36) {
+       return (io.tenure.v1.WatchRequest) request_;
+    }
+    return io.tenure.v1.WatchRequest.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -938,6 +1150,12 @@ private static final long serialVersionUID = 0L;
     }
     if (credential_ != 0) {
       output.writeUInt32(3, credential_);
+    }
+    if (creditMessages_ != 0) {
+      output.writeUInt32(4, creditMessages_);
+    }
+    if (creditBytes_ != 0L) {
+      output.writeUInt64(5, creditBytes_);
     }
     if (requestCase_ == 16) {
       output.writeMessage(16, (io.tenure.v1.GetRequest) request_);
@@ -990,6 +1208,18 @@ private static final long serialVersionUID = 0L;
     if (requestCase_ == 32) {
       output.writeMessage(32, (io.tenure.v1.GetLeaderRequest) request_);
     }
+    if (requestCase_ == 33) {
+      output.writeMessage(33, (io.tenure.v1.AcquireLockRequest) request_);
+    }
+    if (requestCase_ == 34) {
+      output.writeMessage(34, (io.tenure.v1.CampaignRequest) request_);
+    }
+    if (requestCase_ == 35) {
+      output.writeMessage(35, (io.tenure.v1.ObserveRequest) request_);
+    }
+    if (requestCase_ == 36) {
+      output.writeMessage(36, (io.tenure.v1.WatchRequest) request_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -1010,6 +1240,14 @@ private static final long serialVersionUID = 0L;
     if (credential_ != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(3, credential_);
+    }
+    if (creditMessages_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(4, creditMessages_);
+    }
+    if (creditBytes_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(5, creditBytes_);
     }
     if (requestCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
@@ -1079,6 +1317,22 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(32, (io.tenure.v1.GetLeaderRequest) request_);
     }
+    if (requestCase_ == 33) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(33, (io.tenure.v1.AcquireLockRequest) request_);
+    }
+    if (requestCase_ == 34) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(34, (io.tenure.v1.CampaignRequest) request_);
+    }
+    if (requestCase_ == 35) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(35, (io.tenure.v1.ObserveRequest) request_);
+    }
+    if (requestCase_ == 36) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(36, (io.tenure.v1.WatchRequest) request_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1103,6 +1357,10 @@ private static final long serialVersionUID = 0L;
     }
     if (getCredential()
         != other.getCredential()) return false;
+    if (getCreditMessages()
+        != other.getCreditMessages()) return false;
+    if (getCreditBytes()
+        != other.getCreditBytes()) return false;
     if (!getRequestCase().equals(other.getRequestCase())) return false;
     switch (requestCase_) {
       case 16:
@@ -1173,6 +1431,22 @@ private static final long serialVersionUID = 0L;
         if (!getGetLeader()
             .equals(other.getGetLeader())) return false;
         break;
+      case 33:
+        if (!getAcquireLock()
+            .equals(other.getAcquireLock())) return false;
+        break;
+      case 34:
+        if (!getCampaign()
+            .equals(other.getCampaign())) return false;
+        break;
+      case 35:
+        if (!getObserve()
+            .equals(other.getObserve())) return false;
+        break;
+      case 36:
+        if (!getWatch()
+            .equals(other.getWatch())) return false;
+        break;
       case 0:
       default:
     }
@@ -1196,6 +1470,11 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + CREDENTIAL_FIELD_NUMBER;
     hash = (53 * hash) + getCredential();
+    hash = (37 * hash) + CREDIT_MESSAGES_FIELD_NUMBER;
+    hash = (53 * hash) + getCreditMessages();
+    hash = (37 * hash) + CREDIT_BYTES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getCreditBytes());
     switch (requestCase_) {
       case 16:
         hash = (37 * hash) + GET_FIELD_NUMBER;
@@ -1264,6 +1543,22 @@ private static final long serialVersionUID = 0L;
       case 32:
         hash = (37 * hash) + GET_LEADER_FIELD_NUMBER;
         hash = (53 * hash) + getGetLeader().hashCode();
+        break;
+      case 33:
+        hash = (37 * hash) + ACQUIRE_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getAcquireLock().hashCode();
+        break;
+      case 34:
+        hash = (37 * hash) + CAMPAIGN_FIELD_NUMBER;
+        hash = (53 * hash) + getCampaign().hashCode();
+        break;
+      case 35:
+        hash = (37 * hash) + OBSERVE_FIELD_NUMBER;
+        hash = (53 * hash) + getObserve().hashCode();
+        break;
+      case 36:
+        hash = (37 * hash) + WATCH_FIELD_NUMBER;
+        hash = (53 * hash) + getWatch().hashCode();
         break;
       case 0:
       default:
@@ -1417,6 +1712,8 @@ private static final long serialVersionUID = 0L;
         remainingTimeBuilder_ = null;
       }
       credential_ = 0;
+      creditMessages_ = 0;
+      creditBytes_ = 0L;
       if (getBuilder_ != null) {
         getBuilder_.clear();
       }
@@ -1468,6 +1765,18 @@ private static final long serialVersionUID = 0L;
       if (getLeaderBuilder_ != null) {
         getLeaderBuilder_.clear();
       }
+      if (acquireLockBuilder_ != null) {
+        acquireLockBuilder_.clear();
+      }
+      if (campaignBuilder_ != null) {
+        campaignBuilder_.clear();
+      }
+      if (observeBuilder_ != null) {
+        observeBuilder_.clear();
+      }
+      if (watchBuilder_ != null) {
+        watchBuilder_.clear();
+      }
       requestCase_ = 0;
       request_ = null;
       return this;
@@ -1516,6 +1825,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.credential_ = credential_;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.creditMessages_ = creditMessages_;
+      }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.creditBytes_ = creditBytes_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1591,6 +1906,22 @@ private static final long serialVersionUID = 0L;
           getLeaderBuilder_ != null) {
         result.request_ = getLeaderBuilder_.build();
       }
+      if (requestCase_ == 33 &&
+          acquireLockBuilder_ != null) {
+        result.request_ = acquireLockBuilder_.build();
+      }
+      if (requestCase_ == 34 &&
+          campaignBuilder_ != null) {
+        result.request_ = campaignBuilder_.build();
+      }
+      if (requestCase_ == 35 &&
+          observeBuilder_ != null) {
+        result.request_ = observeBuilder_.build();
+      }
+      if (requestCase_ == 36 &&
+          watchBuilder_ != null) {
+        result.request_ = watchBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1645,6 +1976,12 @@ private static final long serialVersionUID = 0L;
       }
       if (other.getCredential() != 0) {
         setCredential(other.getCredential());
+      }
+      if (other.getCreditMessages() != 0) {
+        setCreditMessages(other.getCreditMessages());
+      }
+      if (other.getCreditBytes() != 0L) {
+        setCreditBytes(other.getCreditBytes());
       }
       switch (other.getRequestCase()) {
         case GET: {
@@ -1715,6 +2052,22 @@ private static final long serialVersionUID = 0L;
           mergeGetLeader(other.getGetLeader());
           break;
         }
+        case ACQUIRE_LOCK: {
+          mergeAcquireLock(other.getAcquireLock());
+          break;
+        }
+        case CAMPAIGN: {
+          mergeCampaign(other.getCampaign());
+          break;
+        }
+        case OBSERVE: {
+          mergeObserve(other.getObserve());
+          break;
+        }
+        case WATCH: {
+          mergeWatch(other.getWatch());
+          break;
+        }
         case REQUEST_NOT_SET: {
           break;
         }
@@ -1762,6 +2115,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 24
+            case 32: {
+              creditMessages_ = input.readUInt32();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
+            case 40: {
+              creditBytes_ = input.readUInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             case 130: {
               input.readMessage(
                   getGetFieldBuilder().getBuilder(),
@@ -1881,6 +2244,34 @@ private static final long serialVersionUID = 0L;
               requestCase_ = 32;
               break;
             } // case 258
+            case 266: {
+              input.readMessage(
+                  getAcquireLockFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              requestCase_ = 33;
+              break;
+            } // case 266
+            case 274: {
+              input.readMessage(
+                  getCampaignFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              requestCase_ = 34;
+              break;
+            } // case 274
+            case 282: {
+              input.readMessage(
+                  getObserveFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              requestCase_ = 35;
+              break;
+            } // case 282
+            case 290: {
+              input.readMessage(
+                  getWatchFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              requestCase_ = 36;
+              break;
+            } // case 290
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2154,6 +2545,100 @@ private static final long serialVersionUID = 0L;
     public Builder clearCredential() {
       bitField0_ = (bitField0_ & ~0x00000004);
       credential_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int creditMessages_ ;
+    /**
+     * <pre>
+     * How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+     * bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+     * changed: without, it leaves that out. Zero: none. Other calls ignore it.
+     * </pre>
+     *
+     * <code>uint32 credit_messages = 4 [json_name = "creditMessages"];</code>
+     * @return The creditMessages.
+     */
+    @java.lang.Override
+    public int getCreditMessages() {
+      return creditMessages_;
+    }
+    /**
+     * <pre>
+     * How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+     * bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+     * changed: without, it leaves that out. Zero: none. Other calls ignore it.
+     * </pre>
+     *
+     * <code>uint32 credit_messages = 4 [json_name = "creditMessages"];</code>
+     * @param value The creditMessages to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCreditMessages(int value) {
+
+      creditMessages_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+     * bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+     * changed: without, it leaves that out. Zero: none. Other calls ignore it.
+     * </pre>
+     *
+     * <code>uint32 credit_messages = 4 [json_name = "creditMessages"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCreditMessages() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      creditMessages_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long creditBytes_ ;
+    /**
+     * <pre>
+     * How many bytes a watch may send before it is given more. Zero: none.
+     * </pre>
+     *
+     * <code>uint64 credit_bytes = 5 [json_name = "creditBytes"];</code>
+     * @return The creditBytes.
+     */
+    @java.lang.Override
+    public long getCreditBytes() {
+      return creditBytes_;
+    }
+    /**
+     * <pre>
+     * How many bytes a watch may send before it is given more. Zero: none.
+     * </pre>
+     *
+     * <code>uint64 credit_bytes = 5 [json_name = "creditBytes"];</code>
+     * @param value The creditBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCreditBytes(long value) {
+
+      creditBytes_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many bytes a watch may send before it is given more. Zero: none.
+     * </pre>
+     *
+     * <code>uint64 credit_bytes = 5 [json_name = "creditBytes"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCreditBytes() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      creditBytes_ = 0L;
       onChanged();
       return this;
     }
@@ -5182,6 +5667,718 @@ private static final long serialVersionUID = 0L;
       requestCase_ = 32;
       onChanged();
       return getLeaderBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.AcquireLockRequest, io.tenure.v1.AcquireLockRequest.Builder, io.tenure.v1.AcquireLockRequestOrBuilder> acquireLockBuilder_;
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     * @return Whether the acquireLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasAcquireLock() {
+      return requestCase_ == 33;
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     * @return The acquireLock.
+     */
+    @java.lang.Override
+    public io.tenure.v1.AcquireLockRequest getAcquireLock() {
+      if (acquireLockBuilder_ == null) {
+        if (requestCase_ == 33) {
+          return (io.tenure.v1.AcquireLockRequest) request_;
+        }
+        return io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+      } else {
+        if (requestCase_ == 33) {
+          return acquireLockBuilder_.getMessage();
+        }
+        return io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    public Builder setAcquireLock(io.tenure.v1.AcquireLockRequest value) {
+      if (acquireLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        request_ = value;
+        onChanged();
+      } else {
+        acquireLockBuilder_.setMessage(value);
+      }
+      requestCase_ = 33;
+      return this;
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    public Builder setAcquireLock(
+        io.tenure.v1.AcquireLockRequest.Builder builderForValue) {
+      if (acquireLockBuilder_ == null) {
+        request_ = builderForValue.build();
+        onChanged();
+      } else {
+        acquireLockBuilder_.setMessage(builderForValue.build());
+      }
+      requestCase_ = 33;
+      return this;
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    public Builder mergeAcquireLock(io.tenure.v1.AcquireLockRequest value) {
+      if (acquireLockBuilder_ == null) {
+        if (requestCase_ == 33 &&
+            request_ != io.tenure.v1.AcquireLockRequest.getDefaultInstance()) {
+          request_ = io.tenure.v1.AcquireLockRequest.newBuilder((io.tenure.v1.AcquireLockRequest) request_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          request_ = value;
+        }
+        onChanged();
+      } else {
+        if (requestCase_ == 33) {
+          acquireLockBuilder_.mergeFrom(value);
+        } else {
+          acquireLockBuilder_.setMessage(value);
+        }
+      }
+      requestCase_ = 33;
+      return this;
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    public Builder clearAcquireLock() {
+      if (acquireLockBuilder_ == null) {
+        if (requestCase_ == 33) {
+          requestCase_ = 0;
+          request_ = null;
+          onChanged();
+        }
+      } else {
+        if (requestCase_ == 33) {
+          requestCase_ = 0;
+          request_ = null;
+        }
+        acquireLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    public io.tenure.v1.AcquireLockRequest.Builder getAcquireLockBuilder() {
+      return getAcquireLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.AcquireLockRequestOrBuilder getAcquireLockOrBuilder() {
+      if ((requestCase_ == 33) && (acquireLockBuilder_ != null)) {
+        return acquireLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (requestCase_ == 33) {
+          return (io.tenure.v1.AcquireLockRequest) request_;
+        }
+        return io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * LockService.AcquireLock: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.AcquireLockRequest, io.tenure.v1.AcquireLockRequest.Builder, io.tenure.v1.AcquireLockRequestOrBuilder> 
+        getAcquireLockFieldBuilder() {
+      if (acquireLockBuilder_ == null) {
+        if (!(requestCase_ == 33)) {
+          request_ = io.tenure.v1.AcquireLockRequest.getDefaultInstance();
+        }
+        acquireLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.AcquireLockRequest, io.tenure.v1.AcquireLockRequest.Builder, io.tenure.v1.AcquireLockRequestOrBuilder>(
+                (io.tenure.v1.AcquireLockRequest) request_,
+                getParentForChildren(),
+                isClean());
+        request_ = null;
+      }
+      requestCase_ = 33;
+      onChanged();
+      return acquireLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CampaignRequest, io.tenure.v1.CampaignRequest.Builder, io.tenure.v1.CampaignRequestOrBuilder> campaignBuilder_;
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     * @return Whether the campaign field is set.
+     */
+    @java.lang.Override
+    public boolean hasCampaign() {
+      return requestCase_ == 34;
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     * @return The campaign.
+     */
+    @java.lang.Override
+    public io.tenure.v1.CampaignRequest getCampaign() {
+      if (campaignBuilder_ == null) {
+        if (requestCase_ == 34) {
+          return (io.tenure.v1.CampaignRequest) request_;
+        }
+        return io.tenure.v1.CampaignRequest.getDefaultInstance();
+      } else {
+        if (requestCase_ == 34) {
+          return campaignBuilder_.getMessage();
+        }
+        return io.tenure.v1.CampaignRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    public Builder setCampaign(io.tenure.v1.CampaignRequest value) {
+      if (campaignBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        request_ = value;
+        onChanged();
+      } else {
+        campaignBuilder_.setMessage(value);
+      }
+      requestCase_ = 34;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    public Builder setCampaign(
+        io.tenure.v1.CampaignRequest.Builder builderForValue) {
+      if (campaignBuilder_ == null) {
+        request_ = builderForValue.build();
+        onChanged();
+      } else {
+        campaignBuilder_.setMessage(builderForValue.build());
+      }
+      requestCase_ = 34;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    public Builder mergeCampaign(io.tenure.v1.CampaignRequest value) {
+      if (campaignBuilder_ == null) {
+        if (requestCase_ == 34 &&
+            request_ != io.tenure.v1.CampaignRequest.getDefaultInstance()) {
+          request_ = io.tenure.v1.CampaignRequest.newBuilder((io.tenure.v1.CampaignRequest) request_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          request_ = value;
+        }
+        onChanged();
+      } else {
+        if (requestCase_ == 34) {
+          campaignBuilder_.mergeFrom(value);
+        } else {
+          campaignBuilder_.setMessage(value);
+        }
+      }
+      requestCase_ = 34;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    public Builder clearCampaign() {
+      if (campaignBuilder_ == null) {
+        if (requestCase_ == 34) {
+          requestCase_ = 0;
+          request_ = null;
+          onChanged();
+        }
+      } else {
+        if (requestCase_ == 34) {
+          requestCase_ = 0;
+          request_ = null;
+        }
+        campaignBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    public io.tenure.v1.CampaignRequest.Builder getCampaignBuilder() {
+      return getCampaignFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.CampaignRequestOrBuilder getCampaignOrBuilder() {
+      if ((requestCase_ == 34) && (campaignBuilder_ != null)) {
+        return campaignBuilder_.getMessageOrBuilder();
+      } else {
+        if (requestCase_ == 34) {
+          return (io.tenure.v1.CampaignRequest) request_;
+        }
+        return io.tenure.v1.CampaignRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * ElectionService.Campaign: a wait, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.CampaignRequest, io.tenure.v1.CampaignRequest.Builder, io.tenure.v1.CampaignRequestOrBuilder> 
+        getCampaignFieldBuilder() {
+      if (campaignBuilder_ == null) {
+        if (!(requestCase_ == 34)) {
+          request_ = io.tenure.v1.CampaignRequest.getDefaultInstance();
+        }
+        campaignBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.CampaignRequest, io.tenure.v1.CampaignRequest.Builder, io.tenure.v1.CampaignRequestOrBuilder>(
+                (io.tenure.v1.CampaignRequest) request_,
+                getParentForChildren(),
+                isClean());
+        request_ = null;
+      }
+      requestCase_ = 34;
+      onChanged();
+      return campaignBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.ObserveRequest, io.tenure.v1.ObserveRequest.Builder, io.tenure.v1.ObserveRequestOrBuilder> observeBuilder_;
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     * @return Whether the observe field is set.
+     */
+    @java.lang.Override
+    public boolean hasObserve() {
+      return requestCase_ == 35;
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     * @return The observe.
+     */
+    @java.lang.Override
+    public io.tenure.v1.ObserveRequest getObserve() {
+      if (observeBuilder_ == null) {
+        if (requestCase_ == 35) {
+          return (io.tenure.v1.ObserveRequest) request_;
+        }
+        return io.tenure.v1.ObserveRequest.getDefaultInstance();
+      } else {
+        if (requestCase_ == 35) {
+          return observeBuilder_.getMessage();
+        }
+        return io.tenure.v1.ObserveRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    public Builder setObserve(io.tenure.v1.ObserveRequest value) {
+      if (observeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        request_ = value;
+        onChanged();
+      } else {
+        observeBuilder_.setMessage(value);
+      }
+      requestCase_ = 35;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    public Builder setObserve(
+        io.tenure.v1.ObserveRequest.Builder builderForValue) {
+      if (observeBuilder_ == null) {
+        request_ = builderForValue.build();
+        onChanged();
+      } else {
+        observeBuilder_.setMessage(builderForValue.build());
+      }
+      requestCase_ = 35;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    public Builder mergeObserve(io.tenure.v1.ObserveRequest value) {
+      if (observeBuilder_ == null) {
+        if (requestCase_ == 35 &&
+            request_ != io.tenure.v1.ObserveRequest.getDefaultInstance()) {
+          request_ = io.tenure.v1.ObserveRequest.newBuilder((io.tenure.v1.ObserveRequest) request_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          request_ = value;
+        }
+        onChanged();
+      } else {
+        if (requestCase_ == 35) {
+          observeBuilder_.mergeFrom(value);
+        } else {
+          observeBuilder_.setMessage(value);
+        }
+      }
+      requestCase_ = 35;
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    public Builder clearObserve() {
+      if (observeBuilder_ == null) {
+        if (requestCase_ == 35) {
+          requestCase_ = 0;
+          request_ = null;
+          onChanged();
+        }
+      } else {
+        if (requestCase_ == 35) {
+          requestCase_ = 0;
+          request_ = null;
+        }
+        observeBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    public io.tenure.v1.ObserveRequest.Builder getObserveBuilder() {
+      return getObserveFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.ObserveRequestOrBuilder getObserveOrBuilder() {
+      if ((requestCase_ == 35) && (observeBuilder_ != null)) {
+        return observeBuilder_.getMessageOrBuilder();
+      } else {
+        if (requestCase_ == 35) {
+          return (io.tenure.v1.ObserveRequest) request_;
+        }
+        return io.tenure.v1.ObserveRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * ElectionService.Observe: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.ObserveRequest, io.tenure.v1.ObserveRequest.Builder, io.tenure.v1.ObserveRequestOrBuilder> 
+        getObserveFieldBuilder() {
+      if (observeBuilder_ == null) {
+        if (!(requestCase_ == 35)) {
+          request_ = io.tenure.v1.ObserveRequest.getDefaultInstance();
+        }
+        observeBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.ObserveRequest, io.tenure.v1.ObserveRequest.Builder, io.tenure.v1.ObserveRequestOrBuilder>(
+                (io.tenure.v1.ObserveRequest) request_,
+                getParentForChildren(),
+                isClean());
+        request_ = null;
+      }
+      requestCase_ = 35;
+      onChanged();
+      return observeBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.WatchRequest, io.tenure.v1.WatchRequest.Builder, io.tenure.v1.WatchRequestOrBuilder> watchBuilder_;
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     * @return Whether the watch field is set.
+     */
+    @java.lang.Override
+    public boolean hasWatch() {
+      return requestCase_ == 36;
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     * @return The watch.
+     */
+    @java.lang.Override
+    public io.tenure.v1.WatchRequest getWatch() {
+      if (watchBuilder_ == null) {
+        if (requestCase_ == 36) {
+          return (io.tenure.v1.WatchRequest) request_;
+        }
+        return io.tenure.v1.WatchRequest.getDefaultInstance();
+      } else {
+        if (requestCase_ == 36) {
+          return watchBuilder_.getMessage();
+        }
+        return io.tenure.v1.WatchRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    public Builder setWatch(io.tenure.v1.WatchRequest value) {
+      if (watchBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        request_ = value;
+        onChanged();
+      } else {
+        watchBuilder_.setMessage(value);
+      }
+      requestCase_ = 36;
+      return this;
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    public Builder setWatch(
+        io.tenure.v1.WatchRequest.Builder builderForValue) {
+      if (watchBuilder_ == null) {
+        request_ = builderForValue.build();
+        onChanged();
+      } else {
+        watchBuilder_.setMessage(builderForValue.build());
+      }
+      requestCase_ = 36;
+      return this;
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    public Builder mergeWatch(io.tenure.v1.WatchRequest value) {
+      if (watchBuilder_ == null) {
+        if (requestCase_ == 36 &&
+            request_ != io.tenure.v1.WatchRequest.getDefaultInstance()) {
+          request_ = io.tenure.v1.WatchRequest.newBuilder((io.tenure.v1.WatchRequest) request_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          request_ = value;
+        }
+        onChanged();
+      } else {
+        if (requestCase_ == 36) {
+          watchBuilder_.mergeFrom(value);
+        } else {
+          watchBuilder_.setMessage(value);
+        }
+      }
+      requestCase_ = 36;
+      return this;
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    public Builder clearWatch() {
+      if (watchBuilder_ == null) {
+        if (requestCase_ == 36) {
+          requestCase_ = 0;
+          request_ = null;
+          onChanged();
+        }
+      } else {
+        if (requestCase_ == 36) {
+          requestCase_ = 0;
+          request_ = null;
+        }
+        watchBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    public io.tenure.v1.WatchRequest.Builder getWatchBuilder() {
+      return getWatchFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    @java.lang.Override
+    public io.tenure.v1.WatchRequestOrBuilder getWatchOrBuilder() {
+      if ((requestCase_ == 36) && (watchBuilder_ != null)) {
+        return watchBuilder_.getMessageOrBuilder();
+      } else {
+        if (requestCase_ == 36) {
+          return (io.tenure.v1.WatchRequest) request_;
+        }
+        return io.tenure.v1.WatchRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * WatchService.Watch: a watch, which has parts.
+     * </pre>
+     *
+     * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.WatchRequest, io.tenure.v1.WatchRequest.Builder, io.tenure.v1.WatchRequestOrBuilder> 
+        getWatchFieldBuilder() {
+      if (watchBuilder_ == null) {
+        if (!(requestCase_ == 36)) {
+          request_ = io.tenure.v1.WatchRequest.getDefaultInstance();
+        }
+        watchBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.WatchRequest, io.tenure.v1.WatchRequest.Builder, io.tenure.v1.WatchRequestOrBuilder>(
+                (io.tenure.v1.WatchRequest) request_,
+                getParentForChildren(),
+                isClean());
+        request_ = null;
+      }
+      requestCase_ = 36;
+      onChanged();
+      return watchBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

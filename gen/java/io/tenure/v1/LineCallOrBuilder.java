@@ -57,6 +57,28 @@ public interface LineCallOrBuilder extends
 
   /**
    * <pre>
+   * How many messages a watch may send before it is given more: see LineCredit. A watch sends a message while it has both messages and
+   * bytes left, so it may exceed the bytes by one message; its end needs neither. A wait needs them only to say that its position
+   * changed: without, it leaves that out. Zero: none. Other calls ignore it.
+   * </pre>
+   *
+   * <code>uint32 credit_messages = 4 [json_name = "creditMessages"];</code>
+   * @return The creditMessages.
+   */
+  int getCreditMessages();
+
+  /**
+   * <pre>
+   * How many bytes a watch may send before it is given more. Zero: none.
+   * </pre>
+   *
+   * <code>uint64 credit_bytes = 5 [json_name = "creditBytes"];</code>
+   * @return The creditBytes.
+   */
+  long getCreditBytes();
+
+  /**
+   * <pre>
    * KVService.Get.
    * </pre>
    *
@@ -513,6 +535,114 @@ public interface LineCallOrBuilder extends
    * <code>.tenure.v1.GetLeaderRequest get_leader = 32 [json_name = "getLeader"];</code>
    */
   io.tenure.v1.GetLeaderRequestOrBuilder getGetLeaderOrBuilder();
+
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   * @return Whether the acquireLock field is set.
+   */
+  boolean hasAcquireLock();
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   * @return The acquireLock.
+   */
+  io.tenure.v1.AcquireLockRequest getAcquireLock();
+  /**
+   * <pre>
+   * LockService.AcquireLock: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.AcquireLockRequest acquire_lock = 33 [json_name = "acquireLock"];</code>
+   */
+  io.tenure.v1.AcquireLockRequestOrBuilder getAcquireLockOrBuilder();
+
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   * @return Whether the campaign field is set.
+   */
+  boolean hasCampaign();
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   * @return The campaign.
+   */
+  io.tenure.v1.CampaignRequest getCampaign();
+  /**
+   * <pre>
+   * ElectionService.Campaign: a wait, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.CampaignRequest campaign = 34 [json_name = "campaign"];</code>
+   */
+  io.tenure.v1.CampaignRequestOrBuilder getCampaignOrBuilder();
+
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   * @return Whether the observe field is set.
+   */
+  boolean hasObserve();
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   * @return The observe.
+   */
+  io.tenure.v1.ObserveRequest getObserve();
+  /**
+   * <pre>
+   * ElectionService.Observe: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.ObserveRequest observe = 35 [json_name = "observe"];</code>
+   */
+  io.tenure.v1.ObserveRequestOrBuilder getObserveOrBuilder();
+
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   * @return Whether the watch field is set.
+   */
+  boolean hasWatch();
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   * @return The watch.
+   */
+  io.tenure.v1.WatchRequest getWatch();
+  /**
+   * <pre>
+   * WatchService.Watch: a watch, which has parts.
+   * </pre>
+   *
+   * <code>.tenure.v1.WatchRequest watch = 36 [json_name = "watch"];</code>
+   */
+  io.tenure.v1.WatchRequestOrBuilder getWatchOrBuilder();
 
   io.tenure.v1.LineCall.RequestCase getRequestCase();
 }

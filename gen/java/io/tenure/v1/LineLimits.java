@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private int callsMax_ = 0;
   /**
    * <pre>
-   * How many calls may be without an answer.
+   * How many calls may be without an answer, not counting waits and watches.
    * </pre>
    *
    * <code>uint32 calls_max = 1 [json_name = "callsMax"];</code>
@@ -62,7 +62,8 @@ private static final long serialVersionUID = 0L;
   private long requestBytesMax_ = 0L;
   /**
    * <pre>
-   * How many bytes the requests of those calls may have together. One call may always be larger.
+   * How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+   * message.
    * </pre>
    *
    * <code>uint64 request_bytes_max = 2 [json_name = "requestBytesMax"];</code>
@@ -71,6 +72,22 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public long getRequestBytesMax() {
     return requestBytesMax_;
+  }
+
+  public static final int WAITS_MAX_FIELD_NUMBER = 3;
+  private int waitsMax_ = 0;
+  /**
+   * <pre>
+   * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+   * Zero: the member carries none with parts.
+   * </pre>
+   *
+   * <code>uint32 waits_max = 3 [json_name = "waitsMax"];</code>
+   * @return The waitsMax.
+   */
+  @java.lang.Override
+  public int getWaitsMax() {
+    return waitsMax_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -93,6 +110,9 @@ private static final long serialVersionUID = 0L;
     if (requestBytesMax_ != 0L) {
       output.writeUInt64(2, requestBytesMax_);
     }
+    if (waitsMax_ != 0) {
+      output.writeUInt32(3, waitsMax_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -109,6 +129,10 @@ private static final long serialVersionUID = 0L;
     if (requestBytesMax_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(2, requestBytesMax_);
+    }
+    if (waitsMax_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(3, waitsMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -129,6 +153,8 @@ private static final long serialVersionUID = 0L;
         != other.getCallsMax()) return false;
     if (getRequestBytesMax()
         != other.getRequestBytesMax()) return false;
+    if (getWaitsMax()
+        != other.getWaitsMax()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -145,6 +171,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + REQUEST_BYTES_MAX_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getRequestBytesMax());
+    hash = (37 * hash) + WAITS_MAX_FIELD_NUMBER;
+    hash = (53 * hash) + getWaitsMax();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -282,6 +310,7 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       callsMax_ = 0;
       requestBytesMax_ = 0L;
+      waitsMax_ = 0;
       return this;
     }
 
@@ -320,6 +349,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.requestBytesMax_ = requestBytesMax_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.waitsMax_ = waitsMax_;
       }
     }
 
@@ -373,6 +405,9 @@ private static final long serialVersionUID = 0L;
       if (other.getRequestBytesMax() != 0L) {
         setRequestBytesMax(other.getRequestBytesMax());
       }
+      if (other.getWaitsMax() != 0) {
+        setWaitsMax(other.getWaitsMax());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -409,6 +444,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 24: {
+              waitsMax_ = input.readUInt32();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 24
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -429,7 +469,7 @@ private static final long serialVersionUID = 0L;
     private int callsMax_ ;
     /**
      * <pre>
-     * How many calls may be without an answer.
+     * How many calls may be without an answer, not counting waits and watches.
      * </pre>
      *
      * <code>uint32 calls_max = 1 [json_name = "callsMax"];</code>
@@ -441,7 +481,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many calls may be without an answer.
+     * How many calls may be without an answer, not counting waits and watches.
      * </pre>
      *
      * <code>uint32 calls_max = 1 [json_name = "callsMax"];</code>
@@ -457,7 +497,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many calls may be without an answer.
+     * How many calls may be without an answer, not counting waits and watches.
      * </pre>
      *
      * <code>uint32 calls_max = 1 [json_name = "callsMax"];</code>
@@ -473,7 +513,8 @@ private static final long serialVersionUID = 0L;
     private long requestBytesMax_ ;
     /**
      * <pre>
-     * How many bytes the requests of those calls may have together. One call may always be larger.
+     * How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+     * message.
      * </pre>
      *
      * <code>uint64 request_bytes_max = 2 [json_name = "requestBytesMax"];</code>
@@ -485,7 +526,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many bytes the requests of those calls may have together. One call may always be larger.
+     * How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+     * message.
      * </pre>
      *
      * <code>uint64 request_bytes_max = 2 [json_name = "requestBytesMax"];</code>
@@ -501,7 +543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many bytes the requests of those calls may have together. One call may always be larger.
+     * How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+     * message.
      * </pre>
      *
      * <code>uint64 request_bytes_max = 2 [json_name = "requestBytesMax"];</code>
@@ -510,6 +553,53 @@ private static final long serialVersionUID = 0L;
     public Builder clearRequestBytesMax() {
       bitField0_ = (bitField0_ & ~0x00000002);
       requestBytesMax_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int waitsMax_ ;
+    /**
+     * <pre>
+     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * Zero: the member carries none with parts.
+     * </pre>
+     *
+     * <code>uint32 waits_max = 3 [json_name = "waitsMax"];</code>
+     * @return The waitsMax.
+     */
+    @java.lang.Override
+    public int getWaitsMax() {
+      return waitsMax_;
+    }
+    /**
+     * <pre>
+     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * Zero: the member carries none with parts.
+     * </pre>
+     *
+     * <code>uint32 waits_max = 3 [json_name = "waitsMax"];</code>
+     * @param value The waitsMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWaitsMax(int value) {
+
+      waitsMax_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * Zero: the member carries none with parts.
+     * </pre>
+     *
+     * <code>uint32 waits_max = 3 [json_name = "waitsMax"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWaitsMax() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      waitsMax_ = 0;
       onChanged();
       return this;
     }

@@ -10,7 +10,7 @@ public interface LineLimitsOrBuilder extends
 
   /**
    * <pre>
-   * How many calls may be without an answer.
+   * How many calls may be without an answer, not counting waits and watches.
    * </pre>
    *
    * <code>uint32 calls_max = 1 [json_name = "callsMax"];</code>
@@ -20,11 +20,23 @@ public interface LineLimitsOrBuilder extends
 
   /**
    * <pre>
-   * How many bytes the requests of those calls may have together. One call may always be larger.
+   * How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
+   * message.
    * </pre>
    *
    * <code>uint64 request_bytes_max = 2 [json_name = "requestBytesMax"];</code>
    * @return The requestBytesMax.
    */
   long getRequestBytesMax();
+
+  /**
+   * <pre>
+   * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+   * Zero: the member carries none with parts.
+   * </pre>
+   *
+   * <code>uint32 waits_max = 3 [json_name = "waitsMax"];</code>
+   * @return The waitsMax.
+   */
+  int getWaitsMax();
 }

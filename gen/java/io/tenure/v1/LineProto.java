@@ -21,6 +21,11 @@ public final class LineProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_LineRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_LineCredit_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_LineCredit_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_LineCredential_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -35,6 +40,11 @@ public final class LineProto {
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_LineResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_LinePart_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_LinePart_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_LineLimits_descriptor;
   static final 
@@ -68,88 +78,109 @@ public final class LineProto {
       "e/protobuf/any.proto\032\036google/protobuf/du" +
       "ration.proto\032\030tenure/v1/election.proto\032\022" +
       "tenure/v1/kv.proto\032\024tenure/v1/lock.proto" +
-      "\032\027tenure/v1/session.proto\"\217\001\n\013LineReques" +
-      "t\022;\n\013credentials\030\001 \003(\0132\031.tenure.v1.LineC" +
-      "redentialR\013credentials\022)\n\005calls\030\002 \003(\0132\023." +
-      "tenure.v1.LineCallR\005calls\022\030\n\007cancels\030\003 \003" +
-      "(\004R\007cancels\">\n\016LineCredential\022\026\n\006number\030" +
-      "\001 \001(\rR\006number\022\024\n\005token\030\002 \001(\tR\005token\"\253\t\n\010" +
+      "\032\027tenure/v1/session.proto\032\025tenure/v1/wat" +
+      "ch.proto\"\300\001\n\013LineRequest\022;\n\013credentials\030" +
+      "\001 \003(\0132\031.tenure.v1.LineCredentialR\013creden" +
+      "tials\022)\n\005calls\030\002 \003(\0132\023.tenure.v1.LineCal" +
+      "lR\005calls\022\030\n\007cancels\030\003 \003(\004R\007cancels\022/\n\007cr" +
+      "edits\030\004 \003(\0132\025.tenure.v1.LineCreditR\007cred" +
+      "its\"V\n\nLineCredit\022\026\n\006number\030\001 \001(\004R\006numbe" +
+      "r\022\032\n\010messages\030\002 \001(\rR\010messages\022\024\n\005bytes\030\003" +
+      " \001(\004R\005bytes\">\n\016LineCredential\022\026\n\006number\030" +
+      "\001 \001(\rR\006number\022\024\n\005token\030\002 \001(\tR\005token\"\335\013\n\010" +
       "LineCall\022\026\n\006number\030\001 \001(\004R\006number\022@\n\016rema" +
       "ining_time\030\002 \001(\0132\031.google.protobuf.Durat" +
       "ionR\rremainingTime\022\036\n\ncredential\030\003 \001(\rR\n" +
-      "credential\022)\n\003get\030\020 \001(\0132\025.tenure.v1.GetR" +
-      "equestH\000R\003get\022)\n\003put\030\021 \001(\0132\025.tenure.v1.P" +
-      "utRequestH\000R\003put\0222\n\006delete\030\022 \001(\0132\030.tenur" +
-      "e.v1.DeleteRequestH\000R\006delete\022E\n\rdelete_p" +
-      "refix\030\023 \001(\0132\036.tenure.v1.DeletePrefixRequ" +
-      "estH\000R\014deletePrefix\022)\n\003txn\030\024 \001(\0132\025.tenur" +
-      "e.v1.TxnRequestH\000R\003txn\022L\n\020try_acquire_lo" +
-      "ck\030\025 \001(\0132 .tenure.v1.TryAcquireLockReque" +
-      "stH\000R\016tryAcquireLock\022?\n\013cancel_wait\030\026 \001(" +
-      "\0132\034.tenure.v1.CancelWaitRequestH\000R\ncance" +
-      "lWait\022B\n\014release_lock\030\027 \001(\0132\035.tenure.v1." +
-      "ReleaseLockRequestH\000R\013releaseLock\0226\n\010get" +
-      "_lock\030\030 \001(\0132\031.tenure.v1.GetLockRequestH\000" +
-      "R\007getLock\022<\n\nbreak_lock\030\031 \001(\0132\033.tenure.v" +
-      "1.BreakLockRequestH\000R\tbreakLock\022K\n\017check" +
-      "_sequencer\030\032 \001(\0132 .tenure.v1.CheckSequen" +
-      "cerRequestH\000R\016checkSequencer\022H\n\016create_s" +
-      "ession\030\033 \001(\0132\037.tenure.v1.CreateSessionRe" +
-      "questH\000R\rcreateSession\022E\n\rrenew_session\030" +
-      "\034 \001(\0132\036.tenure.v1.RenewSessionRequestH\000R" +
-      "\014renewSession\022K\n\017destroy_session\030\035 \001(\0132 " +
-      ".tenure.v1.DestroySessionRequestH\000R\016dest" +
-      "roySession\0228\n\010proclaim\030\036 \001(\0132\032.tenure.v1" +
-      ".ProclaimRequestH\000R\010proclaim\0222\n\006resign\030\037" +
-      " \001(\0132\030.tenure.v1.ResignRequestH\000R\006resign" +
-      "\022<\n\nget_leader\030  \001(\0132\033.tenure.v1.GetLead" +
-      "erRequestH\000R\tgetLeaderB\t\n\007request\"\232\001\n\014Li" +
-      "neResponse\022-\n\006limits\030\001 \001(\0132\025.tenure.v1.L" +
-      "ineLimitsR\006limits\022/\n\007answers\030\002 \003(\0132\025.ten" +
-      "ure.v1.LineAnswerR\007answers\022*\n\005drain\030\003 \001(" +
-      "\0132\024.tenure.v1.LineDrainR\005drain\"U\n\nLineLi" +
-      "mits\022\033\n\tcalls_max\030\001 \001(\rR\010callsMax\022*\n\021req" +
-      "uest_bytes_max\030\002 \001(\004R\017requestBytesMax\"O\n" +
-      "\tLineDrain\022\023\n\005up_to\030\001 \001(\004R\004upTo\022-\n\006statu" +
-      "s\030\002 \001(\0132\025.tenure.v1.LineStatusR\006status\"j" +
-      "\n\nLineStatus\022\022\n\004code\030\001 \001(\005R\004code\022\030\n\007mess" +
-      "age\030\002 \001(\tR\007message\022.\n\007details\030\003 \003(\0132\024.go" +
-      "ogle.protobuf.AnyR\007details\"\214\t\n\nLineAnswe" +
-      "r\022\026\n\006number\030\001 \001(\004R\006number\022-\n\006status\030\002 \001(" +
-      "\0132\025.tenure.v1.LineStatusR\006status\022*\n\003get\030" +
-      "\020 \001(\0132\026.tenure.v1.GetResponseH\000R\003get\022*\n\003" +
-      "put\030\021 \001(\0132\026.tenure.v1.PutResponseH\000R\003put" +
-      "\0223\n\006delete\030\022 \001(\0132\031.tenure.v1.DeleteRespo" +
-      "nseH\000R\006delete\022F\n\rdelete_prefix\030\023 \001(\0132\037.t" +
-      "enure.v1.DeletePrefixResponseH\000R\014deleteP" +
-      "refix\022*\n\003txn\030\024 \001(\0132\026.tenure.v1.TxnRespon" +
-      "seH\000R\003txn\022M\n\020try_acquire_lock\030\025 \001(\0132!.te" +
-      "nure.v1.TryAcquireLockResponseH\000R\016tryAcq" +
-      "uireLock\022@\n\013cancel_wait\030\026 \001(\0132\035.tenure.v" +
-      "1.CancelWaitResponseH\000R\ncancelWait\022C\n\014re" +
-      "lease_lock\030\027 \001(\0132\036.tenure.v1.ReleaseLock" +
-      "ResponseH\000R\013releaseLock\0227\n\010get_lock\030\030 \001(" +
-      "\0132\032.tenure.v1.GetLockResponseH\000R\007getLock" +
-      "\022=\n\nbreak_lock\030\031 \001(\0132\034.tenure.v1.BreakLo" +
-      "ckResponseH\000R\tbreakLock\022L\n\017check_sequenc" +
-      "er\030\032 \001(\0132!.tenure.v1.CheckSequencerRespo" +
-      "nseH\000R\016checkSequencer\022I\n\016create_session\030" +
-      "\033 \001(\0132 .tenure.v1.CreateSessionResponseH" +
-      "\000R\rcreateSession\022F\n\rrenew_session\030\034 \001(\0132" +
-      "\037.tenure.v1.RenewSessionResponseH\000R\014rene" +
-      "wSession\022L\n\017destroy_session\030\035 \001(\0132!.tenu" +
-      "re.v1.DestroySessionResponseH\000R\016destroyS" +
-      "ession\0229\n\010proclaim\030\036 \001(\0132\033.tenure.v1.Pro" +
-      "claimResponseH\000R\010proclaim\0223\n\006resign\030\037 \001(" +
-      "\0132\031.tenure.v1.ResignResponseH\000R\006resign\022=" +
-      "\n\nget_leader\030  \001(\0132\034.tenure.v1.GetLeader" +
-      "ResponseH\000R\tgetLeaderB\n\n\010response2J\n\013Lin" +
-      "eService\022;\n\004Line\022\026.tenure.v1.LineRequest" +
-      "\032\027.tenure.v1.LineResponse(\0010\001B\225\001\n\014io.ten" +
-      "ure.v1B\tLineProtoP\001Z5github.com/tenure-i" +
-      "o/tenure/gen/go/tenure/v1;tenurev1\242\002\003TXX" +
-      "\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPB" +
-      "Metadata\352\002\nTenure::V1b\006proto3"
+      "credential\022\'\n\017credit_messages\030\004 \001(\rR\016cre" +
+      "ditMessages\022!\n\014credit_bytes\030\005 \001(\004R\013credi" +
+      "tBytes\022)\n\003get\030\020 \001(\0132\025.tenure.v1.GetReque" +
+      "stH\000R\003get\022)\n\003put\030\021 \001(\0132\025.tenure.v1.PutRe" +
+      "questH\000R\003put\0222\n\006delete\030\022 \001(\0132\030.tenure.v1" +
+      ".DeleteRequestH\000R\006delete\022E\n\rdelete_prefi" +
+      "x\030\023 \001(\0132\036.tenure.v1.DeletePrefixRequestH" +
+      "\000R\014deletePrefix\022)\n\003txn\030\024 \001(\0132\025.tenure.v1" +
+      ".TxnRequestH\000R\003txn\022L\n\020try_acquire_lock\030\025" +
+      " \001(\0132 .tenure.v1.TryAcquireLockRequestH\000" +
+      "R\016tryAcquireLock\022?\n\013cancel_wait\030\026 \001(\0132\034." +
+      "tenure.v1.CancelWaitRequestH\000R\ncancelWai" +
+      "t\022B\n\014release_lock\030\027 \001(\0132\035.tenure.v1.Rele" +
+      "aseLockRequestH\000R\013releaseLock\0226\n\010get_loc" +
+      "k\030\030 \001(\0132\031.tenure.v1.GetLockRequestH\000R\007ge" +
+      "tLock\022<\n\nbreak_lock\030\031 \001(\0132\033.tenure.v1.Br" +
+      "eakLockRequestH\000R\tbreakLock\022K\n\017check_seq" +
+      "uencer\030\032 \001(\0132 .tenure.v1.CheckSequencerR" +
+      "equestH\000R\016checkSequencer\022H\n\016create_sessi" +
+      "on\030\033 \001(\0132\037.tenure.v1.CreateSessionReques" +
+      "tH\000R\rcreateSession\022E\n\rrenew_session\030\034 \001(" +
+      "\0132\036.tenure.v1.RenewSessionRequestH\000R\014ren" +
+      "ewSession\022K\n\017destroy_session\030\035 \001(\0132 .ten" +
+      "ure.v1.DestroySessionRequestH\000R\016destroyS" +
+      "ession\0228\n\010proclaim\030\036 \001(\0132\032.tenure.v1.Pro" +
+      "claimRequestH\000R\010proclaim\0222\n\006resign\030\037 \001(\013" +
+      "2\030.tenure.v1.ResignRequestH\000R\006resign\022<\n\n" +
+      "get_leader\030  \001(\0132\033.tenure.v1.GetLeaderRe" +
+      "questH\000R\tgetLeader\022B\n\014acquire_lock\030! \001(\013" +
+      "2\035.tenure.v1.AcquireLockRequestH\000R\013acqui" +
+      "reLock\0228\n\010campaign\030\" \001(\0132\032.tenure.v1.Cam" +
+      "paignRequestH\000R\010campaign\0225\n\007observe\030# \001(" +
+      "\0132\031.tenure.v1.ObserveRequestH\000R\007observe\022" +
+      "/\n\005watch\030$ \001(\0132\027.tenure.v1.WatchRequestH" +
+      "\000R\005watchB\t\n\007request\"\305\001\n\014LineResponse\022-\n\006" +
+      "limits\030\001 \001(\0132\025.tenure.v1.LineLimitsR\006lim" +
+      "its\022/\n\007answers\030\002 \003(\0132\025.tenure.v1.LineAns" +
+      "werR\007answers\022*\n\005drain\030\003 \001(\0132\024.tenure.v1." +
+      "LineDrainR\005drain\022)\n\005parts\030\004 \003(\0132\023.tenure" +
+      ".v1.LinePartR\005parts\"\231\002\n\010LinePart\022\030\n\007numb" +
+      "ers\030\001 \003(\004R\007numbers\022C\n\014acquire_lock\030! \001(\013" +
+      "2\036.tenure.v1.AcquireLockResponseH\000R\013acqu" +
+      "ireLock\0229\n\010campaign\030\" \001(\0132\033.tenure.v1.Ca" +
+      "mpaignResponseH\000R\010campaign\0226\n\007observe\030# " +
+      "\001(\0132\032.tenure.v1.ObserveResponseH\000R\007obser" +
+      "ve\0220\n\005watch\030$ \001(\0132\030.tenure.v1.WatchRespo" +
+      "nseH\000R\005watchB\t\n\007message\"r\n\nLineLimits\022\033\n" +
+      "\tcalls_max\030\001 \001(\rR\010callsMax\022*\n\021request_by" +
+      "tes_max\030\002 \001(\004R\017requestBytesMax\022\033\n\twaits_" +
+      "max\030\003 \001(\rR\010waitsMax\"O\n\tLineDrain\022\023\n\005up_t" +
+      "o\030\001 \001(\004R\004upTo\022-\n\006status\030\002 \001(\0132\025.tenure.v" +
+      "1.LineStatusR\006status\"j\n\nLineStatus\022\022\n\004co" +
+      "de\030\001 \001(\005R\004code\022\030\n\007message\030\002 \001(\tR\007message" +
+      "\022.\n\007details\030\003 \003(\0132\024.google.protobuf.AnyR" +
+      "\007details\"\214\t\n\nLineAnswer\022\026\n\006number\030\001 \001(\004R" +
+      "\006number\022-\n\006status\030\002 \001(\0132\025.tenure.v1.Line" +
+      "StatusR\006status\022*\n\003get\030\020 \001(\0132\026.tenure.v1." +
+      "GetResponseH\000R\003get\022*\n\003put\030\021 \001(\0132\026.tenure" +
+      ".v1.PutResponseH\000R\003put\0223\n\006delete\030\022 \001(\0132\031" +
+      ".tenure.v1.DeleteResponseH\000R\006delete\022F\n\rd" +
+      "elete_prefix\030\023 \001(\0132\037.tenure.v1.DeletePre" +
+      "fixResponseH\000R\014deletePrefix\022*\n\003txn\030\024 \001(\013" +
+      "2\026.tenure.v1.TxnResponseH\000R\003txn\022M\n\020try_a" +
+      "cquire_lock\030\025 \001(\0132!.tenure.v1.TryAcquire" +
+      "LockResponseH\000R\016tryAcquireLock\022@\n\013cancel" +
+      "_wait\030\026 \001(\0132\035.tenure.v1.CancelWaitRespon" +
+      "seH\000R\ncancelWait\022C\n\014release_lock\030\027 \001(\0132\036" +
+      ".tenure.v1.ReleaseLockResponseH\000R\013releas" +
+      "eLock\0227\n\010get_lock\030\030 \001(\0132\032.tenure.v1.GetL" +
+      "ockResponseH\000R\007getLock\022=\n\nbreak_lock\030\031 \001" +
+      "(\0132\034.tenure.v1.BreakLockResponseH\000R\tbrea" +
+      "kLock\022L\n\017check_sequencer\030\032 \001(\0132!.tenure." +
+      "v1.CheckSequencerResponseH\000R\016checkSequen" +
+      "cer\022I\n\016create_session\030\033 \001(\0132 .tenure.v1." +
+      "CreateSessionResponseH\000R\rcreateSession\022F" +
+      "\n\rrenew_session\030\034 \001(\0132\037.tenure.v1.RenewS" +
+      "essionResponseH\000R\014renewSession\022L\n\017destro" +
+      "y_session\030\035 \001(\0132!.tenure.v1.DestroySessi" +
+      "onResponseH\000R\016destroySession\0229\n\010proclaim" +
+      "\030\036 \001(\0132\033.tenure.v1.ProclaimResponseH\000R\010p" +
+      "roclaim\0223\n\006resign\030\037 \001(\0132\031.tenure.v1.Resi" +
+      "gnResponseH\000R\006resign\022=\n\nget_leader\030  \001(\013" +
+      "2\034.tenure.v1.GetLeaderResponseH\000R\tgetLea" +
+      "derB\n\n\010response2J\n\013LineService\022;\n\004Line\022\026" +
+      ".tenure.v1.LineRequest\032\027.tenure.v1.LineR" +
+      "esponse(\0010\001B\225\001\n\014io.tenure.v1B\tLineProtoP" +
+      "\001Z5github.com/tenure-io/tenure/gen/go/te" +
+      "nure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTen" +
+      "ure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure:" +
+      ":V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -160,51 +191,64 @@ public final class LineProto {
           io.tenure.v1.KvProto.getDescriptor(),
           io.tenure.v1.LockProto.getDescriptor(),
           io.tenure.v1.SessionProto.getDescriptor(),
+          io.tenure.v1.WatchProto.getDescriptor(),
         });
     internal_static_tenure_v1_LineRequest_descriptor =
       getDescriptor().getMessageTypes().get(0);
     internal_static_tenure_v1_LineRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineRequest_descriptor,
-        new java.lang.String[] { "Credentials", "Calls", "Cancels", });
-    internal_static_tenure_v1_LineCredential_descriptor =
+        new java.lang.String[] { "Credentials", "Calls", "Cancels", "Credits", });
+    internal_static_tenure_v1_LineCredit_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_tenure_v1_LineCredit_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_LineCredit_descriptor,
+        new java.lang.String[] { "Number", "Messages", "Bytes", });
+    internal_static_tenure_v1_LineCredential_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_tenure_v1_LineCredential_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineCredential_descriptor,
         new java.lang.String[] { "Number", "Token", });
     internal_static_tenure_v1_LineCall_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_tenure_v1_LineCall_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineCall_descriptor,
-        new java.lang.String[] { "Number", "RemainingTime", "Credential", "Get", "Put", "Delete", "DeletePrefix", "Txn", "TryAcquireLock", "CancelWait", "ReleaseLock", "GetLock", "BreakLock", "CheckSequencer", "CreateSession", "RenewSession", "DestroySession", "Proclaim", "Resign", "GetLeader", "Request", });
+        new java.lang.String[] { "Number", "RemainingTime", "Credential", "CreditMessages", "CreditBytes", "Get", "Put", "Delete", "DeletePrefix", "Txn", "TryAcquireLock", "CancelWait", "ReleaseLock", "GetLock", "BreakLock", "CheckSequencer", "CreateSession", "RenewSession", "DestroySession", "Proclaim", "Resign", "GetLeader", "AcquireLock", "Campaign", "Observe", "Watch", "Request", });
     internal_static_tenure_v1_LineResponse_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_tenure_v1_LineResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineResponse_descriptor,
-        new java.lang.String[] { "Limits", "Answers", "Drain", });
+        new java.lang.String[] { "Limits", "Answers", "Drain", "Parts", });
+    internal_static_tenure_v1_LinePart_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_tenure_v1_LinePart_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_LinePart_descriptor,
+        new java.lang.String[] { "Numbers", "AcquireLock", "Campaign", "Observe", "Watch", "Message", });
     internal_static_tenure_v1_LineLimits_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_tenure_v1_LineLimits_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineLimits_descriptor,
-        new java.lang.String[] { "CallsMax", "RequestBytesMax", });
+        new java.lang.String[] { "CallsMax", "RequestBytesMax", "WaitsMax", });
     internal_static_tenure_v1_LineDrain_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_tenure_v1_LineDrain_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineDrain_descriptor,
         new java.lang.String[] { "UpTo", "Status", });
     internal_static_tenure_v1_LineStatus_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_tenure_v1_LineStatus_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineStatus_descriptor,
         new java.lang.String[] { "Code", "Message", "Details", });
     internal_static_tenure_v1_LineAnswer_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_tenure_v1_LineAnswer_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_LineAnswer_descriptor,
@@ -215,6 +259,7 @@ public final class LineProto {
     io.tenure.v1.KvProto.getDescriptor();
     io.tenure.v1.LockProto.getDescriptor();
     io.tenure.v1.SessionProto.getDescriptor();
+    io.tenure.v1.WatchProto.getDescriptor();
   }
 
   // @@protoc_insertion_point(outer_class_scope)

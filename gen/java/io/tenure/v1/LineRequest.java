@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     credentials_ = java.util.Collections.emptyList();
     calls_ = java.util.Collections.emptyList();
     cancels_ = emptyLongList();
+    credits_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -214,6 +215,67 @@ private static final long serialVersionUID = 0L;
   }
   private int cancelsMemoizedSerializedSize = -1;
 
+  public static final int CREDITS_FIELD_NUMBER = 4;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.LineCredit> credits_;
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.LineCredit> getCreditsList() {
+    return credits_;
+  }
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.LineCreditOrBuilder> 
+      getCreditsOrBuilderList() {
+    return credits_;
+  }
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  @java.lang.Override
+  public int getCreditsCount() {
+    return credits_.size();
+  }
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.LineCredit getCredits(int index) {
+    return credits_.get(index);
+  }
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.LineCreditOrBuilder getCreditsOrBuilder(
+      int index) {
+    return credits_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -241,6 +303,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < cancels_.size(); i++) {
       output.writeUInt64NoTag(cancels_.getLong(i));
+    }
+    for (int i = 0; i < credits_.size(); i++) {
+      output.writeMessage(4, credits_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -273,6 +338,10 @@ private static final long serialVersionUID = 0L;
       }
       cancelsMemoizedSerializedSize = dataSize;
     }
+    for (int i = 0; i < credits_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, credits_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -294,6 +363,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getCallsList())) return false;
     if (!getCancelsList()
         .equals(other.getCancelsList())) return false;
+    if (!getCreditsList()
+        .equals(other.getCreditsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -316,6 +387,10 @@ private static final long serialVersionUID = 0L;
     if (getCancelsCount() > 0) {
       hash = (37 * hash) + CANCELS_FIELD_NUMBER;
       hash = (53 * hash) + getCancelsList().hashCode();
+    }
+    if (getCreditsCount() > 0) {
+      hash = (37 * hash) + CREDITS_FIELD_NUMBER;
+      hash = (53 * hash) + getCreditsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -468,6 +543,13 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00000002);
       cancels_ = emptyLongList();
+      if (creditsBuilder_ == null) {
+        credits_ = java.util.Collections.emptyList();
+      } else {
+        credits_ = null;
+        creditsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000008);
       return this;
     }
 
@@ -518,6 +600,15 @@ private static final long serialVersionUID = 0L;
         result.calls_ = calls_;
       } else {
         result.calls_ = callsBuilder_.build();
+      }
+      if (creditsBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0)) {
+          credits_ = java.util.Collections.unmodifiableList(credits_);
+          bitField0_ = (bitField0_ & ~0x00000008);
+        }
+        result.credits_ = credits_;
+      } else {
+        result.credits_ = creditsBuilder_.build();
       }
     }
 
@@ -636,6 +727,32 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       }
+      if (creditsBuilder_ == null) {
+        if (!other.credits_.isEmpty()) {
+          if (credits_.isEmpty()) {
+            credits_ = other.credits_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+          } else {
+            ensureCreditsIsMutable();
+            credits_.addAll(other.credits_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.credits_.isEmpty()) {
+          if (creditsBuilder_.isEmpty()) {
+            creditsBuilder_.dispose();
+            creditsBuilder_ = null;
+            credits_ = other.credits_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+            creditsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getCreditsFieldBuilder() : null;
+          } else {
+            creditsBuilder_.addAllMessages(other.credits_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -704,6 +821,19 @@ private static final long serialVersionUID = 0L;
               input.popLimit(limit);
               break;
             } // case 26
+            case 34: {
+              io.tenure.v1.LineCredit m =
+                  input.readMessage(
+                      io.tenure.v1.LineCredit.parser(),
+                      extensionRegistry);
+              if (creditsBuilder_ == null) {
+                ensureCreditsIsMutable();
+                credits_.add(m);
+              } else {
+                creditsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1462,6 +1592,318 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00000004);
       onChanged();
       return this;
+    }
+
+    private java.util.List<io.tenure.v1.LineCredit> credits_ =
+      java.util.Collections.emptyList();
+    private void ensureCreditsIsMutable() {
+      if (!((bitField0_ & 0x00000008) != 0)) {
+        credits_ = new java.util.ArrayList<io.tenure.v1.LineCredit>(credits_);
+        bitField0_ |= 0x00000008;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.LineCredit, io.tenure.v1.LineCredit.Builder, io.tenure.v1.LineCreditOrBuilder> creditsBuilder_;
+
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public java.util.List<io.tenure.v1.LineCredit> getCreditsList() {
+      if (creditsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(credits_);
+      } else {
+        return creditsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public int getCreditsCount() {
+      if (creditsBuilder_ == null) {
+        return credits_.size();
+      } else {
+        return creditsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public io.tenure.v1.LineCredit getCredits(int index) {
+      if (creditsBuilder_ == null) {
+        return credits_.get(index);
+      } else {
+        return creditsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder setCredits(
+        int index, io.tenure.v1.LineCredit value) {
+      if (creditsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCreditsIsMutable();
+        credits_.set(index, value);
+        onChanged();
+      } else {
+        creditsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder setCredits(
+        int index, io.tenure.v1.LineCredit.Builder builderForValue) {
+      if (creditsBuilder_ == null) {
+        ensureCreditsIsMutable();
+        credits_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        creditsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder addCredits(io.tenure.v1.LineCredit value) {
+      if (creditsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCreditsIsMutable();
+        credits_.add(value);
+        onChanged();
+      } else {
+        creditsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder addCredits(
+        int index, io.tenure.v1.LineCredit value) {
+      if (creditsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureCreditsIsMutable();
+        credits_.add(index, value);
+        onChanged();
+      } else {
+        creditsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder addCredits(
+        io.tenure.v1.LineCredit.Builder builderForValue) {
+      if (creditsBuilder_ == null) {
+        ensureCreditsIsMutable();
+        credits_.add(builderForValue.build());
+        onChanged();
+      } else {
+        creditsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder addCredits(
+        int index, io.tenure.v1.LineCredit.Builder builderForValue) {
+      if (creditsBuilder_ == null) {
+        ensureCreditsIsMutable();
+        credits_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        creditsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder addAllCredits(
+        java.lang.Iterable<? extends io.tenure.v1.LineCredit> values) {
+      if (creditsBuilder_ == null) {
+        ensureCreditsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, credits_);
+        onChanged();
+      } else {
+        creditsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder clearCredits() {
+      if (creditsBuilder_ == null) {
+        credits_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000008);
+        onChanged();
+      } else {
+        creditsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public Builder removeCredits(int index) {
+      if (creditsBuilder_ == null) {
+        ensureCreditsIsMutable();
+        credits_.remove(index);
+        onChanged();
+      } else {
+        creditsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public io.tenure.v1.LineCredit.Builder getCreditsBuilder(
+        int index) {
+      return getCreditsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public io.tenure.v1.LineCreditOrBuilder getCreditsOrBuilder(
+        int index) {
+      if (creditsBuilder_ == null) {
+        return credits_.get(index);  } else {
+        return creditsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.LineCreditOrBuilder> 
+         getCreditsOrBuilderList() {
+      if (creditsBuilder_ != null) {
+        return creditsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(credits_);
+      }
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public io.tenure.v1.LineCredit.Builder addCreditsBuilder() {
+      return getCreditsFieldBuilder().addBuilder(
+          io.tenure.v1.LineCredit.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public io.tenure.v1.LineCredit.Builder addCreditsBuilder(
+        int index) {
+      return getCreditsFieldBuilder().addBuilder(
+          index, io.tenure.v1.LineCredit.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+     */
+    public java.util.List<io.tenure.v1.LineCredit.Builder> 
+         getCreditsBuilderList() {
+      return getCreditsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.LineCredit, io.tenure.v1.LineCredit.Builder, io.tenure.v1.LineCreditOrBuilder> 
+        getCreditsFieldBuilder() {
+      if (creditsBuilder_ == null) {
+        creditsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.LineCredit, io.tenure.v1.LineCredit.Builder, io.tenure.v1.LineCreditOrBuilder>(
+                credits_,
+                ((bitField0_ & 0x00000008) != 0),
+                getParentForChildren(),
+                isClean());
+        credits_ = null;
+      }
+      return creditsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

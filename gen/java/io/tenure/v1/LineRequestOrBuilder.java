@@ -127,4 +127,48 @@ public interface LineRequestOrBuilder extends
    * @return The cancels at the given index.
    */
   long getCancels(int index);
+
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  java.util.List<io.tenure.v1.LineCredit> 
+      getCreditsList();
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  io.tenure.v1.LineCredit getCredits(int index);
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  int getCreditsCount();
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.LineCreditOrBuilder> 
+      getCreditsOrBuilderList();
+  /**
+   * <pre>
+   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
+   */
+  io.tenure.v1.LineCreditOrBuilder getCreditsOrBuilder(
+      int index);
 }

@@ -23,6 +23,7 @@ private static final long serialVersionUID = 0L;
   }
   private LineResponse() {
     answers_ = java.util.Collections.emptyList();
+    parts_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -183,6 +184,67 @@ private static final long serialVersionUID = 0L;
     return drain_ == null ? io.tenure.v1.LineDrain.getDefaultInstance() : drain_;
   }
 
+  public static final int PARTS_FIELD_NUMBER = 4;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.LinePart> parts_;
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.LinePart> getPartsList() {
+    return parts_;
+  }
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.LinePartOrBuilder> 
+      getPartsOrBuilderList() {
+    return parts_;
+  }
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  @java.lang.Override
+  public int getPartsCount() {
+    return parts_.size();
+  }
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.LinePart getParts(int index) {
+    return parts_.get(index);
+  }
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.LinePartOrBuilder getPartsOrBuilder(
+      int index) {
+    return parts_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -206,6 +268,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(3, getDrain());
     }
+    for (int i = 0; i < parts_.size(); i++) {
+      output.writeMessage(4, parts_.get(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -226,6 +291,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getDrain());
+    }
+    for (int i = 0; i < parts_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, parts_.get(i));
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -254,6 +323,8 @@ private static final long serialVersionUID = 0L;
       if (!getDrain()
           .equals(other.getDrain())) return false;
     }
+    if (!getPartsList()
+        .equals(other.getPartsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -276,6 +347,10 @@ private static final long serialVersionUID = 0L;
     if (hasDrain()) {
       hash = (37 * hash) + DRAIN_FIELD_NUMBER;
       hash = (53 * hash) + getDrain().hashCode();
+    }
+    if (getPartsCount() > 0) {
+      hash = (37 * hash) + PARTS_FIELD_NUMBER;
+      hash = (53 * hash) + getPartsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -415,6 +490,7 @@ private static final long serialVersionUID = 0L;
         getLimitsFieldBuilder();
         getAnswersFieldBuilder();
         getDrainFieldBuilder();
+        getPartsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -438,6 +514,13 @@ private static final long serialVersionUID = 0L;
         drainBuilder_.dispose();
         drainBuilder_ = null;
       }
+      if (partsBuilder_ == null) {
+        parts_ = java.util.Collections.emptyList();
+      } else {
+        parts_ = null;
+        partsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000008);
       return this;
     }
 
@@ -479,6 +562,15 @@ private static final long serialVersionUID = 0L;
         result.answers_ = answers_;
       } else {
         result.answers_ = answersBuilder_.build();
+      }
+      if (partsBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0)) {
+          parts_ = java.util.Collections.unmodifiableList(parts_);
+          bitField0_ = (bitField0_ & ~0x00000008);
+        }
+        result.parts_ = parts_;
+      } else {
+        result.parts_ = partsBuilder_.build();
       }
     }
 
@@ -576,6 +668,32 @@ private static final long serialVersionUID = 0L;
       if (other.hasDrain()) {
         mergeDrain(other.getDrain());
       }
+      if (partsBuilder_ == null) {
+        if (!other.parts_.isEmpty()) {
+          if (parts_.isEmpty()) {
+            parts_ = other.parts_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+          } else {
+            ensurePartsIsMutable();
+            parts_.addAll(other.parts_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.parts_.isEmpty()) {
+          if (partsBuilder_.isEmpty()) {
+            partsBuilder_.dispose();
+            partsBuilder_ = null;
+            parts_ = other.parts_;
+            bitField0_ = (bitField0_ & ~0x00000008);
+            partsBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getPartsFieldBuilder() : null;
+          } else {
+            partsBuilder_.addAllMessages(other.parts_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -629,6 +747,19 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              io.tenure.v1.LinePart m =
+                  input.readMessage(
+                      io.tenure.v1.LinePart.parser(),
+                      extensionRegistry);
+              if (partsBuilder_ == null) {
+                ensurePartsIsMutable();
+                parts_.add(m);
+              } else {
+                partsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1270,6 +1401,318 @@ private static final long serialVersionUID = 0L;
         drain_ = null;
       }
       return drainBuilder_;
+    }
+
+    private java.util.List<io.tenure.v1.LinePart> parts_ =
+      java.util.Collections.emptyList();
+    private void ensurePartsIsMutable() {
+      if (!((bitField0_ & 0x00000008) != 0)) {
+        parts_ = new java.util.ArrayList<io.tenure.v1.LinePart>(parts_);
+        bitField0_ |= 0x00000008;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.LinePart, io.tenure.v1.LinePart.Builder, io.tenure.v1.LinePartOrBuilder> partsBuilder_;
+
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public java.util.List<io.tenure.v1.LinePart> getPartsList() {
+      if (partsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(parts_);
+      } else {
+        return partsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public int getPartsCount() {
+      if (partsBuilder_ == null) {
+        return parts_.size();
+      } else {
+        return partsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public io.tenure.v1.LinePart getParts(int index) {
+      if (partsBuilder_ == null) {
+        return parts_.get(index);
+      } else {
+        return partsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder setParts(
+        int index, io.tenure.v1.LinePart value) {
+      if (partsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePartsIsMutable();
+        parts_.set(index, value);
+        onChanged();
+      } else {
+        partsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder setParts(
+        int index, io.tenure.v1.LinePart.Builder builderForValue) {
+      if (partsBuilder_ == null) {
+        ensurePartsIsMutable();
+        parts_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        partsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder addParts(io.tenure.v1.LinePart value) {
+      if (partsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePartsIsMutable();
+        parts_.add(value);
+        onChanged();
+      } else {
+        partsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder addParts(
+        int index, io.tenure.v1.LinePart value) {
+      if (partsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensurePartsIsMutable();
+        parts_.add(index, value);
+        onChanged();
+      } else {
+        partsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder addParts(
+        io.tenure.v1.LinePart.Builder builderForValue) {
+      if (partsBuilder_ == null) {
+        ensurePartsIsMutable();
+        parts_.add(builderForValue.build());
+        onChanged();
+      } else {
+        partsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder addParts(
+        int index, io.tenure.v1.LinePart.Builder builderForValue) {
+      if (partsBuilder_ == null) {
+        ensurePartsIsMutable();
+        parts_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        partsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder addAllParts(
+        java.lang.Iterable<? extends io.tenure.v1.LinePart> values) {
+      if (partsBuilder_ == null) {
+        ensurePartsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, parts_);
+        onChanged();
+      } else {
+        partsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder clearParts() {
+      if (partsBuilder_ == null) {
+        parts_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000008);
+        onChanged();
+      } else {
+        partsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public Builder removeParts(int index) {
+      if (partsBuilder_ == null) {
+        ensurePartsIsMutable();
+        parts_.remove(index);
+        onChanged();
+      } else {
+        partsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public io.tenure.v1.LinePart.Builder getPartsBuilder(
+        int index) {
+      return getPartsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public io.tenure.v1.LinePartOrBuilder getPartsOrBuilder(
+        int index) {
+      if (partsBuilder_ == null) {
+        return parts_.get(index);  } else {
+        return partsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.LinePartOrBuilder> 
+         getPartsOrBuilderList() {
+      if (partsBuilder_ != null) {
+        return partsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(parts_);
+      }
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public io.tenure.v1.LinePart.Builder addPartsBuilder() {
+      return getPartsFieldBuilder().addBuilder(
+          io.tenure.v1.LinePart.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public io.tenure.v1.LinePart.Builder addPartsBuilder(
+        int index) {
+      return getPartsFieldBuilder().addBuilder(
+          index, io.tenure.v1.LinePart.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+     */
+    public java.util.List<io.tenure.v1.LinePart.Builder> 
+         getPartsBuilderList() {
+      return getPartsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.LinePart, io.tenure.v1.LinePart.Builder, io.tenure.v1.LinePartOrBuilder> 
+        getPartsFieldBuilder() {
+      if (partsBuilder_ == null) {
+        partsBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.LinePart, io.tenure.v1.LinePart.Builder, io.tenure.v1.LinePartOrBuilder>(
+                parts_,
+                ((bitField0_ & 0x00000008) != 0),
+                getParentForChildren(),
+                isClean());
+        parts_ = null;
+      }
+      return partsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -105,4 +105,48 @@ public interface LineResponseOrBuilder extends
    * <code>.tenure.v1.LineDrain drain = 3 [json_name = "drain"];</code>
    */
   io.tenure.v1.LineDrainOrBuilder getDrainOrBuilder();
+
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  java.util.List<io.tenure.v1.LinePart> 
+      getPartsList();
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  io.tenure.v1.LinePart getParts(int index);
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  int getPartsCount();
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.LinePartOrBuilder> 
+      getPartsOrBuilderList();
+  /**
+   * <pre>
+   * Messages of calls that have many, in order. Those of a call precede its answer: the parts of a message come before its answers.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.LinePart parts = 4 [json_name = "parts"];</code>
+   */
+  io.tenure.v1.LinePartOrBuilder getPartsOrBuilder(
+      int index);
 }
