@@ -62,6 +62,7 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	tenurev1.RegisterCatalogServiceServer(server, r.api.Catalog)
 	tenurev1.RegisterLineServiceServer(server, line.New(line.Options{
 		Gate: r.gate, Stopping: r.stopping, KV: r.api.KV, Locks: r.api.Locks, Sessions: r.api.Sessions, Elections: r.api.Elections,
+		Watches: r.api.Watches,
 	}))
 	tenurev1.RegisterPoolServiceServer(server, r.api.Pool)
 	tenurev1.RegisterAuthServiceServer(server, r.api.Auth)

@@ -255,6 +255,9 @@ func (g *Gate) serveStream(
 	}
 	defer leave()
 	answers := answersOf(ctx)
+	if _, on := ss.(onLine); on {
+		answers = nil // Its line counts what it sends.
+	}
 	sent := unread.NewStream(answers)
 	decided, gated := ctx, &gatedStream{ServerStream: ss, requestBytesMax: g.requestBytesMax, sent: sent, audited: audited}
 	if g.authority != nil && info.FullMethod != tenurev1.LineService_Line_FullMethodName { // The calls of a line are decided one by one.
@@ -308,6 +311,9 @@ func (s *gatedStream) SendMsg(m any) error {
 			return err
 		}
 		m = shown
+	}
+	if on, ok := s.ServerStream.(onLine); ok {
+		return on.Send(s.ctx, m)
 	}
 	if err := s.ServerStream.SendMsg(s.sent.Message(m)); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -32,6 +33,30 @@ func (g *Gate) Call(ctx context.Context, method string, request proto.Message, h
 	}
 	kept, _ := response.(*Kept)
 	return kept, nil
+}
+
+// Followed is a call of a line that has many messages.
+type Followed interface {
+	// Context ends with the call.
+	Context() context.Context
+	// Send sends a message, which nobody changes any more, until ctx ends.
+	Send(ctx context.Context, m any) error
+}
+
+// onLine is such a call as a stream. Its service has the request already; lines have no metadata for a call.
+type onLine struct{ Followed }
+
+func (onLine) SetHeader(metadata.MD) error  { return nil }
+func (onLine) SendHeader(metadata.MD) error { return nil }
+func (onLine) SetTrailer(metadata.MD)       {}
+func (onLine) RecvMsg(any) error            { return nil }
+func (o onLine) SendMsg(m any) error        { return o.Send(o.Context(), m) }
+
+// Follow makes a call that came on a line and has many messages, as Stream makes one that came by itself: it ends with the server and with its
+// caller's rights. It sends what the caller may read. serve takes its request from the stream, in a message that has it already. The error is a
+// status.
+func (g *Gate) Follow(to Followed, method string, serve func(grpc.ServerStream) error) error {
+	return g.Stream(nil, onLine{to}, &grpc.StreamServerInfo{FullMethod: method}, func(_ any, stream grpc.ServerStream) error { return serve(stream) })
 }
 
 // keep returns an answer that counts on the connection of its line. Lines inside this process have none.

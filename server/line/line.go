@@ -22,6 +22,8 @@ type call struct {
 	ctx    context.Context //nolint:containedctx // A call is its context, on its way to a goroutine.
 	cancel context.CancelFunc
 	bytes  int
+	credit *credit // of a call with parts
+	ended  bool    // its answer was added; guarded by the outbox's mu, and only set of a call with parts
 }
 
 // line is one line. One goroutine reads it, one for each call under way makes that call, and one of the latter sends.
@@ -40,6 +42,7 @@ type line struct {
 	last     uint64     // number that was started or refused
 	open     map[uint64]*call
 	bytes    int // of the requests of calls that are open
+	waits    int // of calls that are open, those that may be for long
 	draining bool
 	idle     int // goroutines that wait for a call
 }
@@ -140,6 +143,7 @@ func (l *line) take(message *tenurev1.LineRequest) error {
 		{"credentials", len(message.GetCredentials()), credentialsMax},
 		{"calls", len(message.GetCalls()), messageCallsMax},
 		{"cancels", len(message.GetCancels()), messageCallsMax},
+		{"credits", len(message.GetCredits()), messageCallsMax},
 	} {
 		if list.has > list.most {
 			return reason.Invalid(list.field, "are %d; a message may have %d", list.has, list.most)
@@ -156,13 +160,23 @@ func (l *line) take(message *tenurev1.LineRequest) error {
 		}
 	}
 	for _, number := range message.GetCancels() {
-		l.mu.Lock()
-		if c := l.open[number]; c != nil {
+		if c := l.find(number); c != nil {
 			c.cancel()
 		}
-		l.mu.Unlock()
+	}
+	for _, given := range message.GetCredits() {
+		if c := l.find(given.GetNumber()); c != nil && c.credit != nil {
+			c.credit.add(given.GetMessages(), given.GetBytes())
+		}
 	}
 	return nil
+}
+
+// find returns the call of a number; nil if it is not under way.
+func (l *line) find(number uint64) *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[number]
 }
 
 // credential notes a credential.
@@ -206,6 +220,13 @@ func (l *line) start(asked *tenurev1.LineCall) error {
 	}
 	l.open[c.number] = c
 	l.bytes += c.bytes
+	if c.verb.waits {
+		l.waits++
+	}
+	if c.verb.follow != nil {
+		l.calls.Go(func() { l.follow(c) })
+		return nil
+	}
 	select {
 	case l.work <- c:
 	default:
@@ -234,11 +255,17 @@ func (l *line) prepare(c *call, asked *tenurev1.LineCall) error {
 		return reason.Invalid("remaining_time", "must be a valid duration")
 	}
 	c.bytes = proto.Size(c.verb.request)
-	if len(l.open) >= callsMax {
+	switch {
+	case c.verb.waits && l.waits >= waitsMax:
+		return refusal("line_waits_max", waitsMax)
+	case !c.verb.waits && len(l.open)-l.waits >= callsMax:
 		return refusal("line_calls_max", callsMax)
 	}
 	if len(l.open) > 0 && l.bytes+c.bytes > requestBytesMax {
 		return refusal("line_request_bytes_max", requestBytesMax)
+	}
+	if c.verb.follow != nil {
+		c.credit = newCredit(asked.GetCreditMessages(), asked.GetCreditBytes())
 	}
 	if asked.GetRemainingTime() == nil {
 		c.ctx, c.cancel = context.WithCancel(base)
@@ -285,11 +312,19 @@ func (l *line) make(c *call) {
 		c.verb.put(a.message, kept.Message)
 		a.sent = kept.Sent
 	}
-	c.cancel()
-	l.mu.Lock()
-	delete(l.open, c.number)
-	l.bytes -= c.bytes
-	l.mu.Unlock()
+	l.over(c)
 	l.out.add(a)
 	l.out.send()
+}
+
+// over says that a call has ended; its answer is not sent yet.
+func (l *line) over(c *call) {
+	c.cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, c.number)
+	l.bytes -= c.bytes
+	if c.verb.waits {
+		l.waits--
+	}
 }

@@ -38,6 +38,28 @@ func (open) Call(ctx context.Context, _ string, request proto.Message, handler g
 	return &gate.Kept{Message: message}, nil
 }
 
+func (open) Follow(to gate.Followed, _ string, serve func(grpc.ServerStream) error) error {
+	ctx, end := context.WithCancel(to.Context())
+	defer end()
+	err := serve(followed{to: to, ctx: ctx})
+	if e := reason.Of(err); e != nil {
+		s, _ := reason.Status(e, "")
+		return s.Err()
+	}
+	return err
+}
+
+// followed is a call as its service sees it.
+type followed struct {
+	grpc.ServerStream
+	to  gate.Followed
+	ctx context.Context
+}
+
+func (f followed) Context() context.Context { return f.ctx }
+func (f followed) RecvMsg(any) error        { return nil }
+func (f followed) SendMsg(m any) error      { return f.to.Send(f.ctx, m) }
+
 func (open) Refuse(_ context.Context, _ string, err error) (func(), error) {
 	s, _ := reason.Status(err, "")
 	return func() {}, s.Err()
@@ -74,6 +96,7 @@ type client struct {
 	from chan *tenurev1.LineResponse
 	let  chan struct{}
 	stop context.CancelFunc
+	gone context.CancelFunc
 	err  chan error
 }
 
@@ -91,7 +114,18 @@ func (c *client) Recv() (*tenurev1.LineRequest, error) {
 	}
 }
 
-func (c *client) Send(m *tenurev1.LineResponse) error {
+func (c *client) Send(m *tenurev1.LineResponse) error { return c.SendMsg(m) }
+
+// SendMsg takes a message as the server's codec does: one with parts is encoded already.
+func (c *client) SendMsg(message any) error {
+	m, ok := message.(*tenurev1.LineResponse)
+	if !ok {
+		encoded, _ := message.(interface{ Encoded() []byte })
+		m = &tenurev1.LineResponse{}
+		if err := proto.Unmarshal(encoded.Encoded(), m); err != nil {
+			return err
+		}
+	}
 	select {
 	case c.from <- m:
 		return nil
@@ -106,10 +140,10 @@ func start(t *testing.T) *client {
 	ctx, gone := context.WithCancel(t.Context())
 	stopping, stop := context.WithCancel(t.Context())
 	c := &client{
-		ctx: ctx, to: make(chan *tenurev1.LineRequest), from: make(chan *tenurev1.LineResponse), let: make(chan struct{}), stop: stop,
+		ctx: ctx, to: make(chan *tenurev1.LineRequest), from: make(chan *tenurev1.LineResponse), let: make(chan struct{}), stop: stop, gone: gone,
 		err: make(chan error, 1),
 	}
-	s := line.New(line.Options{Gate: open{}, Stopping: stopping, KV: &keys{let: c.let}})
+	s := line.New(line.Options{Gate: open{}, Stopping: stopping, KV: &keys{let: c.let}, Locks: &locks{let: c.let}, Watches: watches{}})
 	go func() {
 		c.err <- s.Line(c)
 		gone() // As gRPC does.
@@ -273,6 +307,7 @@ func TestWhatIsNoLineEndsIt(t *testing.T) {
 		"calls without end":       calls(many...),
 		"credentials without end": {Credentials: credentials},
 		"cancels without end":     {Cancels: make([]uint64, 5000)},
+		"credits without end":     {Credits: make([]*tenurev1.LineCredit, 5000)},
 		"one credential, often":   {Credentials: slices.Repeat([]*tenurev1.LineCredential{{Number: 1, Token: "t"}}, 65)},
 		"a credential of zero":    {Credentials: []*tenurev1.LineCredential{{Token: "t"}}},
 		"a token without end":     {Credentials: []*tenurev1.LineCredential{{Number: 1, Token: string(make([]byte, 20<<10))}}},

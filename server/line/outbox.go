@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strconv"
 	"sync"
@@ -14,14 +15,15 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 )
 
-// answer is an answer that waits to be sent.
+// answer is an answer that waits to be sent, or a part that does.
 type answer struct {
-	message *tenurev1.LineAnswer
+	message *tenurev1.LineAnswer // nil: part
+	part    *part
 	bytes   int
 	sent    func() // nil: nothing is to be said then
 }
 
-// outbox has what is to be sent on a line. Whoever finds that nobody sends, sends.
+// outbox has what is to be sent on a line, in order. Whoever finds that nobody sends, sends.
 type outbox struct {
 	stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]
 	room   chan struct{} // one slot: something was sent since the reader looked
@@ -29,21 +31,25 @@ type outbox struct {
 
 	mu      sync.Mutex // guards what follows, and is held while nothing blocks
 	queue   []*answer
-	bytes   int // of the queue
+	bytes   int // of answers in the queue
+	answers int // in the queue
+	parts   parts
 	first   *tenurev1.LineLimits
 	last    *tenurev1.LineDrain
 	sending bool
+	kicked  bool // somebody was started to send
 	err     error
 }
 
 func (o *outbox) init(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) {
 	o.stream, o.room, o.broken = stream, make(chan struct{}, 1), make(chan struct{})
+	o.parts.init()
 }
 
 // limits sends the bounds of the line.
 func (o *outbox) limits() {
 	o.mu.Lock()
-	o.first = &tenurev1.LineLimits{CallsMax: callsMax, RequestBytesMax: requestBytesMax}
+	o.first = &tenurev1.LineLimits{CallsMax: callsMax, RequestBytesMax: requestBytesMax, WaitsMax: waitsMax}
 	o.mu.Unlock()
 	o.send()
 }
@@ -63,13 +69,71 @@ func (o *outbox) add(a *answer) {
 	defer o.mu.Unlock()
 	o.queue = append(o.queue, a)
 	o.bytes += a.bytes
+	o.answers++
+}
+
+// part adds a message of a call whose part before stands at last, and returns where it stands. If other calls may be sent the same bytes,
+// it is one with theirs. It waits until there is room. Call kick after.
+func (o *outbox) part(ctx context.Context, c *call, m item, last uint64) (uint64, error) {
+	for {
+		at, room, err := o.tryPart(c, m, last)
+		if room == nil {
+			return at, err
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return last, context.Cause(ctx)
+		}
+	}
+}
+
+// tryPart is part, or returns what to wait for.
+func (o *outbox) tryPart(c *call, m item, last uint64) (at uint64, room <-chan struct{}, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c.ended {
+		return last, nil, errEnded
+	}
+	if p := o.parts.same(m, last); p != nil {
+		p.numbers = append(p.numbers, c.number)
+		return p.at, nil, nil
+	}
+	if room = o.parts.full(); room != nil {
+		return last, room, nil
+	}
+	p := o.parts.add(c, m)
+	o.queue = append(o.queue, &answer{part: p, bytes: p.size()})
+	return p.at, nil, nil
+}
+
+// errEnded is the error for a part of a call whose service has ended while it was sending.
+var errEnded = errors.New("the call has ended")
+
+// end adds the answer of a call with parts, after which it has none. Call send after.
+func (o *outbox) end(c *call, a *answer) {
+	o.mu.Lock()
+	c.ended = true
+	o.mu.Unlock()
+	o.add(a)
+}
+
+// kick has what there is sent by a goroutine of its own, unless one does so.
+func (o *outbox) kick(start func(func())) {
+	o.mu.Lock()
+	idle := !o.sending && !o.kicked
+	o.kicked = o.kicked || idle
+	o.mu.Unlock()
+	if idle {
+		start(o.send)
+	}
 }
 
 // await waits until the answers that are not sent are few.
 func (o *outbox) await(ctx context.Context) error {
 	for {
 		o.mu.Lock()
-		few := len(o.queue) < unsentMax && o.bytes < unsentBytesMax
+		few := o.answers < unsentMax && o.bytes < unsentBytesMax
 		o.mu.Unlock()
 		if few {
 			return nil
@@ -90,7 +154,7 @@ func (o *outbox) send() {
 		if message == nil {
 			return
 		}
-		err := o.stream.Send(message)
+		err := o.pass(message, answers)
 		for _, a := range answers {
 			if a.sent != nil {
 				a.sent()
@@ -110,10 +174,29 @@ func (o *outbox) send() {
 	}
 }
 
+// pass sends a message with what was taken for it.
+func (o *outbox) pass(message *tenurev1.LineResponse, taken []*answer) error {
+	var all []*part
+	for _, a := range taken {
+		if a.part != nil {
+			all = append(all, a.part)
+		}
+	}
+	if len(all) == 0 {
+		return o.stream.SendMsg(message)
+	}
+	joined, err := join(all, message)
+	if err != nil {
+		return err
+	}
+	return o.stream.SendMsg(joined)
+}
+
 // next takes the next message, which the caller sends; nil if there is none, or somebody else sends.
 func (o *outbox) next() (*tenurev1.LineResponse, []*answer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.kicked = false
 	if o.sending || len(o.queue) == 0 && o.first == nil && o.last == nil {
 		return nil, nil
 	}
@@ -126,9 +209,14 @@ func (o *outbox) next() (*tenurev1.LineResponse, []*answer) {
 	if o.queue = o.queue[n:]; len(o.queue) == 0 {
 		o.queue = nil
 	}
-	o.bytes -= bytes
 	message := &tenurev1.LineResponse{Limits: o.first, Drain: o.last}
 	for _, a := range taken {
+		if a.part != nil {
+			o.parts.taken(a.part)
+			continue
+		}
+		o.bytes -= a.bytes
+		o.answers--
 		message.Answers = append(message.Answers, a.message)
 	}
 	o.first, o.last, o.sending = nil, nil, true

@@ -12,11 +12,13 @@ import (
 
 // Bounds of a line.
 const (
-	// callsMax is how many calls of a line may be under way; more are refused.
+	// callsMax is how many calls of a line may be under way that do not wait; more are refused.
 	callsMax = 1024
+	// waitsMax is how many of them may be waits or watches, beside the others; more are refused.
+	waitsMax = 4096
 	// requestBytesMax is how much their requests may have together; a call beyond that is refused, unless it is alone.
 	requestBytesMax = 4 << 20
-	// messageCallsMax is how many calls may be in one message, and how many cancels; a message with more ends the line.
+	// messageCallsMax is how many calls may be in one message, and how many cancels and credits; a message with more ends the line.
 	messageCallsMax = 4096
 	// credentialsMax is how many credentials a line may have, and a message; tokenBytesMax how long one may be, as in a header. More ends the line.
 	credentialsMax = 64
@@ -26,6 +28,11 @@ const (
 	// unsentMax and unsentBytesMax are how many answers may wait to be sent before the line is no longer read.
 	unsentMax      = 1024
 	unsentBytesMax = 1 << 20
+	// partBytesMax is how many bytes of parts may wait to be sent before those with more wait for that.
+	partBytesMax = 256 << 10
+	// creditMessagesMax and creditBytesMax are the most that a call may be ahead of its client; credits above count as that.
+	creditMessagesMax = 1 << 20
+	creditBytesMax    = 1 << 30
 	// idleMax is how many goroutines of a line wait for its next call.
 	idleMax = 16
 )
@@ -34,6 +41,8 @@ const (
 type Gate interface {
 	// Call makes a call. Its error is a status.
 	Call(ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler) (*gate.Kept, error)
+	// Follow makes a call that streams. Its error is a status.
+	Follow(to gate.Followed, method string, serve func(grpc.ServerStream) error) error
 	// Refuse returns the status of an error that ends a call before it is made. sent is called when it is sent.
 	Refuse(ctx context.Context, method string, err error) (sent func(), refusal error)
 }
@@ -44,11 +53,12 @@ type Options struct {
 	Gate Gate
 	// Stopping ends when the server stops.
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
-	// KV, Locks, Sessions and Elections make the calls.
+	// KV, Locks, Sessions, Elections and Watches make the calls.
 	KV        tenurev1.KVServiceServer
 	Locks     tenurev1.LockServiceServer
 	Sessions  tenurev1.SessionServiceServer
 	Elections tenurev1.ElectionServiceServer
+	Watches   tenurev1.WatchServiceServer
 }
 
 // Service serves lines. Its methods may be called by any goroutine.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -16,6 +17,13 @@ type verb struct {
 	handler grpc.UnaryHandler
 	// put puts the response into an answer.
 	put func(*tenurev1.LineAnswer, proto.Message)
+	// follow makes a call that has parts, in place of handler and put, and field is theirs in LinePart.
+	follow func(grpc.ServerStream) error
+	field  protowire.Number
+	// waits says that the call may be under way for long.
+	waits bool
+	// keeps says that the request is needed as long as the call.
+	keeps bool
 }
 
 // of returns the verb of a method of a service.
@@ -32,6 +40,22 @@ func of[Request, Response proto.Message](
 	}
 }
 
+// many returns the verb of a method of a service that streams.
+func many[Request, Response any](
+	method string, field protowire.Number, request *Request, serve func(*Request, grpc.ServerStreamingServer[Response]) error,
+) verb {
+	message, _ := any(request).(proto.Message)
+	return verb{
+		method: method, request: message, field: field, waits: true,
+		follow: func(stream grpc.ServerStream) error {
+			if err := stream.RecvMsg(request); err != nil {
+				return err
+			}
+			return serve(request, &grpc.GenericServerStream[Request, Response]{ServerStream: stream})
+		},
+	}
+}
+
 // verb returns what a call asks for, or reports false if this member does not know it.
 func (o *Options) verb(c *tenurev1.LineCall) (v verb, ok bool) {
 	switch c.GetRequest().(type) {
@@ -43,6 +67,8 @@ func (o *Options) verb(c *tenurev1.LineCall) (v verb, ok bool) {
 		return o.sessionVerb(c), true
 	case *tenurev1.LineCall_Proclaim, *tenurev1.LineCall_Resign, *tenurev1.LineCall_GetLeader:
 		return o.electionVerb(c), true
+	case *tenurev1.LineCall_AcquireLock, *tenurev1.LineCall_Campaign, *tenurev1.LineCall_Observe, *tenurev1.LineCall_Watch:
+		return o.longVerb(c), true
 	default:
 		return verb{}, false
 	}
@@ -79,10 +105,12 @@ func (o *Options) keyVerb(c *tenurev1.LineCall) verb {
 func (o *Options) lockVerb(c *tenurev1.LineCall) verb {
 	switch r := c.GetRequest().(type) {
 	case *tenurev1.LineCall_TryAcquireLock:
-		return of(tenurev1.LockService_TryAcquireLock_FullMethodName, r.TryAcquireLock, o.Locks.TryAcquireLock,
+		try := of(tenurev1.LockService_TryAcquireLock_FullMethodName, r.TryAcquireLock, o.Locks.TryAcquireLock,
 			func(a *tenurev1.LineAnswer, m *tenurev1.TryAcquireLockResponse) {
 				a.Response = &tenurev1.LineAnswer_TryAcquireLock{TryAcquireLock: m}
 			})
+		try.waits, try.keeps = r.TryAcquireLock.GetWait().AsDuration() > 0, true
+		return try
 	case *tenurev1.LineCall_CancelWait:
 		return of(tenurev1.LockService_CancelWait_FullMethodName, r.CancelWait, o.Locks.CancelWait,
 			func(a *tenurev1.LineAnswer, m *tenurev1.CancelWaitResponse) {
@@ -154,6 +182,26 @@ func (o *Options) electionVerb(c *tenurev1.LineCall) verb {
 			func(a *tenurev1.LineAnswer, m *tenurev1.GetLeaderResponse) {
 				a.Response = &tenurev1.LineAnswer_GetLeader{GetLeader: m}
 			})
+	default:
+		return verb{}
+	}
+}
+
+// longVerb is verb for waits and watches. Numbers of fields are those of LineCall and LinePart.
+func (o *Options) longVerb(c *tenurev1.LineCall) verb {
+	switch r := c.GetRequest().(type) {
+	case *tenurev1.LineCall_AcquireLock:
+		return many(tenurev1.LockService_AcquireLock_FullMethodName, 33, r.AcquireLock, o.Locks.AcquireLock)
+	case *tenurev1.LineCall_Campaign:
+		return many(tenurev1.ElectionService_Campaign_FullMethodName, 34, r.Campaign, o.Elections.Campaign)
+	case *tenurev1.LineCall_Observe:
+		v := many(tenurev1.ElectionService_Observe_FullMethodName, 35, r.Observe, o.Elections.Observe)
+		v.keeps = true
+		return v
+	case *tenurev1.LineCall_Watch:
+		v := many(tenurev1.WatchService_Watch_FullMethodName, 36, r.Watch, o.Watches.Watch)
+		v.keeps = true
+		return v
 	default:
 		return verb{}
 	}

@@ -1,0 +1,73 @@
+package line
+
+import (
+	"math"
+	"testing"
+)
+
+func TestCredit(t *testing.T) {
+	c := newCredit(0, 0)
+	if c.spend(1) {
+		t.Error("nothing was given, and something was spent")
+	}
+	c.add(2, 10)
+	if !c.spend(100) {
+		t.Error("a message may exceed the bytes that are left")
+	}
+	if c.spend(1) {
+		t.Error("the bytes are used up, and something was spent")
+	}
+	c.add(0, 91)
+	if !c.spend(1) || c.spend(0) {
+		t.Error("one message and one byte are left, want exactly one message sent")
+	}
+	for range 3 {
+		c.add(math.MaxUint32, math.MaxUint64)
+	}
+	if c.messages != creditMessagesMax || c.bytes != creditBytesMax {
+		t.Errorf("%d messages and %d bytes are left, want what counts at most", c.messages, c.bytes)
+	}
+}
+
+// TestPartsThatAreTheSame offers parts to calls that are at different places.
+func TestPartsThatAreTheSame(t *testing.T) {
+	var p parts
+	p.init()
+	one, two := item{data: []byte("one"), shared: true}, item{data: []byte("two"), shared: true}
+	own := item{data: []byte("own")}
+	first := p.add(&call{number: 1}, one)
+	second := p.add(&call{number: 1}, two)
+	switch {
+	case p.same(own, 0) != nil:
+		t.Error("what is not shared is the same")
+	case p.same(one, 0) != first || p.same(two, 0) != second || p.same(two, first.at) != second:
+		t.Error("what is shared, and comes later, is not the same")
+	case p.same(one, first.at) != nil || p.same(one, second.at) != nil:
+		t.Error("a part before the last of its call is the same: it would come out of order")
+	}
+	p.taken(first)
+	if p.same(one, 0) != nil || p.same(two, 0) != second {
+		t.Error("a part that was sent is the same")
+	}
+	big := item{data: make([]byte, partBytesMax)}
+	large := p.add(&call{number: 2}, big)
+	room := p.full()
+	if room == nil {
+		t.Fatal("there is room for ever")
+	}
+	p.taken(second)
+	select {
+	case <-room:
+		t.Error("there is room while the large part waits")
+	default:
+	}
+	p.taken(large)
+	select {
+	case <-room:
+	default:
+		t.Error("nothing waits, and there is no room")
+	}
+	if p.bytes != 0 || len(p.shared) != 0 {
+		t.Errorf("%d bytes and %d shared parts stay", p.bytes, len(p.shared))
+	}
+}

@@ -1,0 +1,98 @@
+package line
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// followed is a wait or a watch, whose messages are parts. One goroutine at a time sends.
+type followed struct {
+	line *line
+	call *call
+	// free says that the call needs no credit.
+	free bool
+	// last is where the last part stands in the outbox.
+	last uint64
+}
+
+// follow makes a call that has parts, and sends its answer after them.
+func (l *line) follow(c *call) {
+	serve := c.verb.follow
+	c.verb.follow, c.verb.request = nil, nil // A wait needs its request only to begin.
+	f := &followed{line: l, call: c, free: !c.verb.keeps}
+	a := &answer{message: &tenurev1.LineAnswer{Number: c.number}}
+	if err := l.options.Gate.Follow(f, c.verb.method, serve); err != nil {
+		a.message.Status = statusOf(err)
+	}
+	l.over(c)
+	l.out.end(c, a)
+	l.out.send()
+}
+
+// settle says that the request of a call is not needed any more.
+func (l *line) settle(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bytes -= c.bytes
+	c.bytes = 0
+}
+
+// Context ends with the call.
+func (f *followed) Context() context.Context { return f.call.ctx }
+
+// encoded is a message whose bytes many calls share, and nobody changes any more.
+type encoded interface{ Encoded() []byte }
+
+// Send sends a part. It waits for the credit of the call, and for room on the line, until ctx ends.
+func (f *followed) Send(ctx context.Context, m any) error {
+	data, shared, err := encode(m)
+	if err != nil {
+		return err
+	}
+	l, c := f.line, f.call
+	switch {
+	case f.free:
+		l.settle(c)
+		if moves(m) && !c.credit.spend(len(data)) {
+			return nil
+		}
+	default:
+		if err = c.credit.await(ctx, len(data)); err != nil {
+			return err
+		}
+	}
+	if f.last, err = l.out.part(ctx, c, item{data: data, shared: shared}, f.last); err != nil {
+		return err
+	}
+	l.out.kick(l.calls.Go)
+	return nil
+}
+
+// encode returns the bytes of a message, and whether other calls may be sent the same.
+func encode(m any) (data []byte, shared bool, err error) {
+	switch m := m.(type) {
+	case encoded:
+		return m.Encoded(), true, nil
+	case proto.Message:
+		data, err = proto.Marshal(m)
+		return data, false, err
+	default:
+		return nil, false, fmt.Errorf("%T is no message", m)
+	}
+}
+
+// moves reports whether a message only says that a position in a queue changed.
+func moves(m any) bool {
+	switch m := m.(type) {
+	case *tenurev1.AcquireLockResponse:
+		return m.GetMoved() != nil
+	case *tenurev1.CampaignResponse:
+		return m.GetMoved() != nil
+	default:
+		return false
+	}
+}
