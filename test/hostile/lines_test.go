@@ -38,8 +38,14 @@ func lineAttacks() []attack {
 		{entry: "lines", name: "lines that break", attack: breakLines, after: nothingStays, pins: func(long bool) int {
 			return lineBreaks(long) / 8
 		}},
+		{entry: "lines", name: "credits that are odd", attack: abuseCredits, prepare: putMuch, after: nothingStays, pins: func(long bool) int {
+			return 64 + creditLines(long)*lineWatches*32>>10
+		}},
 	}
 }
+
+// lastOneAnswer is the field of LineCall behind which there are calls with parts.
+var lastOneAnswer = (&tenurev1.LineCall{}).ProtoReflect().Descriptor().Fields().ByName("get_leader").Number()
 
 // idleGoroutines is how many goroutines a member may have that nothing is asked of. Most of them are workers of the gRPC library.
 const idleGoroutines = 700
@@ -151,6 +157,7 @@ func oddLineMessages() map[string][]byte {
 		"a number of zero":             calls(0),
 		"more calls than may be":       calls(many...),
 		"more cancels than may be":     encoded(&tenurev1.LineRequest{Cancels: many}),
+		"more credits than may be":     encoded(&tenurev1.LineRequest{Credits: slices.Repeat([]*tenurev1.LineCredit{{Number: 1, Messages: 1}}, 5000)}),
 		"more credentials than may be": encoded(credentials),
 		"one credential, often":        encoded(&tenurev1.LineRequest{Credentials: slices.Repeat([]*tenurev1.LineCredential{token(1, "t")}, 5000)}),
 		"a credential of zero":         encoded(&tenurev1.LineRequest{Credentials: []*tenurev1.LineCredential{token(0, "t")}}),
@@ -308,6 +315,9 @@ func oddLineCalls(ctx context.Context, a *attacker) error {
 // oddLineCall returns a call of a kind with a text at one of its places.
 func (a *attacker) oddLineCall(kind protoreflect.FieldDescriptor, at textPlace, text string) *tenurev1.LineCall {
 	c := &tenurev1.LineCall{RemainingTime: durationpb.New(2 * time.Second)} // Some calls wait.
+	if kind.Number() > lastOneAnswer {
+		c.RemainingTime = durationpb.New(10 * time.Millisecond) // These last until then, unless they are refused.
+	}
 	request := a.usually(c.ProtoReflect().Mutable(kind).Message())
 	if destroy, ok := request.Interface().(*tenurev1.DestroySessionRequest); ok {
 		destroy.SessionId = noSession // Other calls need the usual one.
