@@ -453,9 +453,13 @@ type Renewal struct {
 	Proven bool `protobuf:"varint,4,opt,name=proven,proto3" json:"proven,omitempty"`
 	// SHA-256 of the secret that the client presented, now or in an earlier renewal, 32 bytes; empty if it presented
 	// none.
-	SecretSha256  []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SecretSha256 []byte `protobuf:"bytes,5,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
+	// One more than the deny revision that the sender had when it decided that the client may renew the session. The
+	// leader refuses the renewal with RIGHTS_CHANGED if rights were taken away since. Zero, from members of older
+	// programs: before cluster version 3 it is not compared, and from then on it is older than any.
+	AuthorisedBelow uint64 `protobuf:"varint,6,opt,name=authorised_below,json=authorisedBelow,proto3" json:"authorised_below,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Renewal) Reset() {
@@ -523,6 +527,13 @@ func (x *Renewal) GetSecretSha256() []byte {
 	return nil
 }
 
+func (x *Renewal) GetAuthorisedBelow() uint64 {
+	if x != nil {
+		return x.AuthorisedBelow
+	}
+	return 0
+}
+
 // RenewResponse carries verdicts, in any order.
 type RenewResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -576,7 +587,8 @@ type RenewalVerdict struct {
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	// Granted TTL in milliseconds; zero for a session without TTL, and if the renewal was refused.
 	TtlMs int64 `protobuf:"varint,2,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
-	// Why the renewal was refused; unspecified if it was not.
+	// Why the renewal was refused; unspecified if it was not. RIGHTS_CHANGED: the sender must apply what the leader has
+	// committed, and decide again.
 	Refused       v11.ErrorReason `protobuf:"varint,3,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -867,9 +879,15 @@ type ChangeMembersRequest struct {
 	//	*ChangeMembersRequest_Promote
 	//	*ChangeMembersRequest_Remove
 	//	*ChangeMembersRequest_Transfer
-	Call          isChangeMembersRequest_Call `protobuf_oneof:"call"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Call isChangeMembersRequest_Call `protobuf_oneof:"call"`
+	// On whose behalf the call is made; empty for a client without a credential, and in mode off. For the log.
+	Principal string `protobuf:"bytes,8,opt,name=principal,proto3" json:"principal,omitempty"`
+	// One more than the deny revision that the sender had when it decided that the client may make the call. The leader
+	// refuses the call with RIGHTS_CHANGED, before it changes anything, if rights were taken away since. Zero, from members
+	// of older programs: before cluster version 3 it is not compared, and from then on it is older than any.
+	AuthorisedBelow uint64 `protobuf:"varint,9,opt,name=authorised_below,json=authorisedBelow,proto3" json:"authorised_below,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ChangeMembersRequest) Reset() {
@@ -948,6 +966,20 @@ func (x *ChangeMembersRequest) GetTransfer() *v11.TransferLeadershipRequest {
 		}
 	}
 	return nil
+}
+
+func (x *ChangeMembersRequest) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *ChangeMembersRequest) GetAuthorisedBelow() uint64 {
+	if x != nil {
+		return x.AuthorisedBelow
+	}
+	return 0
 }
 
 type isChangeMembersRequest_Call interface {
@@ -1189,14 +1221,15 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\fR\x06status\"W\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x123\n" +
-	"\brenewals\x18\x02 \x03(\v2\x17.tenure.peer.v1.RenewalR\brenewals\"\x93\x01\n" +
+	"\brenewals\x18\x02 \x03(\v2\x17.tenure.peer.v1.RenewalR\brenewals\"\xbe\x01\n" +
 	"\aRenewal\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\fR\tsessionId\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x16\n" +
 	"\x06number\x18\x03 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06proven\x18\x04 \x01(\bR\x06proven\x12#\n" +
-	"\rsecret_sha256\x18\x05 \x01(\fR\fsecretSha256\"K\n" +
+	"\rsecret_sha256\x18\x05 \x01(\fR\fsecretSha256\x12)\n" +
+	"\x10authorised_below\x18\x06 \x01(\x04R\x0fauthorisedBelow\"K\n" +
 	"\rRenewResponse\x12:\n" +
 	"\bverdicts\x18\x01 \x03(\v2\x1e.tenure.peer.v1.RenewalVerdictR\bverdicts\"q\n" +
 	"\x0eRenewalVerdict\x12\x16\n" +
@@ -1216,13 +1249,15 @@ const file_tenure_peer_v1_relay_proto_rawDesc = "" +
 	"\rdelay_left_ms\x18\x02 \x03(\x03R\vdelayLeftMs\"R\n" +
 	"\x0fSessionTimeLeft\x12\x17\n" +
 	"\aleft_ms\x18\x01 \x01(\x03R\x06leftMs\x12&\n" +
-	"\x0flast_renewal_ms\x18\x02 \x01(\x03R\rlastRenewalMs\"\x97\x02\n" +
+	"\x0flast_renewal_ms\x18\x02 \x01(\x03R\rlastRenewalMs\"\xe0\x02\n" +
 	"\x14ChangeMembersRequest\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12;\n" +
 	"\apromote\x18\x04 \x01(\v2\x1f.tenure.v1.PromoteMemberRequestH\x00R\apromote\x128\n" +
 	"\x06remove\x18\x05 \x01(\v2\x1e.tenure.v1.RemoveMemberRequestH\x00R\x06remove\x12B\n" +
-	"\btransfer\x18\a \x01(\v2$.tenure.v1.TransferLeadershipRequestH\x00R\btransferB\x06\n" +
+	"\btransfer\x18\a \x01(\v2$.tenure.v1.TransferLeadershipRequestH\x00R\btransfer\x12\x1c\n" +
+	"\tprincipal\x18\b \x01(\tR\tprincipal\x12)\n" +
+	"\x10authorised_below\x18\t \x01(\x04R\x0fauthorisedBelowB\x06\n" +
 	"\x04callJ\x04\b\x03\x10\x04J\x04\b\x06\x10\aR\x03addR\areplace\"S\n" +
 	"\x15ChangeMembersResponse\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x14\n" +

@@ -51,7 +51,8 @@ type RelayServiceClient interface {
 	TimesLeft(ctx context.Context, in *TimesLeftRequest, opts ...grpc.CallOption) (*TimesLeftResponse, error)
 	// Attach orders the attempts of a process to attach to its session. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (*AttachResponse, error)
-	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
+	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, those of Propose, and
+	// RIGHTS_CHANGED.
 	ChangeMembers(ctx context.Context, in *ChangeMembersRequest, opts ...grpc.CallOption) (*ChangeMembersResponse, error)
 }
 
@@ -153,7 +154,8 @@ type RelayServiceServer interface {
 	TimesLeft(context.Context, *TimesLeftRequest) (*TimesLeftResponse, error)
 	// Attach orders the attempts of a process to attach to its session. Errors: NOT_LEADER, SESSION_SECRET_WRONG.
 	Attach(context.Context, *AttachRequest) (*AttachResponse, error)
-	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, and of Propose.
+	// ChangeMembers changes the cluster's members or its leader. Errors: those of the call in it, those of Propose, and
+	// RIGHTS_CHANGED.
 	ChangeMembers(context.Context, *ChangeMembersRequest) (*ChangeMembersResponse, error)
 	mustEmbedUnimplementedRelayServiceServer()
 }
