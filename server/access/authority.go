@@ -96,7 +96,8 @@ type Grant struct {
 	method    string
 	needs     []authz.Need
 	who       atomic.Pointer[Who] // the caller at the last decision
-	under     atomic.Uint64       // the deny revision at the last decision
+	under     atomic.Uint64       // the deny revision at which it was allowed last
+	looked    atomic.Uint64       // the deny revision at the last decision
 	wouldDeny atomic.Bool         // it is served only because of the mode
 	denied    map[string]struct{} // sessions of a message of renewals that are denied
 	few       [2]authz.Need       // room for the needs of most messages
@@ -169,7 +170,7 @@ func (a *Authority) enforces(method string, at storage.Applied) bool {
 
 // Again decides again, on what this member has applied. Before it says no it looks at what the cluster has.
 func (g *Grant) Again(ctx context.Context) error {
-	err := g.local()
+	at, err := g.local()
 	if err == nil || reason.Of(err) == nil { // What is not a refusal is a failure of the store.
 		return err
 	}
@@ -178,9 +179,19 @@ func (g *Grant) Again(ctx context.Context) error {
 		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied()) {
 			return fresh
 		}
+		g.under.Store(at)
 		return nil
 	}
-	return g.count(g.local())
+	at, err = g.local()
+	return g.allowed(at, g.count(err))
+}
+
+// allowed notes at which deny revision a call was allowed, unless it was not.
+func (g *Grant) allowed(at uint64, err error) error {
+	if err == nil {
+		g.under.Store(at)
+	}
+	return err
 }
 
 // count counts a denial, and lets pass what is only to be counted.
@@ -198,37 +209,38 @@ func (g *Grant) count(err error) error {
 	return err
 }
 
-// local decides on what this member has: from memory where that is enough, else on a snapshot.
-func (g *Grant) local() (err error) {
-	if g.remembered() {
-		return nil
+// local decides on what this member has: from memory where that is enough, else on a snapshot. It returns the deny revision there.
+func (g *Grant) local() (under uint64, err error) {
+	if under, ok := g.remembered(); ok {
+		return under, nil
 	}
 	s := g.authority.node.Store().NewReader()
 	defer func() { err = errors.Join(err, s.Close()) }()
 	at, err := s.Applied()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return g.decide(s, at)
+	return at.DenyRevision, g.allowed(at.DenyRevision, g.decide(s, at))
 }
 
 // remembered reports whether the caller is remembered, as of what this member has, with rights that meet all needs. It reads no row and
 // allocates nothing. What it does not allow is decided on a snapshot.
-func (g *Grant) remembered() bool {
+func (g *Grant) remembered() (under uint64, ok bool) {
 	at := g.authority.node.Store().Applied()
 	who := g.authority.cache.get(at, g.caller)
 	if who == nil || who.ExpireTimeMs != 0 && g.authority.now().UnixMilli() >= who.ExpireTimeMs {
-		return false
+		return 0, false
 	}
 	for i := range g.needs {
 		// A need that names a session or an instance by id is met here only by a rule for all of them.
 		if !who.Covers(g.needs[i]) {
-			return false
+			return 0, false
 		}
 	}
 	g.who.Store(who)
+	g.looked.Store(at.DenyRevision)
 	g.under.Store(at.DenyRevision)
-	return true
+	return at.DenyRevision, true
 }
 
 // At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided. A nil grant allows.
@@ -236,7 +248,7 @@ func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
 	if g == nil || g.under.Load() == at.DenyRevision {
 		return nil
 	}
-	return g.count(g.decide(s, at))
+	return g.allowed(at.DenyRevision, g.count(g.decide(s, at)))
 }
 
 // decide decides on a snapshot.
@@ -246,7 +258,7 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 		return err
 	}
 	g.who.Store(who)
-	g.under.Store(at.DenyRevision)
+	g.looked.Store(at.DenyRevision)
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}

@@ -42,6 +42,7 @@ func (s *Stream) Close() {
 // Message decides about a message of the stream. Of renewals, those are noted that are denied, and the others go on: see Denies.
 func (s *Stream) Message(ctx context.Context, m any) error {
 	if !s.authority.Asks(s.method) {
+		s.grant.Store(nil)
 		return nil
 	}
 	if s.method != tenurev1.SessionService_KeepAlive_FullMethodName && s.grant.Load() == nil { // The leader decides about renewals.
@@ -49,14 +50,30 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 			return err
 		}
 	}
-	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
-	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g != nil && isDenial(err) {
-		g, err = g.ofRenewals(renewals)
-	}
+	g, err := s.decide(ctx, m)
 	if err == nil {
 		s.grant.Store(g)
 	}
 	return err
+}
+
+// decide decides about a message of the stream.
+func (s *Stream) decide(ctx context.Context, m any) (*Grant, error) {
+	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
+	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g != nil && isDenial(err) {
+		return g.ofRenewals(renewals)
+	}
+	return g, err
+}
+
+// Again decides again about renewals that came on a stream, whose context it is given. It returns one with what was decided.
+func Again(ctx context.Context, renewals *tenurev1.KeepAliveRequest) (context.Context, error) {
+	s, ok := ctx.Value(grantKey{}).(*Stream)
+	if !ok || !s.authority.Asks(s.method) {
+		return context.WithValue(ctx, grantKey{}, (*Grant)(nil)), nil
+	}
+	g, err := s.decide(ctx, renewals)
+	return context.WithValue(ctx, grantKey{}, g), err
 }
 
 // isDenial reports whether an error says that a caller whose credential is accepted lacks a right.
@@ -74,7 +91,7 @@ func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
 			return nil, err
 		}
 		one := &Grant{authority: g.authority, caller: g.caller, method: g.method, needs: needs}
-		switch err = one.local(); {
+		switch _, err = one.local(); {
 		case err == nil:
 			allowed.needs = append(allowed.needs, needs...)
 		case isDenial(err):
@@ -83,7 +100,8 @@ func (g *Grant) ofRenewals(m *tenurev1.KeepAliveRequest) (*Grant, error) {
 			return nil, err
 		}
 	}
-	return allowed, allowed.local()
+	_, err := allowed.local()
+	return allowed, err
 }
 
 // Denies reports whether the renewal of a session, in the message that was decided about last, is denied.
@@ -140,7 +158,7 @@ func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) e
 	}
 	ends := g.Who().ExpireTimeMs
 	expired := ends != 0 && s.authority.now().UnixMilli() >= ends
-	if g.Under() == now.DenyRevision && !expired {
+	if g.looked.Load() == now.DenyRevision && !expired {
 		return nil
 	}
 	if err := g.Again(ctx); s.method != tenurev1.SessionService_KeepAlive_FullMethodName || !isDenial(err) {

@@ -211,17 +211,13 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 // order has a change ordered under the rights that its caller has now. One that meets rights that were taken away in the meantime
 // is decided about again, a few times.
 func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
-	grant := access.Of(ctx)
 	for attempt := 1; ; attempt++ {
-		at := c.Node.Store().Applied()
-		switch {
-		case !storage.KnowsPrincipals(at.ClusterVersion):
-		case grant != nil:
-			change.Command.Principal, change.Command.AuthorisedBelow = grant.Principal(), grant.Under()+1
-		case at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
-			return nil, access.ErrChanged() // Nobody asked for rights when the call came.
-		default:
-			change.Command.AuthorisedBelow = at.DenyRevision + 1
+		principal, below, err := c.Authorised(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) {
+			change.Command.Principal, change.Command.AuthorisedBelow = principal, below
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
 		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
@@ -229,10 +225,8 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 			result.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
 			return result, err
 		}
-		if grant != nil {
-			if err = grant.Again(ctx); err != nil {
-				return nil, err
-			}
+		if err = c.authoriseAgain(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

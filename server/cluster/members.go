@@ -13,6 +13,9 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 )
 
+// changesAgainMax is how often a change of members is decided about again, under rights that are taken away again and again.
+const changesAgainMax = 5
+
 // PromoteMember serves ClusterService.
 func (a *Service) PromoteMember(
 	ctx context.Context, r *tenurev1.PromoteMemberRequest,
@@ -52,6 +55,28 @@ func (a *Service) changeMembers(
 	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
 ) (done *peerv1.ChangeMembersResponse, err error) {
 	r.By = gate.Address(ctx)
+	for attempt := 1; ; attempt++ {
+		if r.Principal, r.AuthorisedBelow, err = a.Authorised(ctx); err != nil {
+			return nil, err
+		}
+		done, err = a.askLeader(ctx, r, repeat)
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED || attempt > changesAgainMax {
+			break
+		}
+		if err = a.AuthoriseAgain(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return done, a.Relay.AwaitApplied(ctx, done.GetIndex())
+}
+
+// askLeader has the leader change the members.
+func (a *Service) askLeader(
+	ctx context.Context, r *peerv1.ChangeMembersRequest, repeat bool,
+) (done *peerv1.ChangeMembersResponse, err error) {
 	err = a.Relay.Lead(ctx, leader.Call{
 		Name:   leader.MethodMembers,
 		Repeat: repeat,
@@ -65,25 +90,25 @@ func (a *Service) changeMembers(
 			return err
 		},
 	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return done, a.Relay.AwaitApplied(ctx, done.GetIndex())
+	return done, err
 }
 
-// ChangeMembersHere changes the members, where this one leads.
+// ChangeMembersHere changes the members, where this one leads, if rights were not taken away since the call was allowed.
 func (a *Service) ChangeMembersHere(
 	ctx context.Context, r *peerv1.ChangeMembersRequest,
 ) (done *peerv1.ChangeMembersResponse, err error) {
+	if err = a.AllowedStill(ctx, r.GetAuthorisedBelow()); err != nil {
+		return nil, err
+	}
 	done = &peerv1.ChangeMembersResponse{}
-	by := zap.String("by", r.GetBy())
+	log := a.Log.With(zap.String("by", r.GetBy()), zap.String("principal", r.GetPrincipal()))
 	switch call := r.GetCall().(type) {
 	case *peerv1.ChangeMembersRequest_Promote:
 		_, err = a.Node.PromoteMember(ctx, call.Promote.GetMemberId(), call.Promote.GetForce())
-		a.Log.Info("member asked to be promoted", zap.Uint64("id", call.Promote.GetMemberId()), zap.Error(err), by)
+		log.Info("member asked to be promoted", zap.Uint64("id", call.Promote.GetMemberId()), zap.Error(err))
 	case *peerv1.ChangeMembersRequest_Remove:
 		err = a.Node.RemoveMember(ctx, call.Remove.GetMemberId(), call.Remove.GetForce())
-		a.Log.Info("member asked to be removed", zap.Uint64("id", call.Remove.GetMemberId()), zap.Error(err), by)
+		log.Info("member asked to be removed", zap.Uint64("id", call.Remove.GetMemberId()), zap.Error(err))
 	case *peerv1.ChangeMembersRequest_Transfer:
 		err = a.Node.TransferLeadership(ctx, call.Transfer.GetMemberId())
 		done.Leader = a.Node.Status().LeaderName

@@ -38,6 +38,9 @@ type Renewal struct {
 	// Unproven says that nobody has shown yet that the caller may renew the session: received it postpones nothing, and settled it
 	// is Missing.
 	Unproven bool
+	// AuthorisedBelow is for whoever has it settled: one more than the deny revision at which the caller was allowed to renew the
+	// session; zero: not known.
+	AuthorisedBelow uint64
 	// Ref may be set to what an earlier renewal of the session had; Receive and Settle bring it up to date.
 	Ref Ref
 	// TTL is granted to a session that was Renewed; zero is none.

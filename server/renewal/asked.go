@@ -23,13 +23,14 @@ const (
 
 // askedRenewals returns what a stream keeps of a client's message until it is answered. It is small, whatever the client sent:
 // of a text that is too long for a session id the beginning, and of a secret of a wrong length, which is wrong for every
-// session that has one, nothing. grant says which of them are denied.
-func askedRenewals(request *tenurev1.KeepAliveRequest, grant *access.Grant) []core.Asked {
+// session that has one, nothing. grant says which of them are denied, and
+// below when that was decided.
+func askedRenewals(request *tenurev1.KeepAliveRequest, grant *access.Grant, below uint64) []core.Asked {
 	asked := make([]core.Asked, len(request.GetRenewals()))
 	for i, r := range request.GetRenewals() {
 		id, err := storage.ParseSessionID(r.GetSessionId())
 		asked[i] = core.Asked{Session: r.GetSessionId(), ID: id, Invalid: err != nil, Number: r.GetNumber(), Epoch: r.GetEpoch()}
-		asked[i].Denied = grant.Denies(r.GetSessionId())
+		asked[i].Denied, asked[i].AuthorisedBelow = grant.Denies(r.GetSessionId()), below
 		if len(r.GetSessionId()) > sessionTextBytes {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
 			asked[i].Session = strings.ToValidUTF8(strings.Clone(short), "")

@@ -34,6 +34,8 @@ type lineEnd interface {
 	prove(ctx context.Context) (core.Event, error)
 	// settle does what the task says.
 	settle(ctx context.Context, t core.Settle) error
+	// authorise decides again whether the client may renew. An error ends the stream.
+	authorise(ctx context.Context, asked []core.Asked) error
 	// send answers.
 	send(verdicts []core.Verdict) error
 	// rest does what is due between two rounds.
@@ -197,6 +199,11 @@ func (l *line) do(ctx context.Context, task core.Task) (core.Event, error) {
 		}
 		l.api.renewals.add(t.Renewals)
 		return core.Handed{}, nil
+	case core.Authorise:
+		if err := l.api.caughtUp(ctx); err != nil {
+			return nil, err
+		}
+		return core.Authorised{}, l.end.authorise(ctx, t.Asked)
 	case core.Wait:
 		return l.api.awaitLeader(ctx, t.Until), nil
 	case core.Send:
@@ -217,5 +224,7 @@ func (a *Renewer) settleStream(t core.Settle) error {
 
 // judge decides about renewals by this member's timers and state.
 func (a *Renewer) judge(lazy *lazySnapshot) core.Judge {
-	return core.Judge{Timers: a.Timers, Sessions: lazy, Believes: shownSecrets{a}.believes()}
+	return core.Judge{
+		Timers: a.Timers, Sessions: lazy, Believes: shownSecrets{a}.believes(), DenyRevision: a.Node.Store().Applied().DenyRevision,
+	}
 }

@@ -154,6 +154,7 @@ func (q *relayedRenewals) send(
 		for i, r := range fx.Send {
 			m := &slab[i]
 			m.SessionId, m.Epoch, m.Number, m.Proven, m.SecretSha256 = r.ID[:], r.Epoch, fx.First+uint64(i), r.Proven, r.Secret
+			m.AuthorisedBelow = r.AuthorisedBelow
 			message.Renewals[i] = m
 		}
 		if err := stream.Send(message); err != nil {

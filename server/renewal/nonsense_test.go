@@ -86,7 +86,7 @@ func TestRenewalsOfSessionsThatNeverWereLookLittleUp(t *testing.T) {
 			for n := range renewals {
 				request.Renewals = append(request.Renewals, &tenurev1.SessionRenewal{SessionId: id(n).String(), Secret: make([]byte, 32)})
 			}
-			k.came(askedRenewals(request, nil))
+			k.came(askedRenewals(request, nil, 1))
 			*atOnce = a.looked.Load()
 			return k.answerRound(a.Stopping)
 		},

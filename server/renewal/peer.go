@@ -66,6 +66,7 @@ func relayedAsked(request *peerv1.RenewRequest) []core.Asked {
 		id, _ := storage.SessionIDFromBytes(r.GetSessionId()) // One that is none is missing.
 		asked[i] = core.Asked{
 			ID: id, Epoch: r.GetEpoch(), Number: r.GetNumber(), Proven: r.GetProven(), Secret: r.GetSecretSha256(),
+			AuthorisedBelow: r.GetAuthorisedBelow(),
 		}
 	}
 	return asked
@@ -82,6 +83,9 @@ func (p *peer) prove(ctx context.Context) (core.Event, error) {
 }
 
 func (p *peer) settle(_ context.Context, t core.Settle) error { return p.api.settleStream(t) }
+
+// authorise is never called: the member that was asked decides about its clients.
+func (p *peer) authorise(context.Context, []core.Asked) error { return errTask }
 
 // send sends verdicts.
 func (p *peer) send(verdicts []core.Verdict) error {

@@ -87,6 +87,19 @@ func (a *Renewer) renewalProof(ctx context.Context) (uint64, error) {
 	}
 }
 
+// caughtUp waits until this member has all that was committed when it was called. One that cannot for ProofTimeout tells its client
+// to go elsewhere.
+func (a *Renewer) caughtUp(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, ProofTimeout)
+	defer cancel()
+	err := a.Node.ReadIndex(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+			"this member lags, and cannot learn which rights were taken away; renew over another one")
+	}
+	return err
+}
+
 // renewalRefusal returns the verdict for a renewal that got no proof: one after which the client tries again.
 func (a *Renewer) renewalRefusal(err error) tenurev1.ErrorReason {
 	if a.Stopping.Err() != nil {

@@ -43,7 +43,7 @@ func TestRenewalsWithoutTheSecretPostponeNothing(t *testing.T) {
 	onStream := func(a *Renewer, shown []byte) {
 		newKeeper(a, nil).came(askedRenewals(&tenurev1.KeepAliveRequest{
 			Renewals: []*tenurev1.SessionRenewal{{SessionId: session.String(), Epoch: 1, Secret: shown}},
-		}, nil))
+		}, nil, 1))
 	}
 	fromPeer := func(a *Renewer, shown []byte) {
 		newPeer(a, nil, nil).came(relayedAsked(&peerv1.RenewRequest{Renewals: []*peerv1.Renewal{

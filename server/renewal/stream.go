@@ -73,7 +73,31 @@ func (k *keeper) receive() ([]core.Asked, error) {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message has %d renewals; at most %d are allowed",
 			n, core.RenewalsMax).With("limit", "renewals_max").With("limit_value", strconv.Itoa(core.RenewalsMax))
 	}
-	return askedRenewals(request, access.Of(k.client.Context())), nil
+	_, below, err := k.api.Authorised(k.client.Context())
+	if err != nil {
+		return nil, err
+	}
+	return askedRenewals(request, access.Of(k.client.Context()), below), nil
+}
+
+// authorise decides again whether the client may renew.
+func (k *keeper) authorise(ctx context.Context, asked []core.Asked) error {
+	again := &tenurev1.KeepAliveRequest{Renewals: make([]*tenurev1.SessionRenewal, len(asked))}
+	for i := range asked {
+		again.Renewals[i] = &tenurev1.SessionRenewal{SessionId: asked[i].ID.String()}
+	}
+	ctx, err := access.Again(ctx, again)
+	if err != nil {
+		return err
+	}
+	_, below, err := k.api.Authorised(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range asked {
+		asked[i].Denied, asked[i].AuthorisedBelow = access.Of(ctx).Denies(asked[i].ID.String()), below
+	}
+	return nil
 }
 
 // prove proves that this member leads, unless another one is known to.

@@ -60,9 +60,13 @@ func (a *Renewer) renewOne(ctx context.Context, id storage.SessionID, o *tenurev
 	c.line = newLine(a, c, core.Config{Origin: core.Call})
 	c.stop = a.Stopping.Done()
 	defer c.close()
-	c.came([]core.Asked{{ID: id, Epoch: o.GetEpoch(), Secret: call.Hashed(o.GetSessionSecret())}})
+	_, below, err := a.Authorised(ctx)
+	if err != nil {
+		return err
+	}
+	c.came([]core.Asked{{ID: id, Epoch: o.GetEpoch(), Secret: call.Hashed(o.GetSessionSecret()), AuthorisedBelow: below}})
 	c.ended(io.EOF)
-	switch err := c.serve(ctx); {
+	switch err = c.serve(ctx); {
 	case err != nil:
 		return err
 	case c.near != nil:
@@ -109,6 +113,11 @@ func (c *oneCall) settle(ctx context.Context, t core.Settle) error {
 		return err
 	}
 	t.Renewals[0].Unproven = false
+	if c.api.judge(nil).Outdated(&t.Renewals[0]) {
+		t.Refuse(0, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED)
+		c.api.Timers.Release(t.Renewals)
+		return nil
+	}
 	c.api.Timers.Settle(t.Term, t.Renewals)
 	switch t.Renewals[0].Verdict {
 	case expiry.Missing:
@@ -133,6 +142,16 @@ func (c *oneCall) missing() error {
 	default:
 		return call.NoSession(lazy.s, c.id)
 	}
+}
+
+// authorise decides again whether the caller may renew.
+func (c *oneCall) authorise(ctx context.Context, asked []core.Asked) error {
+	err := c.api.AuthoriseAgain(ctx)
+	if err != nil {
+		return err
+	}
+	_, asked[0].AuthorisedBelow, err = c.api.Authorised(ctx)
+	return err
 }
 
 // send takes the verdict.

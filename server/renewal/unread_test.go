@@ -79,7 +79,7 @@ func TestLittleIsKeptOfARenewal(t *testing.T) {
 		{SessionId: id, Number: 7, Epoch: 8, Secret: make([]byte, gate.SecretBytes)},
 		{SessionId: strings.Repeat("ü", 1<<19), Secret: make([]byte, 1<<20)},
 		{SessionId: id + "é" + strings.Repeat("\x01", 1<<19)},
-	}}, nil)
+	}}, nil, 1)
 	if got := asked[0]; got.Session != id || got.Number != 7 || got.Epoch != 8 || got.Invalid || len(got.Secret) != gate.SecretBytes {
 		t.Errorf("got %+v, want all of it", got)
 	}

@@ -148,6 +148,8 @@ func (k *keeper) do(task renewal.Task) {
 				k.follow(k.step(renewal.Again{}))
 			}
 		})
+	case renewal.Authorise:
+		k.r.w.violated("renewal", "a renewal is refused because rights were taken away, and none were")
 	case renewal.Send:
 		k.deliver(append([]renewal.Verdict(nil), t.Verdicts...))
 		k.follow(k.step(renewal.Sent{}))
@@ -403,7 +405,10 @@ func (c *carrier) broken(w *wire) {
 func (c *carrier) send(fx renewal.CarrierEffects) {
 	asked := make([]renewal.Asked, len(fx.Send))
 	for i, one := range fx.Send {
-		asked[i] = renewal.Asked{ID: one.ID, Epoch: one.Epoch, Number: fx.First + uint64(i), Proven: one.Proven, Secret: one.Secret}
+		asked[i] = renewal.Asked{
+			ID: one.ID, Epoch: one.Epoch, Number: fx.First + uint64(i), Proven: one.Proven, Secret: one.Secret,
+			AuthorisedBelow: one.AuthorisedBelow,
+		}
 	}
 	w, far, term := c.wire, c.far, c.term
 	w.send(false, func() {

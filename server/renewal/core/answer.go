@@ -94,6 +94,8 @@ func (s *Stream) next(now time.Time, fx *Effects) {
 			fx.Task = Settle{Batch: &s.parked.Batch, Term: s.term}
 		case len(s.batch) > 0:
 			s.nextMessage(now, fx)
+		case len(s.outdated) > 0:
+			s.decideAgain(fx)
 		case len(s.decided) > 0:
 			s.takeDecided(now, fx)
 		default:
@@ -151,7 +153,7 @@ func (s *Stream) nextMessage(now time.Time, fx *Effects) {
 			}
 			s.say(Verdict{Session: m.Asked[i].Session, Number: m.Asked[i].Number, Refused: reason})
 		}
-		s.answered += m.slots
+		s.done(m, len(m.Asked))
 	case proofElsewhere:
 		s.relay(m, now, fx)
 	}
@@ -179,14 +181,31 @@ func (s *Stream) unproven(m *Message) []int {
 
 // settled answers the renewals of a message that have verdicts, and parks the others.
 func (s *Stream) settled(m *Message, now time.Time, fx *Effects) {
+	answered := 0
 	for i := range m.Renewals {
+		if s.outdates(m, i, m.Refusal(i)) {
+			continue
+		}
+		answered++
 		e := echo{session: m.Asked[i].Session, number: m.Asked[i].Number}
 		if m.Renewals[i].Verdict == expiry.Expiring && m.Refusal(i) == 0 && s.parked.park(&m.Renewals[i], e) {
 			continue
 		}
 		s.verdict(&m.Batch, i, e, now, fx)
 	}
-	s.answered += m.slots
+	s.done(m, answered)
+}
+
+// done notes that renewals of a message have verdicts, or wait for them elsewhere than in it. With the last one it is answered.
+func (s *Stream) done(m *Message, n int) {
+	if m.of != nil {
+		m = m.of
+	}
+	m.left -= n
+	invariants.That(m.left >= 0, "a renewal was decided twice")
+	if m.left == 0 && (n > 0 || len(m.Asked) == 0) {
+		s.answered += m.slots
+	}
 }
 
 // verdict answers one renewal that was settled, and remembers what helps the next one of its session.
@@ -219,7 +238,7 @@ func (s *Stream) relay(m *Message, now time.Time, fx *Effects) {
 	fx.Release = append(fx.Release, m.Renewals)
 	if s.origin == Call && !now.Before(s.until) {
 		s.say(Verdict{Session: m.Asked[0].Session, Number: m.Asked[0].Number, Refused: tenurev1.ErrorReason_ERROR_REASON_NO_LEADER})
-		s.answered += m.slots
+		s.done(m, 1)
 		return
 	}
 	slab := make([]Relayed, len(m.Renewals))
@@ -232,6 +251,7 @@ func (s *Stream) relay(m *Message, now time.Time, fx *Effects) {
 		}
 		r := &slab[i]
 		r.ID, r.Epoch, r.Of, r.At, r.Secret = m.Renewals[i].ID, asked.Epoch, m, i, m.Renewals[i].Shown
+		r.AuthorisedBelow = asked.AuthorisedBelow
 		if s.known != nil {
 			if known := s.known.byID[r.ID]; known != nil {
 				r.Proven, r.Secret = true, known.shown
@@ -239,13 +259,11 @@ func (s *Stream) relay(m *Message, now time.Time, fx *Effects) {
 		}
 		renewals = append(renewals, r)
 	}
-	m.left = len(renewals)
-	s.relayed += m.left
-	if m.left == 0 {
-		s.answered += m.slots
-		return
+	s.relayed += len(renewals)
+	s.done(m, len(m.Asked)-len(renewals))
+	if len(renewals) > 0 {
+		fx.Task = Relay{Renewals: renewals}
 	}
-	fx.Task = Relay{Renewals: renewals}
 }
 
 // takeDecided answers renewals that the leader decided.
@@ -259,17 +277,16 @@ func (s *Stream) takeDecided(now time.Time, fx *Effects) {
 			fx.Task = Wait{Until: s.until}
 			continue
 		}
+		if s.outdates(m, d.At, d.Refused) {
+			continue
+		}
 		s.learn(&m.Renewals[d.At], d, now, fx)
 		v := Verdict{Session: m.Asked[d.At].Session, Number: m.Asked[d.At].Number, Refused: d.Refused}
 		if d.Refused == 0 {
 			v.TTL = d.TTL
 		}
 		s.say(v)
-		m.left--
-		invariants.That(m.left >= 0, "a renewal that was relayed was decided twice")
-		if m.left == 0 {
-			s.answered += m.slots
-		}
+		s.done(m, 1)
 	}
 	clear(s.decided)
 	s.decided = s.decided[:0]

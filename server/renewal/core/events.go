@@ -56,6 +56,9 @@ type Settled struct{}
 // Handed ends the task Relay: a Carrier has the renewals, and Decided comes for each.
 type Handed struct{}
 
+// Authorised ends the task Authorise: what it lent is decided about.
+type Authorised struct{}
+
 // Sent ends the task Send.
 type Sent struct{}
 
@@ -119,6 +122,12 @@ type Relay struct {
 	Renewals []*Relayed
 }
 
+// Authorise asks to decide again, on what the cluster has now, whether the client may renew: rights were taken away since it was
+// decided. Denied and AuthorisedBelow are to be set. Where that is not possible the stream has to end.
+type Authorise struct {
+	Asked []Asked
+}
+
 // Send sends verdicts. There are RenewalsMax at most.
 type Send struct {
 	Verdicts []Verdict
@@ -129,11 +138,12 @@ type Wait struct {
 	Until time.Time
 }
 
-func (Prove) task()  {}
-func (Settle) task() {}
-func (Relay) task()  {}
-func (Send) task()   {}
-func (Wait) task()   {}
+func (Prove) task()     {}
+func (Settle) task()    {}
+func (Relay) task()     {}
+func (Authorise) task() {}
+func (Send) task()      {}
+func (Wait) task()      {}
 
 // Verdict answers one renewal.
 type Verdict struct {

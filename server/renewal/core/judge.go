@@ -31,6 +31,21 @@ type Judge struct {
 	Sessions Sessions
 	// Believes says that another member's word is enough that a secret was shown before.
 	Believes bool
+	// DenyRevision is the one that this member has. It is read after the proof of leadership, so no revocation that was answered before
+	// the proof is missing in it.
+	DenyRevision uint64
+}
+
+// Outdated reports whether rights were taken away since it was decided that a renewal is allowed. Where none ever were, nothing is.
+func (j Judge) Outdated(r *expiry.Renewal) bool { return j.DenyRevision >= max(r.AuthorisedBelow, 1) }
+
+// refuseOutdated refuses what has to be decided about again.
+func (j Judge) refuseOutdated(t Settle) {
+	for i := range t.Renewals {
+		if j.Outdated(&t.Renewals[i]) && t.Refusal(i) == 0 {
+			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED)
+		}
+	}
 }
 
 // right says whether a caller may renew a session.
@@ -77,8 +92,8 @@ func (j Judge) right(r *expiry.Renewal, proven bool) (right, error) {
 	return rightWrong, nil
 }
 
-// Settle does the task: it looks at the rights of those that the task names, settles what is not refused, releases what is, and says why
-// sessions are missing.
+// Settle does the task: it looks at the secrets of those that the task names, settles what is not refused, releases what is, and says why
+// sessions are missing. What was allowed before rights were taken away is refused.
 func (j Judge) Settle(t Settle) error {
 	for _, i := range t.Check {
 		given, err := j.right(&t.Renewals[i], j.Believes && t.Asked[i].Proven)
@@ -90,6 +105,7 @@ func (j Judge) Settle(t Settle) error {
 			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
 		}
 	}
+	j.refuseOutdated(t)
 	if !t.Refused() {
 		j.Timers.Settle(t.Term, t.Renewals)
 	} else {

@@ -32,6 +32,8 @@ type Asked struct {
 	// Proven says that another member has checked the secret for this client before.
 	Proven        bool
 	Number, Epoch uint64
+	// AuthorisedBelow is one more than the deny revision at which the client was allowed to renew the session; zero: not known.
+	AuthorisedBelow uint64
 	// Secret came along: the secret itself on a client's stream, its SHA-256 otherwise; nil for none.
 	Secret []byte
 }
@@ -70,7 +72,10 @@ type Message struct {
 	strange []int // renewals of sessions that the stream has not renewed yet
 	all     bool  // all of them are strange
 	slots   int   // how many it takes
-	left    int   // relayed renewals without a verdict
+	left    int   // renewals without a verdict
+	// again says how often rights were taken away under its renewals; of is then the message of the stream that they came in.
+	again int
+	of    *Message
 }
 
 // Strangers returns the renewals whose right to renew nobody has seen on this stream.
@@ -100,6 +105,8 @@ type Relayed struct {
 	Proven bool
 	// Secret is its hash, as the client showed it now or before; nil for none.
 	Secret []byte
+	// AuthorisedBelow is as in Asked.
+	AuthorisedBelow uint64
 	// To takes the verdict; At and Of are for the stream that it came from.
 	To Taker
 	Of *Message

@@ -32,7 +32,7 @@ func (p *parked) park(r *expiry.Renewal, e echo) bool {
 func (p *parked) settled(s *Stream, now time.Time, fx *Effects) {
 	still := 0
 	for i := range p.Renewals {
-		if p.Renewals[i].Verdict == expiry.Expiring {
+		if p.Renewals[i].Verdict == expiry.Expiring && p.Refusal(i) == 0 {
 			p.Renewals[still], p.echoes[still] = p.Renewals[i], p.echoes[i]
 			still++
 			continue

@@ -28,6 +28,41 @@ type world struct {
 	ways     uint64
 	granted  map[time.Duration]bool // renewals that extended a session, by handle
 	answers  int
+
+	// forbidden says which sessions may not be renewed, by the deny revision; a member knows one of them.
+	forbidden    [][sessionsOfWorld + 1]bool
+	known        [2]uint64
+	revokedUnder map[uint64]uint64 // the deny revision when the last proof began, by way
+	outdated     int
+}
+
+// revoke takes the right to renew some sessions away, and gives others back.
+func (w *world) revoke() {
+	next := w.forbidden[len(w.forbidden)-1]
+	for range 2 {
+		i := w.random.IntN(len(next))
+		next[i] = !next[i]
+	}
+	w.forbidden = append(w.forbidden, next)
+}
+
+// denied returns the present deny revision.
+func (w *world) denied() uint64 { return uint64(len(w.forbidden) - 1) }
+
+// authorise decides about a renewal by what a member knows.
+func (w *world) authorise(m *member, a *Asked) {
+	known := w.known[m.at]
+	a.Denied, a.AuthorisedBelow = w.forbidden[known][a.ID[0]], known+1
+}
+
+// mayHave reports whether the right to renew a session was there at some moment since the proof of a way began.
+func (y *way) mayHave(session byte) bool {
+	for _, then := range y.w.forbidden[y.w.revokedUnder[y.id]:] {
+		if !then[session] {
+			return true
+		}
+	}
+	return false
 }
 
 // session is what the timers of the leader know of a session.
@@ -148,6 +183,7 @@ func (y *way) settle(t Settle) {
 			r.Unproven = false
 		}
 	}
+	Judge{DenyRevision: w.known[y.m.at]}.refuseOutdated(t)
 	for i := range t.Renewals {
 		r := &t.Renewals[i]
 		if t.Refusal(i) != 0 {
@@ -178,6 +214,9 @@ func (y *way) settle(t Settle) {
 				w.t.Fatal("a renewal counts twice")
 			}
 			w.granted[-r.TTL] = true
+			if !y.mayHave(r.ID[0]) {
+				w.t.Fatal("a renewal counts whose right was taken away before the proof began")
+			}
 			s.deadline = later(s.deadline, got.at.Add(ttlOfWorld))
 			r.Verdict, r.TTL, r.Searched = expiry.Renewed, ttlOfWorld, true
 		}
@@ -199,10 +238,11 @@ func (y *way) turn() {
 		y.step(Round{})
 	case Prove:
 		if !y.proving { // A proof takes a while, in which anything may happen.
-			y.proving, w.proofs[y.id] = true, w.now
+			y.proving, w.proofs[y.id], w.revokedUnder[y.id] = true, w.now, w.denied()
 			return
 		}
 		y.proving = false
+		w.known[y.m.at] = max(w.known[y.m.at], w.revokedUnder[y.id])
 		y.step(y.proof())
 	case Settle:
 		y.settle(t)
@@ -213,6 +253,13 @@ func (y *way) turn() {
 		}
 		w.carry(y.m, Add{Renewals: t.Renewals, Until: w.now.Add(5 * time.Second)})
 		y.step(Handed{})
+	case Authorise:
+		w.known[y.m.at] = w.denied()
+		for i := range t.Asked {
+			w.authorise(y.m, &t.Asked[i])
+			w.outdated++
+		}
+		y.step(Authorised{})
 	case Wait:
 		y.step(Again{})
 	case Send:

@@ -48,9 +48,12 @@ type Stream struct {
 	proof    proof
 	term     uint64 // the highest in which this member was proved to lead
 	refusal  tenurev1.ErrorReason
-	until    time.Time // how long a call asks again
-	settling *Message  // lent to the task Settle
-	looking  bool      // parked is lent to the task Settle
+	until    time.Time  // how long a call asks again
+	settling *Message   // lent to the task Settle
+	looking  bool       // parked is lent to the task Settle
+	outdated []*Message // renewals that have to be decided about again, one in each message
+	deciding []*Message // lent to the task Authorise, with their Asked in lent
+	lent     []Asked
 	parked   parked
 	due      bool // parked may have verdicts
 	worked   bool // the round took messages
@@ -120,7 +123,9 @@ func (ev Came) step(s *Stream, now time.Time, fx *Effects) {
 	}
 	for i := range ev.Asked {
 		s.admit(m, i, now, fx)
+		m.Renewals[i].AuthorisedBelow = ev.Asked[i].AuthorisedBelow
 	}
+	m.left = len(ev.Asked)
 	fx.Admit = m
 }
 
