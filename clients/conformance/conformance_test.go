@@ -82,7 +82,7 @@ type result struct {
 var mayLack = map[string][]string{
 	"cancel":  {"python"}, // Nobody can cancel a call that blocks a thread.
 	"fork":    {"go", "java"},
-	"catalog": {"python", "python-asyncio", "java"},
+	"catalog": {"java"},
 }
 
 // verdict tells what the end of a scenario means for a language.

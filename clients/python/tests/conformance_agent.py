@@ -56,6 +56,10 @@ _KINDS: list[tuple[type[BaseException], str]] = [
     (errors.Unauthenticated, "auth_failed"),
     (errors.KeyNotFound, "key_not_found"),
     (errors.LockNotFound, "lock_not_found"),
+    (errors.NodeNotFound, "node_not_found"),
+    (errors.ServiceNotFound, "service_not_found"),
+    (errors.CheckNotFound, "check_not_found"),
+    (errors.CheckCritical, "check_critical"),
     (errors.CompareFailed, "compare_failed"),
     (errors.LockHeld, "lock_held"),
     (errors.LockDelayed, "lock_delayed"),
@@ -146,6 +150,7 @@ class Agent:
     async def _run(self, request: Json) -> None:
         reply: Json = {"id": request["id"]}
         try:
+            import conformance_catalog_ops  # noqa: F401  So does this.
             import conformance_more_ops  # noqa: F401  It registers its operations.
             from conformance_ops import OPS
 
@@ -258,7 +263,7 @@ async def main() -> None:
         "protocol": PROTOCOL,
         "language": "python",
         "variant": "asyncio" if agent.asyncio else "sync",
-        "features": ["cancel", "fork"] if agent.asyncio else ["fork"],
+        "features": ["cancel", "fork", "catalog"] if agent.asyncio else ["fork", "catalog"],
     }
     agent.write({"hello": hello})
     await asyncio.Event().wait()

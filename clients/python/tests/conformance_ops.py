@@ -153,7 +153,8 @@ def _session(session: Any) -> Json:
 
 @op("session.open")
 async def _session_open(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "ttl_ms", "lock_delay_ms", "behavior", "name", "metadata", "listener", "wait_ms")
+    known = ("ttl_ms", "lock_delay_ms", "behavior", "name", "metadata", "listener", "wait_ms")
+    only(args, *known, "node", "checks", "default_check")
     behavior = tenure.Behavior[args.get("behavior", "release").upper()]
     session = await a.do(
         on.session,
@@ -162,6 +163,9 @@ async def _session_open(a: Agent, on: Any, name: str, args: Json) -> Json:
         behavior=behavior,
         name=args.get("name", ""),
         metadata=args.get("metadata"),
+        node=args.get("node", ""),
+        checks=args.get("checks", ()),
+        default_check=args.get("default_check", False),
         timeout=milliseconds(args, "wait_ms"),
         on_state=_on_state(a, name, args.get("listener", "")),
     )

@@ -46,7 +46,16 @@ def run(code: str, member: Member, *arguments: str, python: str = sys.executable
 @pytest.mark.parametrize("number", range(len(short(PAGE))))
 def test_an_example_of_the_page_runs(number: int, tenure_member: Member) -> None:
     told = run(short(PAGE)[number], tenure_member)
-    wants = ["with token", "", "is stale", "leader: http", "SYNCED", "still mine: disk True", "1"]
+    wants = [
+        "with token",
+        "",
+        "is stale",
+        "10.0.0.1:8080 on web1\nCHECK_CRITICAL",
+        "leader: http",
+        "SYNCED",
+        "still mine: disk True",
+        "1",
+    ]
     assert wants[number] in told
 
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from tenure.v1 import cluster_pb2, election_pb2, kv_pb2, lock_pb2, session_pb2, watch_pb2
+from tenure.v1 import agent_pb2, catalog_pb2, cluster_pb2, election_pb2, kv_pb2, lock_pb2, session_pb2, watch_pb2
 
 Req = TypeVar("Req", bound=Message)
 Res = TypeVar("Res", bound=Message)
@@ -86,3 +86,21 @@ GET_LEADER = _unary("Election", "GetLeader", election_pb2.GetLeaderRequest, elec
 OBSERVE = _stream("Election", "Observe", election_pb2.ObserveRequest, election_pb2.ObserveResponse)
 
 LIST_MEMBERS = _unary("Cluster", "ListMembers", cluster_pb2.ListMembersRequest, cluster_pb2.ListMembersResponse)
+
+REGISTER_NODE = _unary("Catalog", "RegisterNode", catalog_pb2.RegisterNodeRequest, catalog_pb2.RegisterNodeResponse)
+DEREGISTER_SERVICE = _unary(
+    "Catalog", "DeregisterService", catalog_pb2.DeregisterServiceRequest, catalog_pb2.DeregisterServiceResponse
+)
+LIST_INSTANCES = _unary("Catalog", "ListInstances", catalog_pb2.ListInstancesRequest, catalog_pb2.ListInstancesResponse)
+
+GET_AGENT = _unary("Agent", "GetAgent", agent_pb2.GetAgentRequest, agent_pb2.GetAgentResponse)
+ADD_AGENT_SERVICE = _unary(
+    "Agent", "AddAgentService", agent_pb2.AddAgentServiceRequest, agent_pb2.AddAgentServiceResponse
+)
+REMOVE_AGENT_SERVICE = _unary(
+    "Agent", "RemoveAgentService", agent_pb2.RemoveAgentServiceRequest, agent_pb2.RemoveAgentServiceResponse
+)
+LIST_AGENT_CHECKS = _unary(
+    "Agent", "ListAgentChecks", agent_pb2.ListAgentChecksRequest, agent_pb2.ListAgentChecksResponse
+)
+REPORT_CHECK = _unary("Agent", "ReportCheck", agent_pb2.ReportCheckRequest, agent_pb2.ReportCheckResponse)

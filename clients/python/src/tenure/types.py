@@ -7,6 +7,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from tenure.errors import TokenInvalid
 
@@ -91,6 +92,40 @@ class Behavior(_Numbered):
 
     RELEASE = 1
     DELETE = 2
+
+
+class CheckStatus(_Numbered):
+    """How a check of the catalog is; the numbers are those of tenure.v1.CheckStatus. WARNING ends no session."""
+
+    PASSING = 1
+    WARNING = 2
+    CRITICAL = 3
+
+
+class Health(NamedTuple):
+    """How an instance of a service is, as its program says. People see `output`."""
+
+    status: CheckStatus
+    output: str = ""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance of a service in the catalog.
+
+    `address` is its own or else that of its node, and `port` may be 0. `weight` is the share of requests that it should
+    get; normally 1.
+    """
+
+    service: str
+    id: str
+    node: str
+    zone: str = ""
+    address: str = ""
+    port: int = 0
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+    weight: int = 1
 
 
 @dataclass(frozen=True)

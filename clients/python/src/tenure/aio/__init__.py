@@ -14,12 +14,15 @@ from tenure.aio._election import Election, Leadership, Observer
 from tenure.aio._kv import KV, SessionAlive
 from tenure.aio._lock import Held, Lock, ReadWriteLock, Semaphore
 from tenure.aio._recipes import Barrier, DoubleBarrier, Membership, Presence
+from tenure.aio._register import Agent, Registration
 from tenure.aio._run import ElectionRun, KeyWatch
+from tenure.aio._service_list import ServiceList
 from tenure.aio._session import Session
 from tenure.aio._watch import Watch
 
 __all__ = [
     "KV",
+    "Agent",
     "Barrier",
     "Cache",
     "Client",
@@ -34,7 +37,9 @@ __all__ = [
     "Observer",
     "Presence",
     "ReadWriteLock",
+    "Registration",
     "Semaphore",
+    "ServiceList",
     "Session",
     "SessionAlive",
     "Watch",

@@ -15,6 +15,7 @@ from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._kv import KV
 from tenure.aio._limits import Limits
 from tenure.aio._open import Opening
+from tenure.aio._register import TTL_SECONDS, CatalogRegistrar, HealthFunction, Registration, Service, host, register
 from tenure.aio._watch import Watch, WatchOptions
 from tenure.types import (
     Behavior,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tenure.aio._election import Observer
     from tenure.aio._recipes import Barrier, Presence
     from tenure.aio._run import KeyWatch
+    from tenure.aio._service_list import ServiceList
     from tenure.aio._session import Session
 
 
@@ -80,6 +82,9 @@ class Client(Connection):
         behavior: Behavior = Behavior.RELEASE,
         name: str = "",
         metadata: dict[str, str] | None = None,
+        node: str = "",
+        checks: Iterable[str] = (),
+        default_check: bool = False,
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Opening[Session]:
@@ -91,6 +96,11 @@ class Client(Connection):
         other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name` and
         `metadata`, which also gets host, pid, program, language and user. `on_state` is a listener, like that of
         Session.on_state, which also sees the opening. Raises Unavailable if no member answers in time.
+
+        `node` binds it to a node of the catalog: it ends when the node is deregistered. The default is the name of the
+        host, if the catalog has it. With `checks`, up to 16 ids, it ends when one of these checks of the node turns
+        critical or is deregistered. Each must exist (CheckNotFound, NodeNotFound) and not be critical (CheckCritical).
+        With `default_check` that is the check `liveness` of the node, which turns critical when the machine dies.
         """
         from tenure.aio._session_open import SessionOptions, open_session
 
@@ -100,6 +110,9 @@ class Client(Connection):
             behavior=behavior,
             name=name or self.address.name,
             metadata=metadata or {},
+            node=node,
+            checks=tuple(checks),
+            default_check=default_check,
             on_state=on_state,
         )
         return Opening(open_session(self, options, timeout))
@@ -202,6 +215,40 @@ class Client(Connection):
         from tenure.aio._cache import open_cache
 
         return Opening(open_cache(self, prefix, timeout))
+
+    def service_list(self, *services: str, timeout: float | None = None) -> Opening[ServiceList]:
+        """Opens a list of the instances that pass, of 1 to 128 services, kept up to date by a watch.
+
+        Returns when they are known. Raises WaitTimeout after `timeout` seconds (None: as the client).
+        """
+        from tenure.aio._service_list import open_service_list
+
+        return Opening(open_service_list(self, services, timeout))
+
+    def register(
+        self,
+        name: str,
+        *,
+        id: str = "",
+        node: str = "",
+        address: str = "",
+        port: int = 0,
+        tags: Iterable[str] = (),
+        meta: dict[str, str] | None = None,
+        ttl: float = TTL_SECONDS,
+        check_id: str = "",
+        health: HealthFunction | None = None,
+        timeout: float | None = None,
+    ) -> Opening[Registration]:
+        """Registers an instance of a service in the catalog, without an agent, until the registration is closed.
+
+        The node need not exist yet, and remains; the default is the name of the host. The library repeats the
+        registration every minute, and reports what `health` or Registration.set say immediately. If the process dies,
+        nothing turns the check critical: members time no checks. Where that matters, use Agent.register, which also
+        describes the other parameters.
+        """
+        service = Service(name, id, node or host(), address, port, tuple(tags), dict(meta or {}), ttl, check_id, health)
+        return Opening(register(self, CatalogRegistrar(self), service, timeout))
 
     def observe(self, key: str) -> Observer:
         """Observes an election: `async for leader in client.observe(key)`.

@@ -42,6 +42,9 @@ class SessionOptions:
     behavior: Behavior = Behavior.RELEASE
     name: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
+    node: str = ""
+    checks: tuple[str, ...] = ()
+    default_check: bool = False
     on_state: Callable[[StateChange], Any] | None = None
 
 
@@ -68,19 +71,22 @@ def _listeners(client: Client, on_state: Callable[[StateChange], Any] | None) ->
 
 async def open_session(client: Client, options: SessionOptions, timeout: float | None) -> Session:
     """Opens a session. It is made once, however often the request must be sent."""
+    if options.checks and options.default_check:
+        raise ValueError("checks and default_check exclude each other")
     client._start()
     listeners = _listeners(client, options.on_state)
+    # None, unless asked: its TTL bounds it, and a false alarm about its machine must not end what it holds.
+    checks = None if options.default_check else session_pb2.SessionChecks(node_checks=options.checks)
     request = session_pb2.CreateSessionRequest(
         name=options.name,
-        node=platform.node(),
+        node=options.node or platform.node(),
         metadata={**process_facts(), **options.metadata},
         ttl=_convert.duration(options.ttl),
         lock_delay=None if options.lock_delay is None else _convert.duration(options.lock_delay),
         behavior=int(options.behavior),  # type: ignore[arg-type]
         secret=secrets.token_bytes(32),
         instance_id=secrets.token_bytes(16),
-        # None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
-        checks=session_pb2.SessionChecks(),
+        checks=checks,
         options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
     )
     limits = Limits(client, timeout, None)

@@ -9,11 +9,13 @@ from tenure.sync._election import Election, ElectionRun, Leadership, Observer
 from tenure.sync._kv import KV
 from tenure.sync._lock import Held, Lock, ReadWriteLock, Semaphore
 from tenure.sync._recipes import Barrier, DoubleBarrier, Membership, Presence
+from tenure.sync._services import Agent, Registration, ServiceList
 from tenure.sync._session import Session
 from tenure.sync._watch import Cache, KeyWatch, Watch
 
 __all__ = [
     "KV",
+    "Agent",
     "Barrier",
     "Cache",
     "Client",
@@ -28,7 +30,9 @@ __all__ = [
     "Observer",
     "Presence",
     "ReadWriteLock",
+    "Registration",
     "Semaphore",
+    "ServiceList",
     "Session",
     "Watch",
     "connect",

@@ -10,16 +10,19 @@ from typing_extensions import Self
 
 from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
+from tenure.aio._register import TTL_SECONDS
 from tenure.sync._election import Observer
 from tenure.sync._kv import KV
 from tenure.sync._portal import Portal
 from tenure.sync._recipes import Barrier, Presence
+from tenure.sync._services import Registration, ServiceList, asking
 from tenure.sync._session import Session
 from tenure.sync._threads import ThreadDispatcher, let_go, runs_for
 from tenure.sync._watch import Cache, KeyWatch, Watch
 from tenure.types import (
     Behavior,
     Credentials,
+    Health,
     KeyValue,
     LeaderInfo,
     LockInfo,
@@ -145,6 +148,9 @@ class Client:
         behavior: Behavior = Behavior.RELEASE,
         name: str = "",
         metadata: dict[str, str] | None = None,
+        node: str = "",
+        checks: Iterable[str] = (),
+        default_check: bool = False,
         on_state: Callable[[StateChange], Any] | None = None,
         timeout: float | None = None,
     ) -> Session:
@@ -156,7 +162,13 @@ class Client:
         other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name` and
         `metadata`, which also gets host, pid, program, language and user. `on_state` is a listener, like that of
         Session.on_state, which also sees the opening. Raises Unavailable if no member answers in time.
+
+        `node` binds it to a node of the catalog: it ends when the node is deregistered. The default is the name of the
+        host, if the catalog has it. With `checks`, up to 16 ids, it ends when one of these checks of the node turns
+        critical or is deregistered. Each must exist (CheckNotFound, NodeNotFound) and not be critical (CheckCritical).
+        With `default_check` that is the check `liveness` of the node, which turns critical when the machine dies.
         """
+        named = tuple(checks)  # Read here: it may be a generator, which may call the client.
 
         async def opened() -> aio.Session:
             return await self._aio.session(
@@ -165,6 +177,9 @@ class Client:
                 behavior=behavior,
                 name=name,
                 metadata=metadata,
+                node=node,
+                checks=named,
+                default_check=default_check,
                 on_state=on_state,
                 timeout=timeout,
             )
@@ -280,6 +295,58 @@ class Client:
             return await self._aio.cache(prefix, timeout=timeout)
 
         return Cache(self._portal, self._portal.run(opened(), undo=aio.Cache.close))
+
+    def service_list(self, *services: str, timeout: float | None = None) -> ServiceList:
+        """Opens a list of the instances that pass, of 1 to 128 services, kept up to date by a watch.
+
+        Returns when they are known. Raises WaitTimeout after `timeout` seconds (None: as the client).
+        """
+
+        async def opened() -> aio.ServiceList:
+            return await self._aio.service_list(*services, timeout=timeout)
+
+        return ServiceList(self._portal, self._portal.run(opened(), undo=aio.ServiceList.close))
+
+    def register(
+        self,
+        name: str,
+        *,
+        id: str = "",
+        node: str = "",
+        address: str = "",
+        port: int = 0,
+        tags: Iterable[str] = (),
+        meta: dict[str, str] | None = None,
+        ttl: float = TTL_SECONDS,
+        check_id: str = "",
+        health: Callable[[], Health] | None = None,
+        timeout: float | None = None,
+    ) -> Registration:
+        """Registers an instance of a service in the catalog, without an agent, until the registration is closed.
+
+        The node need not exist yet, and remains; the default is the name of the host. The library repeats the
+        registration every minute, and reports what `health` or Registration.set say immediately. If the process dies,
+        nothing turns the check critical: members time no checks. Where that matters, use Agent.register, which also
+        describes the other parameters.
+        """
+        labels = tuple(tags)
+
+        async def registered() -> aio.Registration:
+            return await self._aio.register(
+                name,
+                id=id,
+                node=node,
+                address=address,
+                port=port,
+                tags=labels,
+                meta=meta,
+                ttl=ttl,
+                check_id=check_id,
+                health=asking(health),
+                timeout=timeout,
+            )
+
+        return Registration(self._portal, self._portal.run(registered(), undo=aio.Registration.close))
 
     def observe(self, key: str) -> Observer:
         """Observes an election: `for leader in client.observe(key)`.

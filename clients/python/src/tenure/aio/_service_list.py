@@ -1,0 +1,234 @@
+"""Lists of the instances of services that pass, kept up to date by a watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Self
+
+from tenure import _convert, errors
+from tenure._rpc import LIST_INSTANCES, WATCH
+from tenure.aio._dispatch import Listeners
+from tenure.aio._follow import Follower
+from tenure.aio._wait import stop, until_set, within
+from tenure.types import Instance
+from tenure.v1 import catalog_pb2, watch_pb2
+
+if TYPE_CHECKING:
+    from tenure.aio._client import Client
+
+PROGRESS_SECONDS = 5.0
+# How often a list is read anew, for what no watch tells: a changed address of a node.
+REFRESH_SECONDS = 60.0
+
+Instances = dict[str, tuple[Instance, ...]]
+
+
+class _Feed(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
+    """The messages of a watch of services. What history forgot is noted in `lost`."""
+
+    def __init__(self, client: Client, names: Iterable[str]) -> None:
+        super().__init__(client, WATCH, "a service list")
+        self._names = tuple(names)
+        self._token = ""
+        self.patient = True
+        self.lost = True
+
+    def _request(self) -> watch_pb2.WatchRequest:
+        return watch_pb2.WatchRequest(
+            services=self._names, resume_token=self._token, progress_interval=_convert.duration(PROGRESS_SECONDS)
+        )
+
+    def _broke(self, error: errors.TenureError) -> bool:
+        lost = isinstance(error, errors.HistoryError)
+        if lost:
+            self._token, self.lost = "", True
+        return lost
+
+    async def message(self) -> watch_pb2.WatchResponse | None:
+        """Returns the next message; None if it was closed."""
+        while not self._closed:
+            message = await self._next_message()
+            if message is not None:
+                self._began = True
+                self._token = message.resume_token or self._token
+                return message
+        return None
+
+
+async def open_service_list(client: Client, names: tuple[str, ...], timeout: float | None) -> ServiceList:
+    """Returns a list that is known."""
+    services = ServiceList(client, names)
+    try:
+        await within(services._settled.wait(), client.timeout if timeout is None else timeout, "service list")
+        if services.error is not None:
+            raise services.error
+        if not services._known:
+            raise errors.ClientClosed("the client was closed before the service list was known")
+    except BaseException:
+        await services.close()
+        raise
+    return services
+
+
+class ServiceList:
+    """The instances that pass, of some services. Reading it makes no call.
+
+    The instances of a service are always those of one revision. While no member can be reached, it still shows what it
+    has. `error` says why the list is no longer updated; None while it is.
+    """
+
+    def __init__(self, client: Client, names: tuple[str, ...]) -> None:
+        if not names:
+            raise ValueError("no service is named")
+        self.names = tuple(sorted(set(names)))
+        self.error: errors.TenureError | None = None
+        self._client = client
+        self._passing: Instances = {}
+        self._nodes: dict[str, set[str]] = {}  # Where instances of each service are, in lower case.
+        self._shown: dict[str, int] = {}  # The revision of each service.
+        self._read_at = 0.0
+        self._known = False
+        self._settled = asyncio.Event()  # It is known, or is fed no more.
+        self._changed = asyncio.Event()  # Set and replaced with each change.
+        self._listeners = Listeners(client._dispatcher.line())
+        self._feed = _Feed(client, self.names)
+        client._start()
+        self._task = client._spawn(self._run(), "service-list")
+        client._closers[id(self)] = self.close
+
+    async def _run(self) -> None:
+        try:
+            while (message := await self._feed.message()) is not None:
+                await self._take(message)
+        except errors.TenureError as error:
+            self.error = error
+            raise
+        finally:
+            self._settled.set()
+            self._changed.set()
+
+    async def _take(self, message: watch_pb2.WatchResponse) -> None:
+        """Takes a message: services that it is about are read anew, unless they were read at its revision or later.
+
+        So however many changes there are, one read follows the other.
+        """
+        old = message.HasField("progress") and self._client._clock.now() - self._read_at >= REFRESH_SECONDS
+        if self._feed.lost or old:
+            self._feed.lost, self._shown = False, {}
+            for name in self.names:
+                await self._load(name)
+            self._read_at = self._client._clock.now()
+            self._known = True
+            self._settled.set()
+        for event in message.events.events:
+            for name in self._concerned(event):
+                if event.revision > self._shown[name]:
+                    await self._load(name)
+
+    def _concerned(self, event: watch_pb2.Event) -> list[str]:
+        """Returns the services of the list that an event may be about."""
+        name, node = event.service.name, event.service.node
+        if event.HasField("check"):
+            name, node = event.check.service_name, event.check.node
+        if name in self.names:
+            return [name]
+        if name:  # It had another name before.
+            return list(self.names)
+        # A check of the node counts for all instances on it.
+        return [n for n in self.names if node.lower() in self._nodes[n]]
+
+    async def _load(self, name: str) -> None:
+        """Reads one service, in pages of one revision."""
+        request = catalog_pb2.ListInstancesRequest(service=name)
+        passing: list[Instance] = []
+        nodes: set[str] = set()
+        while True:
+            page = await self._client._call(LIST_INSTANCES, request, timeout=float("inf"))
+            for found in page.instances:
+                nodes.add(found.service.node.lower())
+                if found.status == catalog_pb2.CHECK_STATUS_PASSING:
+                    passing.append(_instance(found))
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                break
+        self._shown[name], self._nodes[name] = page.header.revision, nodes
+        if self._passing.get(name) != tuple(passing):
+            self._passing = {**self._passing, name: tuple(passing)}
+            self._changed.set()
+            self._changed = asyncio.Event()
+            if len(self._passing) == len(self.names):
+                self._listeners.tell(self._passing)
+
+    def instances(self, service: str) -> tuple[Instance, ...]:
+        """Returns the instances of a service that pass, ordered by node and id."""
+        return self._passing.get(service, ())
+
+    def all(self) -> Instances:
+        """Returns the instances that pass, by the name of the service. Do not change it."""
+        return self._passing
+
+    def changes(self) -> Changes:
+        """Yields what `all` returns, first as it is and then after each change: `async for all in services.changes()`.
+
+        A slow loop misses states in between, but never the last one. It ends when the list is closed; otherwise it
+        raises `error`.
+        """
+        return Changes(self)
+
+    def on_change(self, callback: Callable[[Instances], Any]) -> Callable[[Instances], Any]:
+        """Registers a callback that gets what `all` returns, after each change. Also a decorator."""
+        self._listeners.add(callback)
+        return callback
+
+    async def close(self) -> None:
+        """Ends the watch. The list can still be read, and no longer changes."""
+        self._client._closers.pop(id(self), None)
+        await self._feed.close()
+        await stop(self._task)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Changes:
+    """What a service list is, again and again: see ServiceList.changes."""
+
+    def __init__(self, services: ServiceList) -> None:
+        self._services = services
+        self._shown: Instances | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Instances:
+        services = self._services
+        while self._shown is services._passing:
+            if services._task.done():
+                if services.error is not None:
+                    raise services.error
+                raise StopAsyncIteration
+            await until_set(services._changed, None)
+        self._shown = services._passing
+        return self._shown
+
+
+def _instance(found: catalog_pb2.ServiceInstance) -> Instance:
+    """Returns an instance as the catalog has it."""
+    service = found.service
+    return Instance(
+        service=service.name,
+        id=service.service_id,
+        node=service.node,
+        zone=found.node.zone,
+        address=service.address or found.node.address,
+        port=service.port,
+        tags=tuple(service.tags),
+        meta=dict(service.meta),
+        weight=service.weights.passing if service.HasField("weights") else 1,
+    )
