@@ -30,9 +30,9 @@ func newAuthCommand(env *environment) *cobra.Command {
 	)
 }
 
-// auth makes a call to AuthService of a member.
-func (e *environment) auth(
-	ctx context.Context, again repeatable, f func(ctx context.Context, auth tenurev1.AuthServiceClient) error,
+// callAuth makes a call to AuthService of a member.
+func callAuth(
+	ctx context.Context, e *environment, again repeatable, f func(ctx context.Context, auth tenurev1.AuthServiceClient) error,
 ) error {
 	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
 		return m.call(ctx, again, func(ctx context.Context, l *link) error { return f(ctx, tenurev1.NewAuthServiceClient(l)) })
@@ -68,14 +68,14 @@ and the mode itself are guarded in every mode.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return env.showMode(cmd.Context())
+				return showMode(cmd.Context(), env)
 			}
 			mode, err := modeOf(args[0])
 			if err != nil {
 				return err
 			}
 			var answer *tenurev1.SetAuthModeResponse
-			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.SetAuthMode(ctx, &tenurev1.SetAuthModeRequest{Mode: mode})
 				return err
 			})
@@ -91,9 +91,9 @@ and the mode itself are guarded in every mode.`,
 }
 
 // authStatus asks for the mode and the counts.
-func (e *environment) authStatus(ctx context.Context) (*tenurev1.GetAuthStatusResponse, error) {
+func authStatus(ctx context.Context, e *environment) (*tenurev1.GetAuthStatusResponse, error) {
 	var answer *tenurev1.GetAuthStatusResponse
-	err := e.auth(ctx, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+	err := callAuth(ctx, e, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 		answer, err = auth.GetAuthStatus(ctx, &tenurev1.GetAuthStatusRequest{})
 		return err
 	})
@@ -101,8 +101,8 @@ func (e *environment) authStatus(ctx context.Context) (*tenurev1.GetAuthStatusRe
 }
 
 // showMode prints the mode alone.
-func (e *environment) showMode(ctx context.Context) error {
-	answer, err := e.authStatus(ctx)
+func showMode(ctx context.Context, e *environment) error {
+	answer, err := authStatus(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func newAuthStatusCommand(env *environment) *cobra.Command {
 		Example: "  tenure auth status\n  tenure auth status -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			answer, err := env.authStatus(cmd.Context())
+			answer, err := authStatus(cmd.Context(), env)
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func newAuthWhoAmICommand(env *environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var answer *tenurev1.WhoAmIResponse
-			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
 				return err
 			})
@@ -195,7 +195,7 @@ no. The mode does not matter.`,
 				return usageError("%s is not one rule, such as: key \"service/\"* write%s", quoted(args[0]), because(err))
 			}
 			var answer *tenurev1.CheckAccessResponse
-			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: args[0]})
 				return err
 			})

@@ -41,7 +41,7 @@ caller with a token has only the policies of the token.`,
 				return usageError("give --principal or --anonymous: one of them")
 			}
 			var answer *tenurev1.PutBindingResponse
-			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.PutBinding(ctx, request)
 				return err
 			})
@@ -109,7 +109,7 @@ func newAuthBindingDeleteCommand(env *environment) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var answer *tenurev1.DeleteBindingResponse
-			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.DeleteBinding(ctx, &tenurev1.DeleteBindingRequest{Name: args[0]})
 				return err
 			})

@@ -51,7 +51,7 @@ directory of the member in --endpoints: the member writes a nonce there that pro
 			if wanted == tenurev1.AuthMode_AUTH_MODE_OFF {
 				return usageError("--mode is off; it must be warn or enforce")
 			}
-			return env.bootstrap(cmd.Context(), wanted, first)
+			return bootstrapAuth(cmd.Context(), env, wanted, first)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", "warn", "mode from then on: warn or enforce")
@@ -59,9 +59,9 @@ directory of the member in --endpoints: the member writes a nonce there that pro
 	return cmd
 }
 
-// bootstrap makes the first token.
-func (e *environment) bootstrap(ctx context.Context, mode tenurev1.AuthMode, first firstToken) error {
-	return e.makeFirst(ctx, "first token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
+// bootstrapAuth makes the first token.
+func bootstrapAuth(ctx context.Context, e *environment, mode tenurev1.AuthMode, first firstToken) error {
+	return makeFirst(ctx, e, "first token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
 		return auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
 	})
 }
@@ -81,16 +81,16 @@ is good for 10 minutes. Nothing else changes; lost tokens stay good until they a
 			if first.dataDir == "" {
 				return usageError("--data-dir is required: the directory of the member in --endpoints")
 			}
-			return env.reset(cmd.Context(), first)
+			return resetAuth(cmd.Context(), env, first)
 		},
 	}
 	first.flags(cmd)
 	return cmd
 }
 
-// reset makes another first token.
-func (e *environment) reset(ctx context.Context, first firstToken) error {
-	return e.makeFirst(ctx, "token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
+// resetAuth makes another first token.
+func resetAuth(ctx context.Context, e *environment, first firstToken) error {
+	return makeFirst(ctx, e, "token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
 		return auth.ResetAuth(ctx, &tenurev1.ResetAuthRequest{Token: text, Nonce: nonce})
 	})
 }
@@ -103,8 +103,8 @@ type tokenAnswer interface {
 }
 
 // makeFirst makes a token which may do everything, with the text in a file, and says so; what is how it is called.
-func (e *environment) makeFirst(
-	ctx context.Context, what string, first firstToken,
+func makeFirst(
+	ctx context.Context, e *environment, what string, first firstToken,
 	ask func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error),
 ) error {
 	text, err := drawnToken(first.out)
@@ -112,7 +112,7 @@ func (e *environment) makeFirst(
 		return err
 	}
 	var answer tokenAnswer
-	err = e.withNonce(ctx, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
+	err = withNonce(ctx, e, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
 		answer, err = ask(ctx, auth, text, nonce)
 		return err
 	})
@@ -127,10 +127,10 @@ func (e *environment) makeFirst(
 }
 
 // withNonce makes a call, and, if the member asks for the nonce in its directory, again with it.
-func (e *environment) withNonce(
-	ctx context.Context, dataDir string, do func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) error,
+func withNonce(
+	ctx context.Context, e *environment, dataDir string, do func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) error,
 ) error {
-	return e.auth(ctx, mayRepeat, func(ctx context.Context, service tenurev1.AuthServiceClient) error {
+	return callAuth(ctx, e, mayRepeat, func(ctx context.Context, service tenurev1.AuthServiceClient) error {
 		err := do(ctx, service, "")
 		if errorInfo(err).GetMetadata()["needs"] != "nonce" || dataDir == "" {
 			return err

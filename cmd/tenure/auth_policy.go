@@ -23,7 +23,7 @@ func newAuthPolicyCommand(env *environment) *cobra.Command {
 }
 
 // readPolicy returns a policy of a file, or of standard input for "-", once it can be read.
-func (e *environment) readPolicy(path string) (authz.Policy, string, error) {
+func readPolicy(e *environment, path string) (authz.Policy, string, error) {
 	in := e.stdin
 	if path != "-" {
 		f, err := os.Open(path)
@@ -64,12 +64,12 @@ Rules only allow. Tokens and bindings with this policy have the new rights immed
   echo 'key "service/web/"* rw' | tenure auth policy put web -`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			policy, text, err := env.readPolicy(args[1])
+			policy, text, err := readPolicy(env, args[1])
 			if err != nil {
 				return err
 			}
 			var answer *tenurev1.PutPolicyResponse
-			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.PutPolicy(ctx, &tenurev1.PutPolicyRequest{Name: args[0], Rules: text})
 				return err
 			})
@@ -151,7 +151,7 @@ func newAuthPolicyShowCommand(env *environment) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var answer *tenurev1.GetPolicyResponse
-			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.GetPolicy(ctx, &tenurev1.GetPolicyRequest{Name: args[0]})
 				return err
 			})
@@ -176,7 +176,7 @@ func newAuthPolicyDeleteCommand(env *environment) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var answer *tenurev1.DeletePolicyResponse
-			err := env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.DeletePolicy(ctx, &tenurev1.DeletePolicyRequest{Name: args[0]})
 				return err
 			})
@@ -195,7 +195,7 @@ column of the first mistake. No member is asked.`,
 		Example: "  tenure auth policy check web.policy",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			policy, _, err := env.readPolicy(args[0])
+			policy, _, err := readPolicy(env, args[0])
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
 			if err := setLife(request, ttl); err != nil {
 				return err
 			}
-			return env.createToken(cmd.Context(), request)
+			return createToken(cmd.Context(), env, request)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,9 +67,9 @@ func setLife(request *tenurev1.CreateTokenRequest, ttl string) error {
 }
 
 // createToken creates a token and prints its text.
-func (e *environment) createToken(ctx context.Context, request *tenurev1.CreateTokenRequest) error {
+func createToken(ctx context.Context, e *environment, request *tenurev1.CreateTokenRequest) error {
 	var answer *tenurev1.CreateTokenResponse
-	err := e.auth(ctx, onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+	err := callAuth(ctx, e, onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 		answer, err = auth.CreateToken(ctx, request)
 		return err
 	})
@@ -156,7 +156,7 @@ func newAuthTokenInfoCommand(env *environment) *cobra.Command {
 				return err
 			}
 			var answer *tenurev1.GetTokenResponse
-			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.GetToken(ctx, &tenurev1.GetTokenRequest{Accessor: accessor})
 				return err
 			})
@@ -217,7 +217,7 @@ To change a token without a gap, create a second one, and revoke the first when 
 				return err
 			}
 			var answer *tenurev1.RotateTokenResponse
-			err = env.auth(cmd.Context(), onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, onlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.RotateToken(ctx, &tenurev1.RotateTokenRequest{Accessor: accessor})
 				return err
 			})
@@ -247,7 +247,7 @@ that were made with it live until their TTL is over, and are not renewed.`,
 				return err
 			}
 			var answer *tenurev1.RevokeTokenResponse
-			err = env.auth(cmd.Context(), mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
 				return err
 			})

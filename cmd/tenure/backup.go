@@ -27,7 +27,7 @@ verified; an existing file of that name is replaced. "tenure restore" makes a ne
   tenure backup verify /backups/tenure-2026-11-21.backup
   curl -fO http://127.0.0.1:7401/v1/admin/backup -J`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return env.backup(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return makeBackup(cmd.Context(), env, args[0]) },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "verify FILE",
@@ -36,13 +36,13 @@ verified; an existing file of that name is replaced. "tenure restore" makes a ne
 the position of the damage. This command does not contact a member.`,
 		Example: "  tenure backup verify /backups/tenure-2026-11-21.backup",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return env.verifyBackup(cmd.Context(), args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return verifyBackup(cmd.Context(), env, args[0]) },
 	})
 	return cmd
 }
 
-// backup takes a backup, beside its place first.
-func (e *environment) backup(ctx context.Context, path string) (err error) {
+// makeBackup takes a backup, beside its place first.
+func makeBackup(ctx context.Context, e *environment, path string) (err error) {
 	part := path + ".part"
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *environment) backup(ctx context.Context, path string) (err error) {
 			_ = os.Remove(part)
 		}
 	}()
-	if err = e.receiveBackup(ctx, file); err != nil {
+	if err = receiveBackup(ctx, e, file); err != nil {
 		return err
 	}
 	if err = file.Sync(); err != nil {
@@ -74,13 +74,13 @@ func (e *environment) backup(ctx context.Context, path string) (err error) {
 		return refusedError("%w", err)
 	}
 	if e.json() {
-		return e.printBackup(info)
+		return printBackup(e, info)
 	}
 	return e.printf("Success! Backup of revision %d, %d bytes, written to: %s\n", info.Revision, info.SizeBytes, path)
 }
 
 // receiveBackup writes what a member sends. It may be long; only a member that says nothing for a while is given up.
-func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
+func receiveBackup(ctx context.Context, e *environment, out io.Writer) error {
 	m, err := e.connect()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (e *environment) receiveBackup(ctx context.Context, out io.Writer) error {
 }
 
 // verifyBackup tells what a backup holds.
-func (e *environment) verifyBackup(ctx context.Context, path string) error {
+func verifyBackup(ctx context.Context, e *environment, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return refusedError("%w", err)
@@ -131,11 +131,11 @@ func (e *environment) verifyBackup(ctx context.Context, path string) error {
 	case err != nil:
 		return refusedError("%s: %w", path, err)
 	}
-	return e.printBackup(info)
+	return printBackup(e, info)
 }
 
 // printBackup prints what a backup holds.
-func (e *environment) printBackup(info storage.BackupInfo) error {
+func printBackup(e *environment, info storage.BackupInfo) error {
 	taken := time.UnixMilli(info.Meta.CreateTimeMs).UTC().Format(time.RFC3339)
 	if e.json() {
 		return e.printf(`{"revision": "%d", "clusterId": "%x", "historyId": "%x", "keys": "%d", "sessions": "%d", "sizeBytes": "%d", `+

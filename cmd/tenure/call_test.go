@@ -159,7 +159,9 @@ func TestNobodyThere(t *testing.T) {
 		"over the client": func() error {
 			return env.withClient(t.Context(), func(context.Context, *tenure.Client) error { return errors.New("connected") })
 		},
-		"of the cluster itself": func() error { return env.withMembers(t.Context(), env.status) },
+		"of the cluster itself": func() error {
+			return env.withMembers(t.Context(), func(ctx context.Context, m *members) error { return printStatus(ctx, env, m) })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := work()
@@ -192,7 +194,7 @@ func TestListFollowsPages(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			var out bytes.Buffer
 			env := &environment{stdout: &out, output: output}
-			err := env.listKeys(t.Context(), clientAt(t, member.serve(t)), &keyListing{request: &tenurev1.ListRequest{Prefix: "p", KeysOnly: true}})
+			err := listKeys(t.Context(), env, clientAt(t, member.serve(t)), &keyListing{request: &tenurev1.ListRequest{Prefix: "p", KeysOnly: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func newCatalogNodesCommand(env *environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listNodes(ctx, c, request)
+				return listNodes(ctx, env, c, request)
 			})
 		},
 	}
@@ -73,7 +73,7 @@ func newCatalogNodesCommand(env *environment) *cobra.Command {
 }
 
 // listNodes prints all pages of a list.
-func (e *environment) listNodes(ctx context.Context, c *tenure.Client, request *tenurev1.ListNodesRequest) error {
+func listNodes(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListNodesRequest) error {
 	all := &tenurev1.ListNodesResponse{}
 	for {
 		var page *tenurev1.ListNodesResponse
@@ -122,9 +122,9 @@ checks and those of its node.`,
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				if request.GetService() == "" && request.GetNode() == "" {
-					return env.listServices(ctx, c)
+					return listServices(ctx, env, c)
 				}
-				return env.listInstances(ctx, c, request)
+				return listInstances(ctx, env, c, request)
 			})
 		},
 	}
@@ -137,7 +137,7 @@ checks and those of its node.`,
 }
 
 // listServices prints the names of all services.
-func (e *environment) listServices(ctx context.Context, c *tenure.Client) error {
+func listServices(ctx context.Context, e *environment, c *tenure.Client) error {
 	request, all := &tenurev1.ListServicesRequest{}, &tenurev1.ListServicesResponse{}
 	for {
 		var page *tenurev1.ListServicesResponse
@@ -166,7 +166,7 @@ func (e *environment) listServices(ctx context.Context, c *tenure.Client) error 
 }
 
 // listInstances prints the instances of a service, or of a node.
-func (e *environment) listInstances(ctx context.Context, c *tenure.Client, request *tenurev1.ListInstancesRequest) error {
+func listInstances(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListInstancesRequest) error {
 	all := &tenurev1.ListInstancesResponse{}
 	for {
 		var page *tenurev1.ListInstancesResponse
@@ -220,7 +220,7 @@ func newCatalogChecksCommand(env *environment) *cobra.Command {
 				}
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listChecks(ctx, c, request)
+				return listChecks(ctx, env, c, request)
 			})
 		},
 	}
@@ -232,7 +232,7 @@ func newCatalogChecksCommand(env *environment) *cobra.Command {
 }
 
 // listChecks prints all pages of a list.
-func (e *environment) listChecks(ctx context.Context, c *tenure.Client, request *tenurev1.ListChecksRequest) error {
+func listChecks(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListChecksRequest) error {
 	all := &tenurev1.ListChecksResponse{}
 	for {
 		var page *tenurev1.ListChecksResponse

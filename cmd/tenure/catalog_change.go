@@ -40,7 +40,7 @@ reported otherwise with "tenure catalog check".`,
 				return err
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.registerNode(ctx, c, request)
+				return registerNode(ctx, env, c, request)
 			})
 		},
 	}
@@ -106,7 +106,7 @@ func (f *registerFlags) request(cmd *cobra.Command, name string) (*tenurev1.Regi
 }
 
 // registerNode registers a node and prints its id.
-func (e *environment) registerNode(ctx context.Context, c *tenure.Client, r *tenurev1.RegisterNodeRequest) error {
+func registerNode(ctx context.Context, e *environment, c *tenure.Client, r *tenurev1.RegisterNodeRequest) error {
 	var answer *tenurev1.RegisterNodeResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
 		r.Options = once

@@ -26,14 +26,14 @@ history automatically, so this command is only needed to free disk space now.`,
 				return usageError("%s is not a revision: a number from 1", quoted(args[0]))
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.compact(ctx, m, revision)
+				return compactTo(ctx, env, m, revision)
 			})
 		},
 	}
 }
 
-// compact forgets history.
-func (e *environment) compact(ctx context.Context, m *members, revision uint64) error {
+// compactTo forgets history.
+func compactTo(ctx context.Context, e *environment, m *members, revision uint64) error {
 	var answer *tenurev1.CompactResponse
 	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 		answer, err = l.cluster().Compact(ctx, &tenurev1.CompactRequest{Revision: revision})

@@ -45,13 +45,13 @@ address.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if nodes {
-				return env.importNodes(cmd.Context(), args[0], overwrite)
+				return importNodes(cmd.Context(), env, args[0], overwrite)
 			}
 			var keys consulKeys
 			prefix := env.prefixArgument(prefixFlagged)
 			switch source := args[0]; {
 			case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
-				opened, err := env.openConsulKeys(cmd.Context(), source, prefix)
+				opened, err := openConsulKeys(cmd.Context(), env, source, prefix)
 				if err != nil {
 					return err
 				}
@@ -67,7 +67,7 @@ address.`,
 				defer f.Close() //nolint:errcheck // It was only read.
 				keys.source = f
 			}
-			err := env.importFrom(cmd.Context(), overwrite, "key", func(ctx context.Context, i *keyImport) error {
+			err := importFrom(cmd.Context(), env, overwrite, "key", func(ctx context.Context, i *keyImport) error {
 				return keys.run(ctx, prefix, i)
 			})
 			if err == nil && keys.locked > 0 {

@@ -38,7 +38,7 @@ func TestConsulThatStopsRespondingIsGivenUp(t *testing.T) {
 			}))
 			defer server.Close()
 			defer close(stop)
-			body, err := consulEnvironment(time.Second).openConsulKeys(t.Context(), server.URL, "")
+			body, err := openConsulKeys(t.Context(), consulEnvironment(time.Second), server.URL, "")
 			if err == nil {
 				_, err = io.ReadAll(body)
 				_ = body.Close()
@@ -63,7 +63,7 @@ func TestTheTokenForConsulGoesToConsulOnly(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	_, err := consulEnvironment(time.Minute).openConsulKeys(t.Context(), server.URL, "a b/")
+	_, err := openConsulKeys(t.Context(), consulEnvironment(time.Minute), server.URL, "a b/")
 	if err == nil || !strings.Contains(err.Error(), "Consul answered 307") {
 		t.Errorf("got %v, want that Consul answered 307", err)
 	}
@@ -93,7 +93,7 @@ func TestAnImportFromConsulCanBeInterrupted(t *testing.T) {
 			}))
 			defer server.Close()
 			defer close(stop)
-			body, err := consulEnvironment(time.Hour).openConsulKeys(ctx, server.URL, "")
+			body, err := openConsulKeys(ctx, consulEnvironment(time.Hour), server.URL, "")
 			if begin != "" {
 				if err != nil {
 					t.Fatal(err)

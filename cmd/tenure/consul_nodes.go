@@ -25,11 +25,11 @@ const (
 )
 
 // importNodes copies the external nodes of a Consul, and prints how many.
-func (e *environment) importNodes(ctx context.Context, source string, overwrite bool) error {
+func importNodes(ctx context.Context, e *environment, source string, overwrite bool) error {
 	if !strings.HasPrefix(source, "http://") && !strings.HasPrefix(source, "https://") {
 		return usageError("--nodes needs the address of Consul's HTTP API, http://HOST:PORT or https://HOST:PORT")
 	}
-	nodes, err := e.externalNodes(ctx, source)
+	nodes, err := externalNodes(ctx, e, source)
 	if err != nil {
 		return err
 	}
@@ -53,13 +53,13 @@ func (e *environment) importNodes(ctx context.Context, source string, overwrite 
 }
 
 // externalNodes returns the nodes on which no agent of Consul runs, with their services and checks.
-func (e *environment) externalNodes(ctx context.Context, source string) ([]*tenurev1.RegisterNodeRequest, error) {
+func externalNodes(ctx context.Context, e *environment, source string) ([]*tenurev1.RegisterNodeRequest, error) {
 	var nodes []*wire.Node
 	var checks []*wire.Check
-	if err := e.readConsul(ctx, source, "/v1/catalog/nodes?consistent", &nodes); err != nil {
+	if err := readConsul(ctx, e, source, "/v1/catalog/nodes?consistent", &nodes); err != nil {
 		return nil, err
 	}
-	if err := e.readConsul(ctx, source, "/v1/health/state/any?consistent", &checks); err != nil {
+	if err := readConsul(ctx, e, source, "/v1/health/state/any?consistent", &checks); err != nil {
 		return nil, err
 	}
 	checksOf := map[string][]*wire.Check{}
@@ -73,7 +73,7 @@ func (e *environment) externalNodes(ctx context.Context, source string) ([]*tenu
 		if agents[n.Node] {
 			continue
 		}
-		r, err := e.externalNode(ctx, source, n, checksOf[n.Node])
+		r, err := externalNode(ctx, e, source, n, checksOf[n.Node])
 		if err != nil {
 			return nil, err
 		}
@@ -83,11 +83,11 @@ func (e *environment) externalNodes(ctx context.Context, source string) ([]*tenu
 }
 
 // externalNode returns a node with its services and checks.
-func (e *environment) externalNode(
-	ctx context.Context, source string, n *wire.Node, checks []*wire.Check,
+func externalNode(
+	ctx context.Context, e *environment, source string, n *wire.Node, checks []*wire.Check,
 ) (*tenurev1.RegisterNodeRequest, error) {
 	var whole struct{ Services map[string]*wire.Service }
-	if err := e.readConsul(ctx, source, "/v1/catalog/node/"+url.PathEscape(n.Node)+"?consistent", &whole); err != nil {
+	if err := readConsul(ctx, e, source, "/v1/catalog/node/"+url.PathEscape(n.Node)+"?consistent", &whole); err != nil {
 		return nil, err
 	}
 	r := &tenurev1.RegisterNodeRequest{Node: n.Message()}
@@ -108,8 +108,8 @@ func (e *environment) externalNode(
 }
 
 // readConsul reads a list from Consul's HTTP API.
-func (e *environment) readConsul(ctx context.Context, source, path string, to any) error {
-	body, err := e.openConsul(ctx, source, path)
+func readConsul(ctx context.Context, e *environment, source, path string, to any) error {
+	body, err := openConsul(ctx, e, source, path)
 	if err != nil {
 		return err
 	}

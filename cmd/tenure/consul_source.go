@@ -17,17 +17,17 @@ import (
 const consulAnswerMax = 200
 
 // openConsulKeys asks Consul's HTTP API for all keys with a prefix.
-func (e *environment) openConsulKeys(ctx context.Context, base, prefix string) (io.ReadCloser, error) {
-	return e.openConsul(ctx, base, "/v1/kv/"+url.PathEscape(prefix)+"?recurse&consistent")
+func openConsulKeys(ctx context.Context, e *environment, base, prefix string) (io.ReadCloser, error) {
+	return openConsul(ctx, e, base, "/v1/kv/"+url.PathEscape(prefix)+"?recurse&consistent")
 }
 
 // openConsul asks Consul's HTTP API for a list. Of what is read, nothing may take longer than a call may.
-func (e *environment) openConsul(ctx context.Context, base, path string) (io.ReadCloser, error) {
+func openConsul(ctx context.Context, e *environment, base, path string) (io.ReadCloser, error) {
 	at, err := url.Parse(base)
 	if err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || strings.Trim(at.Path, "/") != "" {
 		return nil, usageError("%s is not the address of Consul's HTTP API; it must be http://HOST:PORT or https://HOST:PORT", quoted(base))
 	}
-	client, err := e.consulClient()
+	client, err := consulClient(e)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (e *environment) openConsul(ctx context.Context, base, path string) (io.Rea
 }
 
 // consulClient returns what speaks to Consul. It follows no redirects, which could carry a token elsewhere.
-func (e *environment) consulClient() (*http.Client, error) {
+func consulClient(e *environment) (*http.Client, error) {
 	var dialing certs.Dialing
 	dialing.CA, _ = e.getenv("CONSUL_CACERT")
 	config, err := dialing.Config()

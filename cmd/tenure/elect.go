@@ -37,7 +37,7 @@ after --timeout, but not before 10s. Ctrl-C ends it with exit code 0.`,
 				return err
 			}
 			if observe {
-				return env.observe(cmd.Context(), key)
+				return observeElection(cmd.Context(), env, key)
 			}
 			if !f.valueSet {
 				return usageError("--value is missing: it identifies the leader to others")
@@ -46,7 +46,7 @@ after --timeout, but not before 10s. Ctrl-C ends it with exit code 0.`,
 			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
 				return err
 			}
-			return env.lockAndRun(cmd.Context(), f, key, command)
+			return lockAndRun(cmd.Context(), env, f, key, command)
 		},
 	}
 	f.add(cmd.Flags())

@@ -10,8 +10,8 @@ import (
 	tenure "github.com/tenure-io/tenure/clients/go"
 )
 
-// observe prints who leads, and each change, until Ctrl-C.
-func (e *environment) observe(ctx context.Context, key string) error {
+// observeElection prints who leads, and each change, until Ctrl-C.
+func observeElection(ctx context.Context, e *environment, key string) error {
 	c, err := e.client(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -20,7 +20,7 @@ func (e *environment) observe(ctx context.Context, key string) error {
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
-	ctx, first := e.awaitFirst(ctx, c)
+	ctx, first := awaitFirst(ctx, e, c)
 	defer first.end()
 	told := "" // What was printed last, without revision.
 	for o, err := range c.Observe(ctx, key, tenure.OnBreak(e.noteBreak("The observation was interrupted", "The observation has resumed."))) {
@@ -33,7 +33,7 @@ func (e *environment) observe(ctx context.Context, key string) error {
 			continue
 		}
 		told = text
-		if err := e.printLeader(o, text); err != nil {
+		if err := printLeader(e, o, text); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func leaderText(o *tenure.Observation) string {
 }
 
 // printLeader prints who leads as a line.
-func (e *environment) printLeader(o *tenure.Observation, text string) error {
+func printLeader(e *environment, o *tenure.Observation, text string) error {
 	if e.json() {
 		answer := proto.CloneOf(o.Message)
 		answer.Gap = o.Gap

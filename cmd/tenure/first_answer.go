@@ -23,7 +23,7 @@ type firstAnswer struct {
 
 // awaitFirst returns a context for following something through a client: it ends if nothing comes for --timeout, and for firstAnswerMin at
 // least. Call end after.
-func (e *environment) awaitFirst(ctx context.Context, c *tenure.Client) (context.Context, *firstAnswer) {
+func awaitFirst(ctx context.Context, e *environment, c *tenure.Client) (context.Context, *firstAnswer) {
 	least := e.firstAnswerMin
 	if least == 0 {
 		least = timeoutDefault

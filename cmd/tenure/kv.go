@@ -50,7 +50,7 @@ without contacting the leader; the value may be old.`,
 				if err != nil {
 					return err
 				}
-				return env.printKey(answer, detailed)
+				return printKey(env, answer, detailed)
 			})
 		},
 	}
@@ -75,7 +75,7 @@ func getKey(ctx context.Context, c *tenure.Client, key string, stale bool) (answ
 }
 
 // printKey prints a key as the flags ask.
-func (e *environment) printKey(answer *tenurev1.GetResponse, detailed bool) error {
+func printKey(e *environment, answer *tenurev1.GetResponse, detailed bool) error {
 	kv := answer.GetKv()
 	switch {
 	case e.json():
@@ -132,7 +132,7 @@ at most 10 000: if there are more, none is deleted. Deleting every key of the st
 					return usageError("an empty prefix means every key: confirm it with --all")
 				}
 				return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-					return env.deletePrefix(ctx, c, request)
+					return deletePrefix(ctx, env, c, request)
 				})
 			}
 			key, err := env.keyArgument(args[0])
@@ -144,7 +144,7 @@ at most 10 000: if there are more, none is deleted. Deleting every key of the st
 				request.IfRevision = &ifRevision
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.deleteKey(ctx, c, request)
+				return deleteKey(ctx, env, c, request)
 			})
 		},
 	}
@@ -156,7 +156,7 @@ at most 10 000: if there are more, none is deleted. Deleting every key of the st
 }
 
 // deleteKey deletes one key.
-func (e *environment) deleteKey(ctx context.Context, c *tenure.Client, request *tenurev1.DeleteRequest) error {
+func deleteKey(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.DeleteRequest) error {
 	var answer *tenurev1.DeleteResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
 		request.Options = once
@@ -181,7 +181,7 @@ func (e *environment) deleteKey(ctx context.Context, c *tenure.Client, request *
 }
 
 // deletePrefix deletes all keys with a prefix.
-func (e *environment) deletePrefix(ctx context.Context, c *tenure.Client, request *tenurev1.DeletePrefixRequest) error {
+func deletePrefix(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.DeletePrefixRequest) error {
 	var answer *tenurev1.DeletePrefixResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
 		request.Options = once

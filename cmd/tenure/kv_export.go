@@ -41,7 +41,7 @@ Use it to move keys, not as a backup: it does not contain locks, sessions or rev
 			if len(args) == 1 {
 				prefix = env.prefixArgument(args[0])
 			}
-			return env.exportKeys(cmd.Context(), prefix)
+			return exportKeys(cmd.Context(), env, prefix)
 		},
 	}
 	acceptPrefixFlag(cmd)
@@ -49,7 +49,7 @@ Use it to move keys, not as a backup: it does not contain locks, sessions or rev
 }
 
 // exportKeys prints what a watch begins with: the state of one revision.
-func (e *environment) exportKeys(ctx context.Context, prefix string) error {
+func exportKeys(ctx context.Context, e *environment, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// It may be long; only a member that says nothing for a while is given up.

@@ -48,7 +48,7 @@ earlier batches remain, and the error names the line.`,
 				defer f.Close() //nolint:errcheck // It was only read.
 				source = f
 			}
-			return env.importKeys(cmd.Context(), source, overwrite)
+			return importKeys(cmd.Context(), env, source, overwrite)
 		},
 	}
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "overwrite keys that exist")
@@ -71,12 +71,12 @@ type keyImport struct {
 }
 
 // importKeys writes keys from the output of an export, and tells how many.
-func (e *environment) importKeys(ctx context.Context, source io.Reader, overwrite bool) error {
-	return e.importFrom(ctx, overwrite, "line", func(ctx context.Context, i *keyImport) error { return i.run(ctx, source) })
+func importKeys(ctx context.Context, e *environment, source io.Reader, overwrite bool) error {
+	return importFrom(ctx, e, overwrite, "line", func(ctx context.Context, i *keyImport) error { return i.run(ctx, source) })
 }
 
 // importFrom writes the keys that run gives to add, and tells how many.
-func (e *environment) importFrom(ctx context.Context, overwrite bool, unit string, run func(context.Context, *keyImport) error) error {
+func importFrom(ctx context.Context, e *environment, overwrite bool, unit string, run func(context.Context, *keyImport) error) error {
 	c, err := e.client(ctx, tenure.WithFixedMembers())
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ level of a tree. With --limit, stop after so many lines.`,
 				l.request.PageSize = uint32(l.limit) // Zero is as many as there can be.
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listKeys(ctx, c, l)
+				return listKeys(ctx, env, c, l)
 			})
 		},
 	}
@@ -92,7 +92,7 @@ func (l *keyListing) take(page []*tenurev1.KeyValue, before uint64, last string)
 }
 
 // listKeys prints a list, page by page.
-func (e *environment) listKeys(ctx context.Context, c *tenure.Client, l *keyListing) error {
+func listKeys(ctx context.Context, e *environment, c *tenure.Client, l *keyListing) error {
 	all := &tenurev1.ListResponse{}
 	var count uint64
 	last := ""
@@ -112,7 +112,7 @@ func (e *environment) listKeys(ctx context.Context, c *tenure.Client, l *keyList
 		if e.json() {
 			all.Header = page.GetHeader()
 			all.Kvs = append(all.Kvs, listed...)
-		} else if err := e.printKeys(listed, l.request.GetKeysOnly()); err != nil {
+		} else if err := printKeys(e, listed, l.request.GetKeysOnly()); err != nil {
 			return err
 		}
 		if page.GetNextPageToken() == "" || l.limit > 0 && count == l.limit {
@@ -127,7 +127,7 @@ func (e *environment) listKeys(ctx context.Context, c *tenure.Client, l *keyList
 }
 
 // printKeys prints keys for people, one a line.
-func (e *environment) printKeys(kvs []*tenurev1.KeyValue, keysOnly bool) error {
+func printKeys(e *environment, kvs []*tenurev1.KeyValue, keysOnly bool) error {
 	for _, kv := range kvs {
 		line := printable(kv.GetKey())
 		if !keysOnly {

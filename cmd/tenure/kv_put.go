@@ -50,7 +50,7 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
 				request.IfRevision = &f.ifRevision
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.put(ctx, c, f, request)
+				return putKey(ctx, env, c, f, request)
 			})
 		},
 	}
@@ -110,8 +110,8 @@ func (e *environment) valueArgument(argument string) ([]byte, error) {
 	return value, nil
 }
 
-// put writes a key and tells what became of it.
-func (e *environment) put(ctx context.Context, c *tenure.Client, f *putFlags, request *tenurev1.PutRequest) error {
+// putKey writes a key and tells what became of it.
+func putKey(ctx context.Context, e *environment, c *tenure.Client, f *putFlags, request *tenurev1.PutRequest) error {
 	var actor *tenurev1.CallOptions
 	if session := request.GetAcquire() + request.GetRelease(); session != "" {
 		var err error

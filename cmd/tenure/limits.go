@@ -74,7 +74,7 @@ their limit are discarded.`,
 				}
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.setLimits(ctx, m, request)
+				return setLimits(ctx, env, m, request)
 			})
 		},
 	}
@@ -83,7 +83,7 @@ their limit are discarded.`,
 }
 
 // setLimits changes limits, and shows those that were named as they are now.
-func (e *environment) setLimits(ctx context.Context, m *members, request *tenurev1.SetLimitsRequest) error {
+func setLimits(ctx context.Context, e *environment, m *members, request *tenurev1.SetLimitsRequest) error {
 	var answer *tenurev1.SetLimitsResponse
 	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 		answer, err = l.cluster().SetLimits(ctx, request)

@@ -80,7 +80,7 @@ Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75
 			if err := f.check(cmd.Flags().Changed("kill-after")); err != nil {
 				return err
 			}
-			return env.lockAndRun(cmd.Context(), f, key, command)
+			return lockAndRun(cmd.Context(), env, f, key, command)
 		},
 	}
 	f.add(cmd.Flags())
@@ -145,7 +145,7 @@ func (f *lockFlags) check(killAfterSet bool) error {
 }
 
 // lockAndRun takes a lock, runs a command and gives the lock back.
-func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, argv []string) error {
+func lockAndRun(ctx context.Context, e *environment, f *lockFlags, key string, argv []string) error {
 	program, err := lookUp(argv)
 	if err != nil {
 		return err
@@ -155,11 +155,11 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 	defer stopSignals()
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	session, err := e.openInTime(ctx, f, key, argv, signals)
+	session, err := openInTime(ctx, e, f, key, argv, signals)
 	if err != nil {
 		return err
 	}
-	e.noteTTL(f.ttl, session.TTL())
+	noteTTL(e, f.ttl, session.TTL())
 	losses := make(chan error, 2)
 	stopTelling := session.tellEnd(ctx, losses)
 	w := &lockQueue{
@@ -197,7 +197,7 @@ func (e *environment) lockAndRun(ctx context.Context, f *lockFlags, key string, 
 }
 
 // openLockSession opens the session that holds the lock.
-func (e *environment) openLockSession(ctx context.Context, f *lockFlags, key string, argv []string) (*ownSession, error) {
+func openLockSession(ctx context.Context, e *environment, f *lockFlags, key string, argv []string) (*ownSession, error) {
 	name := "tenure lock " + key
 	if f.election {
 		name = "tenure elect " + key
@@ -208,8 +208,8 @@ func (e *environment) openLockSession(ctx context.Context, f *lockFlags, key str
 		LockDelay: durationpb.New(f.lockDelay),
 		Secret:    newSecret(),
 	}
-	e.describe(request, argv[0])
-	return e.openOwn(ctx, request)
+	describeSession(e, request, argv[0])
+	return openOwn(ctx, e, request)
 }
 
 // variables returns what the command finds in its environment.

@@ -46,7 +46,7 @@ To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 				return usageError("--owner needs --session")
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.breakLock(ctx, c, request)
+				return breakLock(ctx, env, c, request)
 			})
 		},
 	}
@@ -58,7 +58,7 @@ To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 }
 
 // breakLock takes a lock away and tells from how many. From very many it takes several calls.
-func (e *environment) breakLock(ctx context.Context, c *tenure.Client, request *tenurev1.BreakLockRequest) error {
+func breakLock(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.BreakLockRequest) error {
 	all := &tenurev1.BreakLockResponse{}
 	for {
 		var answer *tenurev1.BreakLockResponse
@@ -79,13 +79,13 @@ func (e *environment) breakLock(ctx context.Context, c *tenure.Client, request *
 		answer.Places += all.GetPlaces()
 		all = answer
 		if request.BreakToken = answer.GetBreakToken(); request.GetBreakToken() == "" {
-			return e.toldBroken(request.GetKey(), all)
+			return toldBroken(e, request.GetKey(), all)
 		}
 	}
 }
 
 // toldBroken tells what a break took away.
-func (e *environment) toldBroken(key string, all *tenurev1.BreakLockResponse) error {
+func toldBroken(e *environment, key string, all *tenurev1.BreakLockResponse) error {
 	if e.json() {
 		if err := e.printDocument(all); err != nil {
 			return err

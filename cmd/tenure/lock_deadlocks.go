@@ -33,13 +33,13 @@ To acquire a lock whose key is "deadlocks", write "tenure lock /deadlocks -- COM
 			if len(args) > 0 {
 				return nestedNameError(cmd, args)
 			}
-			return env.withClient(cmd.Context(), env.deadlocks)
+			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error { return deadlocks(ctx, env, c) })
 		},
 	}
 }
 
 // deadlocks looks for rings. One that is found is looked for again, because locks are not all read at one moment.
-func (e *environment) deadlocks(ctx context.Context, c *tenure.Client) error {
+func deadlocks(ctx context.Context, e *environment, c *tenure.Client) error {
 	rings := [][]waitEdge{}
 	first, sessions, err := waitedLocks(ctx, c)
 	if err != nil {
@@ -52,7 +52,7 @@ func (e *environment) deadlocks(ctx context.Context, c *tenure.Client) error {
 		}
 		rings = append(rings, newWaitGraph(bothSeen(first, again), sessions).cycles()...)
 	}
-	if err := e.printRings(rings); err != nil {
+	if err := printRings(e, rings); err != nil {
 		return err
 	}
 	if len(rings) > 0 {
@@ -86,7 +86,7 @@ func waitedLocks(ctx context.Context, c *tenure.Client) (map[string]*tenurev1.Lo
 }
 
 // printRings prints rings, if there are any.
-func (e *environment) printRings(rings [][]waitEdge) error {
+func printRings(e *environment, rings [][]waitEdge) error {
 	if e.json() {
 		out, err := json.MarshalIndent(map[string]any{"deadlocks": rings}, "", "  ")
 		if err != nil {

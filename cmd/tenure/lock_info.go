@@ -36,14 +36,14 @@ To acquire a lock whose key is "info", write "tenure lock /info -- COMMAND".`,
 				return err
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.lockInfo(ctx, c, key)
+				return lockInfo(ctx, env, c, key)
 			})
 		},
 	}
 }
 
 // lockInfo prints a lock.
-func (e *environment) lockInfo(ctx context.Context, c *tenure.Client, key string) error {
+func lockInfo(ctx context.Context, e *environment, c *tenure.Client, key string) error {
 	answer, err := getLock(ctx, c, key)
 	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
 		return refusedError("No lock at: %s (it has no holder, no waiter and no recent holder)", printable(key))

@@ -42,7 +42,7 @@ To acquire a lock whose key is "list", write "tenure lock /list -- COMMAND".`,
 				request.OlderThan = durationpb.New(olderThan)
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listLocks(ctx, c, request)
+				return listLocks(ctx, env, c, request)
 			})
 		},
 	}
@@ -88,7 +88,7 @@ func eachLock(
 }
 
 // listLocks prints all pages of a list.
-func (e *environment) listLocks(ctx context.Context, c *tenure.Client, request *tenurev1.ListLocksRequest) error {
+func listLocks(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListLocksRequest) error {
 	all := &tenurev1.ListLocksResponse{}
 	header, err := eachLock(ctx, c, request, func(lock *tenurev1.Lock) { all.Locks = append(all.Locks, lock) })
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 // openInTime opens the session that holds a lock. Opening it is a part of the wait for the lock, and lasts as long: to the end of --wait, or
 // without end, but no shorter than one call may. A signal ends it.
-func (e *environment) openInTime(
-	ctx context.Context, f *lockFlags, key string, argv []string, signals <-chan os.Signal,
+func openInTime(
+	ctx context.Context, e *environment, f *lockFlags, key string, argv []string, signals <-chan os.Signal,
 ) (*ownSession, error) {
 	ctx, cancel := f.opening(ctx, e.timeout)
 	defer cancel()
@@ -19,7 +19,7 @@ func (e *environment) openInTime(
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		session, err := e.openLockSession(ctx, f, key, argv)
+		session, err := openLockSession(ctx, e, f, key, argv)
 		done <- outcome{session, err}
 	}()
 	oneCall := time.NewTimer(e.timeout)

@@ -150,7 +150,7 @@ func TestASignalEndsTheOpeningOfALocksSession(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	env, out := environmentAt(member.serve(t))
-	_, err := env.openInTime(t.Context(), &lockFlags{ttl: ttlDefault}, "job", []string{"true"}, signals)
+	_, err := openInTime(t.Context(), env, &lockFlags{ttl: ttlDefault}, "job", []string{"true"}, signals)
 	if got := exitCode(env, err); got != signalExitCode(syscall.SIGTERM) || out.Len() > 0 {
 		t.Errorf("got %v, exit code %d, and %q; want %d and nothing said", err, got, out, signalExitCode(syscall.SIGTERM))
 	}

@@ -22,7 +22,7 @@ func newMemberPromoteCommand(env *environment) *cobra.Command {
 		Example: "  tenure member promote reader",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.onMember(cmd.Context(), args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
+			return onMember(cmd.Context(), env, args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
 				var answer *tenurev1.PromoteMemberResponse
 				err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 					answer, err = l.cluster().PromoteMember(ctx, &tenurev1.PromoteMemberRequest{MemberId: member.GetId(), Force: force})
@@ -48,7 +48,7 @@ it with --join and the token that this prints.`,
 		Example: "  tenure member remove tenure-2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.onMember(cmd.Context(), args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
+			return onMember(cmd.Context(), env, args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
 				var answer *tenurev1.RemoveMemberResponse
 				err := m.call(ctx, onlyOnce, func(ctx context.Context, l *link) (err error) {
 					answer, err = l.cluster().RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId(), Force: force})
@@ -94,8 +94,8 @@ their TTLs start again under the new leader.`,
 }
 
 // onMember does something with the member that an argument names.
-func (e *environment) onMember(
-	ctx context.Context, argument string, work func(ctx context.Context, m *members, member *tenurev1.Member) error,
+func onMember(
+	ctx context.Context, e *environment, argument string, work func(ctx context.Context, m *members, member *tenurev1.Member) error,
 ) error {
 	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
 		member, err := findMember(ctx, m, argument)

@@ -45,7 +45,7 @@ command again to get a new token, which invalidates the first.`,
 					answer, err = l.cluster().AddMember(ctx, request)
 					return err
 				})
-				return env.invited(request.GetName(), answer, err)
+				return printInvitation(env, request.GetName(), answer, err)
 			})
 		},
 	}
@@ -71,14 +71,14 @@ removed permanently.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Name, request.Ttl = args[1], durationpb.New(ttl)
-			return env.onMember(cmd.Context(), args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
+			return onMember(cmd.Context(), env, args[0], func(ctx context.Context, m *members, member *tenurev1.Member) error {
 				request.MemberId = member.GetId()
 				var answer *tenurev1.ReplaceMemberResponse
 				err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 					answer, err = l.cluster().ReplaceMember(ctx, request)
 					return err
 				})
-				return env.invited(request.GetName(), answer, err)
+				return printInvitation(env, request.GetName(), answer, err)
 			})
 		},
 	}
@@ -95,8 +95,8 @@ type invitation interface {
 	GetReplacedToken() bool
 }
 
-// invited prints a join token: alone on stdout, so that it can go to a file, and what to do with it on stderr.
-func (e *environment) invited(name string, answer invitation, err error) error {
+// printInvitation prints a join token: alone on stdout, so that it can go to a file, and what to do with it on stderr.
+func printInvitation(e *environment, name string, answer invitation, err error) error {
 	if err != nil {
 		return err
 	}

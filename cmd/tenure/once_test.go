@@ -126,7 +126,7 @@ func TestAPutIsMadeOnceByARealMember(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		request := &tenurev1.PutRequest{Key: "k", Content: &tenurev1.PutRequest_Text{Text: "v"}, IfRevision: new(uint64)}
-		done <- env.put(t.Context(), over, &putFlags{}, request)
+		done <- putKey(t.Context(), env, over, &putFlags{}, request)
 	}()
 	for event, err := range beside.Watch(t.Context(), tenure.OnKeys("k"), tenure.WithInitial()) {
 		if err != nil {

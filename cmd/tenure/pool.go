@@ -33,7 +33,7 @@ list" lists the members of the cluster itself.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listPool(ctx, c, request)
+				return listPool(ctx, env, c, request)
 			})
 		},
 	}
@@ -41,7 +41,7 @@ list" lists the members of the cluster itself.`,
 }
 
 // listPool prints all pages of the pool.
-func (e *environment) listPool(ctx context.Context, c *tenure.Client, request *tenurev1.ListPoolRequest) error {
+func listPool(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListPoolRequest) error {
 	all := &tenurev1.ListPoolResponse{}
 	for {
 		var page *tenurev1.ListPoolResponse

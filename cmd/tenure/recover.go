@@ -51,7 +51,7 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
   tenure recover --data-dir /var/lib/tenure --force-new-cluster
   tenure recover --data-dir /var/lib/tenure --force-new-cluster --end-sessions --reason "rack 4 burnt down"`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return env.recover(flags) },
+		RunE: func(*cobra.Command, []string) error { return recoverMember(env, flags) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.dataDir, "data-dir", "", "directory of the member; it must be stopped")
@@ -64,8 +64,8 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
 	return cmd
 }
 
-// recover recovers a data directory, or says what that would mean.
-func (e *environment) recover(f *recoverFlags) error {
+// recoverMember recovers a data directory, or says what that would mean.
+func recoverMember(e *environment, f *recoverFlags) error {
 	if f.dataDir == "" {
 		return usageError("--data-dir is missing: give the data directory of the remaining member")
 	}
@@ -73,7 +73,7 @@ func (e *environment) recover(f *recoverFlags) error {
 		return usageError("--freeze is %v; it must not be negative", f.freeze)
 	}
 	if f.startAfter > 0 {
-		return e.startAfter(f)
+		return startAfter(e, f)
 	}
 	done, err := raftnode.RecoverDir(raftnode.RecoverOptions{
 		Dir: f.dataDir, EndSessions: f.endSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason, DryRun: !f.force,
@@ -83,13 +83,13 @@ func (e *environment) recover(f *recoverFlags) error {
 		return explainOffline(f.dataDir, err)
 	}
 	if e.json() {
-		return e.printRecoveryJSON(done)
+		return printRecoveryJSON(e, done)
 	}
-	return e.printRecovery(f, done)
+	return printRecovery(e, f, done)
 }
 
 // startAfter makes the next start on a directory count from a given one.
-func (e *environment) startAfter(f *recoverFlags) error {
+func startAfter(e *environment, f *recoverFlags) error {
 	if f.force || f.drop || f.endSessions {
 		return usageError("--start-after recovers nothing else: give it with --data-dir alone")
 	}
@@ -120,7 +120,7 @@ func explainOffline(dataDir string, err error) error {
 }
 
 // printRecovery tells people what there was, and what was done.
-func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error {
+func printRecovery(e *environment, f *recoverFlags, r raftnode.Recovery) error {
 	dropped := make([]string, 0, len(r.Dropped))
 	for _, id := range r.Dropped {
 		dropped = append(dropped, fmt.Sprint(id))
@@ -161,7 +161,7 @@ func (e *environment) printRecovery(f *recoverFlags, r raftnode.Recovery) error 
 }
 
 // printRecoveryJSON tells programs the same.
-func (e *environment) printRecoveryJSON(r raftnode.Recovery) error {
+func printRecoveryJSON(e *environment, r raftnode.Recovery) error {
 	dropped := make([]string, 0, len(r.Dropped))
 	for _, id := range r.Dropped {
 		dropped = append(dropped, fmt.Sprint(id))

@@ -44,7 +44,9 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
   tenure restore nightly.backup --data-dir ./look --keep-sessions --no-freeze`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return env.restore(cmd.Context(), args[0], flags) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return restoreBackup(cmd.Context(), env, args[0], flags)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.dataDir, "data-dir", "", "directory to create")
@@ -55,8 +57,8 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
 	return cmd
 }
 
-// restore makes a data directory of a backup.
-func (e *environment) restore(ctx context.Context, path string, f *restoreFlags) (err error) {
+// restoreBackup makes a data directory of a backup.
+func restoreBackup(ctx context.Context, e *environment, path string, f *restoreFlags) (err error) {
 	switch {
 	case f.dataDir == "":
 		return usageError("--data-dir is missing: give the directory to create")
@@ -94,7 +96,7 @@ func (e *environment) restore(ctx context.Context, path string, f *restoreFlags)
 		return explainOffline(f.dataDir, err)
 	}
 	if e.json() {
-		return e.printRestoredJSON(a)
+		return printRestoredJSON(e, a)
 	}
 	frozen := "No lock is granted for some time after the start: \"tenure status\" shows for how long.\n"
 	if f.noFreeze {
@@ -111,7 +113,7 @@ func errRestoreInterrupted() error {
 }
 
 // printRestoredJSON tells programs what was restored.
-func (e *environment) printRestoredJSON(a storage.Applied) error {
+func printRestoredJSON(e *environment, a storage.Applied) error {
 	out, err := json.MarshalIndent(map[string]any{
 		"clusterId": fmt.Sprintf("%x", a.ClusterID), "historyId": fmt.Sprintf("%x", a.HistoryID),
 		"revision": fmt.Sprint(a.Revision), "keys": fmt.Sprint(a.Keys), "sessions": fmt.Sprint(a.Sessions),

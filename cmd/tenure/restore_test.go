@@ -62,11 +62,11 @@ func TestAnInterruptedRestoreLeavesNothingInItsWay(t *testing.T) {
 			var said bytes.Buffer
 			env := &environment{stdout: &said, stderr: &said, output: outputText}
 			flags := &restoreFlags{dataDir: filepath.Join(folder, "data")}
-			err := env.restore(untilExists{t.Context(), filepath.Join(folder, file)}, backup, flags)
+			err := restoreBackup(untilExists{t.Context(), filepath.Join(folder, file)}, env, backup, flags)
 			if got, want := exitCode(env, err), exitInterrupted; got != want {
 				t.Errorf("exit code: got %d, want %d (%v)", got, want, err)
 			}
-			if err := env.restore(t.Context(), backup, flags); err != nil {
+			if err := restoreBackup(t.Context(), env, backup, flags); err != nil {
 				t.Errorf("again: %v", err)
 			}
 			if !strings.HasPrefix(said.String(), "Success! ") {
@@ -82,7 +82,7 @@ func TestARestoreThatWasKilledIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := &environment{stdout: io.Discard, stderr: io.Discard, output: outputText}
-	err := env.restore(t.Context(), emptyBackup(t), &restoreFlags{dataDir: dir})
+	err := restoreBackup(t.Context(), env, emptyBackup(t), &restoreFlags{dataDir: dir})
 	if err == nil || !strings.Contains(err.Error(), "contains sm-1 but no FORMAT; nothing was changed; give one that is empty or does not exist, or remove ") {
 		t.Errorf("got %v", err)
 	}

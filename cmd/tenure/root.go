@@ -30,8 +30,8 @@ const (
 	outputJSON      = "json"
 )
 
-// environment is what every command shares: its streams, the process environment and the global flags. Flags are set
-// when a command's RunE is called.
+// environment is what every command shares: its streams, the process environment and the global flags, connections by them, and how answers are
+// printed. Each command is a function of its own. Flags are set when a command's RunE is called.
 type environment struct {
 	stdin   io.Reader
 	stdout  io.Writer

@@ -56,7 +56,7 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.renewSession(ctx, c, secret, args[0])
+				return renewSession(ctx, env, c, secret, args[0])
 			})
 		},
 	}
@@ -65,7 +65,7 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 }
 
 // renewSession renews a session once; made twice it does the same, so it needs no key.
-func (e *environment) renewSession(ctx context.Context, c *tenure.Client, secret *secretFlag, id string) error {
+func renewSession(ctx context.Context, e *environment, c *tenure.Client, secret *secretFlag, id string) error {
 	options, err := secret.options(ctx, e, c, id)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ replaces the session's secret; the reason is kept.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.SessionId = args[0]
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.destroySession(ctx, c, secret, request)
+				return destroyAndPrint(ctx, env, c, secret, request)
 			})
 		},
 	}
@@ -114,9 +114,9 @@ replaces the session's secret; the reason is kept.`,
 	return cmd
 }
 
-// destroySession ends a session.
-func (e *environment) destroySession(
-	ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.DestroySessionRequest,
+// destroyAndPrint ends a session.
+func destroyAndPrint(
+	ctx context.Context, e *environment, c *tenure.Client, secret *secretFlag, request *tenurev1.DestroySessionRequest,
 ) error {
 	if !request.GetForce() {
 		options, err := secret.options(ctx, e, c, request.GetSessionId())

@@ -54,9 +54,9 @@ With --check, it also ends when that check of the node turns critical or is dere
 				return err
 			}
 			if len(command) > 0 {
-				return env.runUnderSession(cmd.Context(), request, command)
+				return runUnderSession(cmd.Context(), env, request, command)
 			}
-			return env.createSession(cmd.Context(), request)
+			return createSession(cmd.Context(), env, request)
 		},
 	}
 	flags := cmd.Flags()
@@ -112,10 +112,10 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 }
 
 // createSession opens a session and prints its id.
-func (e *environment) createSession(ctx context.Context, request *tenurev1.CreateSessionRequest) error {
-	e.describe(request, "")
+func createSession(ctx context.Context, e *environment, request *tenurev1.CreateSessionRequest) error {
+	describeSession(e, request, "")
 	return e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
-		answer, err := e.openSession(ctx, c, request)
+		answer, err := openSession(ctx, e, c, request)
 		if err != nil {
 			return err
 		}
@@ -130,25 +130,25 @@ func (e *environment) createSession(ctx context.Context, request *tenurev1.Creat
 }
 
 // runUnderSession opens a session, runs a command while it lives, and ends it.
-func (e *environment) runUnderSession(
-	ctx context.Context, request *tenurev1.CreateSessionRequest, argv []string,
+func runUnderSession(
+	ctx context.Context, e *environment, request *tenurev1.CreateSessionRequest, argv []string,
 ) error {
 	program, err := lookUp(argv)
 	if err != nil {
 		return err
 	}
-	e.describe(request, argv[0])
+	describeSession(e, request, argv[0])
 	// Signals go to the command; only its end ends the session.
 	signals, stop := catchSignals()
 	defer stop()
 	ctx = context.WithoutCancel(ctx)
 	opening, cancel := context.WithTimeout(ctx, e.timeout)
-	session, err := e.openOwn(opening, request)
+	session, err := openOwn(opening, e, request)
 	cancel()
 	if err != nil {
 		return err
 	}
-	e.noteTTL(request.GetTtl().AsDuration(), session.TTL())
+	noteTTL(e, request.GetTtl().AsDuration(), session.TTL())
 	variables := []string{"TENURE_SESSION_ID=" + session.ID()}
 	if len(session.Secret()) > 0 {
 		variables = append(variables, secretVariable+"="+secretText(session.Secret()))

@@ -24,21 +24,21 @@ the session has ended (exit code 1). Print a line for each renewal; with -o json
   tenure session keepalive "$ID" >/dev/null &`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.keepAlive(cmd.Context(), secret, args[0])
+			return keepSessionAlive(cmd.Context(), env, secret, args[0])
 		},
 	}
 	secret.add(cmd.Flags())
 	return cmd
 }
 
-// keepAlive renews a session until ctx ends.
-func (e *environment) keepAlive(ctx context.Context, flag *secretFlag, id string) error {
+// keepSessionAlive renews a session until ctx ends.
+func keepSessionAlive(ctx context.Context, e *environment, flag *secretFlag, id string) error {
 	secret, err := flag.secret(e)
 	if err != nil {
 		return err
 	}
 	// Whether it lives, and how it ended, is asked first: what ended has nothing to renew.
-	if err = e.demandLive(ctx, id); err != nil {
+	if err = demandLive(ctx, e, id); err != nil {
 		return err
 	}
 	c, err := e.client(ctx)
@@ -59,7 +59,7 @@ func (e *environment) keepAlive(ctx context.Context, flag *secretFlag, id string
 		return sessionRefusal(id, err)
 	}
 	defer s.Detach() // The session lives on without this program.
-	_, stopVigil := e.keepVigil(ctx, s)
+	_, stopVigil := keepVigil(ctx, e, s)
 	defer stopVigil()
 	for number := uint64(1); ; number++ {
 		select {
@@ -68,7 +68,7 @@ func (e *environment) keepAlive(ctx context.Context, flag *secretFlag, id string
 		case <-s.Done():
 			return sessionEnd(s.ID(), s.Err())
 		case <-renewals:
-			if err := e.printRenewal(s, number); err != nil {
+			if err := printRenewal(e, s, number); err != nil {
 				return err
 			}
 		}
@@ -84,7 +84,7 @@ func sessionRefusal(id string, err error) error {
 }
 
 // printRenewal prints one renewal.
-func (e *environment) printRenewal(s *tenure.Session, number uint64) error {
+func printRenewal(e *environment, s *tenure.Session, number uint64) error {
 	if e.json() {
 		return e.printLine(&tenurev1.RenewalVerdict{SessionId: s.ID(), Number: number, Ttl: durationpb.New(s.TTL())})
 	}
@@ -92,7 +92,7 @@ func (e *environment) printRenewal(s *tenure.Session, number uint64) error {
 }
 
 // demandLive returns an error that tells how a session ended, if it did.
-func (e *environment) demandLive(ctx context.Context, id string) error {
+func demandLive(ctx context.Context, e *environment, id string) error {
 	return e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
 		answer, err := getSession(ctx, c, id)
 		if err != nil {

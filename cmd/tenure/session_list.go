@@ -38,7 +38,7 @@ Sessions without TTL live until they are destroyed: check now and then whether t
 				request.OlderThan = durationpb.New(olderThan)
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.listSessions(ctx, c, request, host)
+				return listSessions(ctx, env, c, request, host)
 			})
 		},
 	}
@@ -74,8 +74,8 @@ func eachSession(
 }
 
 // listSessions prints all pages of a list. A host is where a session says that its process runs.
-func (e *environment) listSessions(
-	ctx context.Context, c *tenure.Client, request *tenurev1.ListSessionsRequest, host string,
+func listSessions(
+	ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListSessionsRequest, host string,
 ) error {
 	all := &tenurev1.ListSessionsResponse{}
 	header, err := eachSession(ctx, c, request, func(s *tenurev1.Session) {

@@ -21,8 +21,8 @@ import (
 // nameBytesMax is the longest name of a session.
 const nameBytesMax = 256
 
-// describe fills in what helps a human to find the process behind a session. Program is what it runs, if anything.
-func (e *environment) describe(request *tenurev1.CreateSessionRequest, program string) {
+// describeSession fills in what helps a human to find the process behind a session. Program is what it runs, if anything.
+func describeSession(e *environment, request *tenurev1.CreateSessionRequest, program string) {
 	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
 	who := ""
 	if u, err := user.Current(); err == nil {
@@ -80,8 +80,8 @@ func newSecret() []byte {
 }
 
 // openSession makes a session for others to use.
-func (e *environment) openSession(
-	ctx context.Context, c *tenure.Client, request *tenurev1.CreateSessionRequest,
+func openSession(
+	ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.CreateSessionRequest,
 ) (*tenurev1.CreateSessionResponse, error) {
 	var answer *tenurev1.CreateSessionResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
@@ -92,13 +92,13 @@ func (e *environment) openSession(
 	if err != nil {
 		return nil, err
 	}
-	e.noteTTL(request.GetTtl().AsDuration(), answer.GetTtl().AsDuration())
+	noteTTL(e, request.GetTtl().AsDuration(), answer.GetTtl().AsDuration())
 	answer.Secret = request.GetSecret()
 	return answer, nil
 }
 
 // noteTTL tells people that another TTL was granted.
-func (e *environment) noteTTL(asked, granted time.Duration) {
+func noteTTL(e *environment, asked, granted time.Duration) {
 	if asked != granted {
 		e.notef("Note: the TTL is %v instead of the requested %v.", granted, asked)
 	}

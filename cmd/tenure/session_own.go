@@ -24,7 +24,7 @@ type ownSession struct {
 const noDeadline = 10 * 365 * 24 * time.Hour
 
 // openOwn opens the session that a request describes before ctx ends, and keeps it alive. Close it.
-func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessionRequest) (*ownSession, error) {
+func openOwn(ctx context.Context, e *environment, request *tenurev1.CreateSessionRequest) (*ownSession, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, noDeadline)
@@ -53,7 +53,7 @@ func (e *environment) openOwn(ctx context.Context, request *tenurev1.CreateSessi
 		return nil, plainError(err)
 	}
 	own := &ownSession{Session: s, client: c}
-	own.vigil, own.stopVigil = e.keepVigil(context.WithoutCancel(ctx), s)
+	own.vigil, own.stopVigil = keepVigil(context.WithoutCancel(ctx), e, s)
 	return own, nil
 }
 

@@ -24,13 +24,13 @@ entries that a member lacks; only the leader knows it.`,
   tenure status -o json | jq -r .leader`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.withMembers(cmd.Context(), env.status)
+			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error { return printStatus(ctx, env, m) })
 		},
 	}
 }
 
-// status prints the cluster's status.
-func (e *environment) status(ctx context.Context, m *members) error {
+// printStatus prints the cluster's status.
+func printStatus(ctx context.Context, e *environment, m *members) error {
 	var answer *tenurev1.GetStatusResponse
 	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 		answer, err = l.cluster().GetStatus(ctx, &tenurev1.GetStatusRequest{})

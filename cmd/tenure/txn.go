@@ -41,12 +41,12 @@ was refused, and nothing was written. The error names each refused operation; th
   echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := env.readTxn(args[0])
+			request, err := readTxn(env, args[0])
 			if err != nil {
 				return err
 			}
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return env.txn(ctx, c, secret, request)
+				return runTxn(ctx, env, c, secret, request)
 			})
 		},
 	}
@@ -55,7 +55,7 @@ was refused, and nothing was written. The error names each refused operation; th
 }
 
 // readTxn reads a transaction from a file, or from standard input.
-func (e *environment) readTxn(name string) (*tenurev1.TxnRequest, error) {
+func readTxn(e *environment, name string) (*tenurev1.TxnRequest, error) {
 	source := e.stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -123,9 +123,9 @@ func parseJSON(data []byte, m *tenurev1.TxnRequest) error {
 	}
 }
 
-// txn runs a transaction and prints its answer.
-func (e *environment) txn(ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest) error {
-	if err := e.addSecret(ctx, c, secret, request); err != nil {
+// runTxn runs a transaction and prints its answer.
+func runTxn(ctx context.Context, e *environment, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest) error {
+	if err := addSecret(ctx, e, c, secret, request); err != nil {
 		return err
 	}
 	options := request.GetOptions()
@@ -154,8 +154,8 @@ func (e *environment) txn(ctx context.Context, c *tenure.Client, secret *secretF
 }
 
 // addSecret adds the session's secret, if the file does not say it.
-func (e *environment) addSecret(
-	ctx context.Context, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest,
+func addSecret(
+	ctx context.Context, e *environment, c *tenure.Client, secret *secretFlag, request *tenurev1.TxnRequest,
 ) error {
 	if request.GetOptions() == nil {
 		request.Options = &tenurev1.CallOptions{}

@@ -26,7 +26,7 @@ locks immediately. The reason is logged.`,
 				return usageError("--reason is missing: say why no process can still rely on an earlier lock")
 			}
 			return env.withMembers(cmd.Context(), func(ctx context.Context, m *members) error {
-				return env.unfreeze(ctx, m, request)
+				return endFreeze(ctx, env, m, request)
 			})
 		},
 	}
@@ -34,8 +34,8 @@ locks immediately. The reason is logged.`,
 	return cmd
 }
 
-// unfreeze ends the freeze.
-func (e *environment) unfreeze(ctx context.Context, m *members, request *tenurev1.EndFreezeRequest) error {
+// endFreeze ends the freeze.
+func endFreeze(ctx context.Context, e *environment, m *members, request *tenurev1.EndFreezeRequest) error {
 	var answer *tenurev1.EndFreezeResponse
 	err := m.call(ctx, mayRepeat, func(ctx context.Context, l *link) (err error) {
 		answer, err = l.cluster().EndFreeze(ctx, request)

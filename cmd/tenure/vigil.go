@@ -151,7 +151,7 @@ func (v *vigil) run(ctx context.Context, s vital, note func(format string, args 
 }
 
 // keepVigil tells people what becomes of a session, from a goroutine of its own, until stop is called.
-func (e *environment) keepVigil(ctx context.Context, s *tenure.Session) (v *vigil, stop func()) {
+func keepVigil(ctx context.Context, e *environment, s *tenure.Session) (v *vigil, stop func()) {
 	v = &vigil{ttl: s.TTL(), stake: stake{text: "session " + s.ID() + " is alive"}}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

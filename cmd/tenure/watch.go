@@ -56,7 +56,7 @@ the watch stops with its exit code.`,
 			if err != nil {
 				return err
 			}
-			return env.watch(cmd.Context(), f, selected, command)
+			return follow(cmd.Context(), env, f, selected, command)
 		},
 	}
 	flags := cmd.Flags()
@@ -125,9 +125,9 @@ func (f *watchFlags) options(env *environment, cmd *cobra.Command, args []string
 func onKey(key string) tenure.WatchOption  { return tenure.OnKeys(key) }
 func onLock(key string) tenure.WatchOption { return tenure.OnLocks(key) }
 
-// watch follows the watch until Ctrl-C.
-func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenure.WatchOption, command []string) error {
-	show, err := e.eventHandler(ctx, command)
+// follow follows the watch until Ctrl-C.
+func follow(ctx context.Context, e *environment, f *watchFlags, selected []tenure.WatchOption, command []string) error {
+	show, err := eventHandler(ctx, e, command)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (e *environment) watch(ctx context.Context, f *watchFlags, selected []tenur
 		return err
 	}
 	defer func() { _ = c.Close() }() // It has no session, so there is nothing to tell.
-	ctx, first := e.awaitFirst(ctx, c)
+	ctx, first := awaitFirst(ctx, e, c)
 	defer first.end()
 	options := append(selected, tenure.OnStart(func(uint64) { first.came() }), tenure.OnBreak(e.noteBreak("The watch was interrupted", "The watch has resumed; nothing was missed.")))
 	for event, err := range c.Watch(ctx, options...) {

@@ -11,11 +11,11 @@ import (
 )
 
 // eventHandler returns what is done with each event: it is printed, or a command runs on it.
-func (e *environment) eventHandler(
-	ctx context.Context, command []string,
+func eventHandler(
+	ctx context.Context, e *environment, command []string,
 ) (show func(event *tenurev1.Event, initial bool) error, err error) {
 	if len(command) == 0 {
-		return func(event *tenurev1.Event, _ bool) error { return e.printEvent(event) }, nil
+		return func(event *tenurev1.Event, _ bool) error { return printEvent(e, event) }, nil
 	}
 	program, err := lookUp(command)
 	if err != nil {
@@ -25,7 +25,7 @@ func (e *environment) eventHandler(
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := e.runOnEvent(program, command, event, initial); err != nil && ctx.Err() == nil {
+		if err := runOnEvent(e, program, command, event, initial); err != nil && ctx.Err() == nil {
 			return err
 		}
 		return ctx.Err()
@@ -33,7 +33,7 @@ func (e *environment) eventHandler(
 }
 
 // printEvent prints an event as a line.
-func (e *environment) printEvent(event *tenurev1.Event) error {
+func printEvent(e *environment, event *tenurev1.Event) error {
 	if e.json() {
 		return e.printLine(event)
 	}
@@ -109,8 +109,8 @@ func holdText(event *tenurev1.Event) string {
 }
 
 // runOnEvent runs a command on an event and waits for it. Signals are passed on.
-func (e *environment) runOnEvent(
-	program string, argv []string, event *tenurev1.Event, initial bool,
+func runOnEvent(
+	e *environment, program string, argv []string, event *tenurev1.Event, initial bool,
 ) error {
 	line, err := jsonLine(event)
 	if err != nil {
