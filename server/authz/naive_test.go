@@ -1,0 +1,594 @@
+package authz
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/sequencer"
+)
+
+// ask is one thing that a request needs, as the text of the design says it. It shares nothing with Need.
+type ask struct {
+	noun  string // key, session, node, service, operator, admin, any
+	verbs string // each is enough
+	// which names it is about: one, all that begin with it, or those from it to end.
+	which     string
+	name, end string
+	by        *fact // of a session: also by node, and by who made it
+}
+
+// fact is a session that exists; of nil nothing is known.
+type fact struct {
+	name, node, maker string
+	deletes           bool
+}
+
+// facts is what the state has in these tests: sessions by id, and the services of instances and checks.
+var (
+	sessionFacts = map[string]*fact{
+		"own":   {name: "web-1", node: "h1", maker: "token:me"},
+		"self":  {name: "job", node: "here", maker: "token:you"},
+		"del":   {name: "db", maker: "token:you", deletes: true},
+		"plain": {name: "batch"},
+	}
+	instanceFacts = map[string]string{"h1/i1": "web", "h2/i1": "db"}
+	checkFacts    = map[string]string{"h1/c1": "web", "h1/c0": ""} // The second is of the node.
+)
+
+// naive says what requests need: a second writing of the design's table, by message, with the least possible cleverness.
+type naive []ask
+
+func (n *naive) one(noun, verbs, name string) {
+	*n = append(*n, ask{noun: noun, verbs: verbs, name: name})
+}
+
+func (n *naive) prefix(noun, verbs, name string) {
+	*n = append(*n, ask{noun: noun, verbs: verbs, which: "prefix", name: name})
+}
+
+func (n *naive) named(noun, verbs, name string) {
+	if name == "" {
+		n.prefix(noun, verbs, "")
+		return
+	}
+	n.one(noun, verbs, name)
+}
+func (n *naive) node(verbs, name string) { n.named("node", verbs, strings.ToLower(name)) }
+
+func (n *naive) session(verbs, id string) {
+	if id == "" {
+		return
+	}
+	f := sessionFacts[id]
+	if f == nil {
+		*n = append(*n, ask{noun: "unknown session"})
+		return
+	}
+	*n = append(*n, ask{noun: "session", verbs: verbs, name: f.name, by: f})
+}
+
+func (n *naive) instance(node, id string) {
+	if name, there := instanceFacts[strings.ToLower(node)+"/"+id]; there {
+		n.one("service", "write", name)
+	}
+}
+
+func (n *naive) check(verbs, node, id string) {
+	if name := checkFacts[strings.ToLower(node)+"/"+id]; name != "" {
+		n.one("service", verbs, name)
+	}
+}
+
+func (n *naive) options(o *tenurev1.CallOptions) {
+	n.session("write", o.GetRequestId().GetSessionId())
+	for _, g := range o.GetGuards() {
+		n.guard(g)
+	}
+}
+
+func (n *naive) guard(g *tenurev1.Guard) {
+	switch is := g.GetCondition().(type) {
+	case *tenurev1.Guard_Held:
+		n.one("key", "read lock", is.Held.GetKey())
+	case *tenurev1.Guard_SessionAlive:
+		n.session("read", is.SessionAlive)
+	case *tenurev1.Guard_Key:
+		n.one("key", "read", is.Key.GetKey())
+	}
+}
+
+// lock is what taking a lock needs.
+func (n *naive) lock(key, session string, value bool, o *tenurev1.CallOptions) {
+	n.one("key", "lock", key)
+	n.session("write", session)
+	if f := sessionFacts[session]; value || f != nil && f.deletes {
+		n.one("key", "write", key)
+	}
+	n.options(o)
+}
+
+func (n *naive) nodeEntry(m *tenurev1.Node) {
+	if m != nil {
+		n.node("write", m.GetName())
+	}
+}
+
+func (n *naive) serviceEntry(on string, m *tenurev1.Service) {
+	if m.GetNode() != "" {
+		on = m.GetNode()
+	}
+	n.node("write", on)
+	n.named("service", "write", m.GetName())
+	n.instance(on, m.GetServiceId())
+}
+
+func (n *naive) checkEntry(on string, m *tenurev1.Check) {
+	if m.GetNode() != "" {
+		on = m.GetNode()
+	}
+	n.node("write", on)
+	n.check("write", on, m.GetCheckId())
+	n.instance(on, m.GetServiceId())
+}
+
+func (n *naive) watched(keys, prefixes []string) {
+	for _, key := range keys {
+		n.one("key", "read", key)
+		n.one("key", "watch", key)
+	}
+	for _, prefix := range prefixes {
+		for _, verb := range []string{"read", "watch", "list"} {
+			n.prefix("key", verb, prefix)
+		}
+	}
+}
+
+// of says what a request needs; false for one that the design does not name.
+func (n *naive) of(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.GetRequest:
+		n.one("key", "read", m.GetKey())
+	case *tenurev1.GetLockRequest:
+		n.one("key", "read", m.GetKey())
+	case *tenurev1.GetLeaderRequest:
+		n.one("key", "read", m.GetKey())
+	case *tenurev1.CheckSequencerRequest:
+		switch proof := m.GetProof().(type) {
+		case *tenurev1.CheckSequencerRequest_Sequencer:
+			n.one("key", "read", proof.Sequencer.GetKey())
+		case *tenurev1.CheckSequencerRequest_Text:
+			if s, err := sequencer.Parse(proof.Text); err == nil {
+				n.one("key", "read", s.GetKey())
+			} else {
+				n.prefix("key", "read", "")
+			}
+		}
+	case *tenurev1.ListRequest:
+		n.prefix("key", "list", m.GetPrefix())
+		if !m.GetKeysOnly() {
+			n.prefix("key", "read", m.GetPrefix())
+		}
+	case *tenurev1.ListLocksRequest:
+		n.prefix("key", "list", m.GetPrefix())
+		n.prefix("key", "read", m.GetPrefix())
+		n.session("read", m.GetSessionId())
+		if m.GetHeldBy() != "" {
+			n.prefix("session", "read", m.GetHeldBy())
+		}
+	case *tenurev1.PutRequest:
+		n.put(m)
+	case *tenurev1.DeleteRequest:
+		n.one("key", "write", m.GetKey())
+		if m.GetDropHolds() {
+			n.one("key", "lock", m.GetKey())
+		}
+		n.options(m.GetOptions())
+	case *tenurev1.DeletePrefixRequest:
+		n.prefix("key", "write", m.GetPrefix())
+		n.prefix("key", "list", m.GetPrefix())
+		if m.GetDropHolds() {
+			n.prefix("key", "lock", m.GetPrefix())
+		}
+		n.options(m.GetOptions())
+	case *tenurev1.TxnRequest:
+		return n.txn(m)
+	case *tenurev1.WatchRequest:
+		n.watch(m)
+	default:
+		return n.ofLocks(request) || n.ofSessions(request) || n.ofCatalog(request) || n.ofOperators(request)
+	}
+	return true
+}
+
+func (n *naive) put(m *tenurev1.PutRequest) {
+	if m.GetSequential() {
+		n.prefix("key", "write", m.GetKey())
+	} else {
+		n.one("key", "write", m.GetKey())
+	}
+	if m.GetAcquire() != "" {
+		n.one("key", "lock", m.GetKey())
+		n.session("write", m.GetAcquire())
+	}
+	switch {
+	case m.GetRelease() == "":
+	case m.GetOptions().GetForce():
+		n.one("key", "break", m.GetKey())
+	default:
+		n.one("key", "lock", m.GetKey())
+		n.session("write", m.GetRelease())
+	}
+	n.session("write", m.GetBindSession())
+	n.options(m.GetOptions())
+}
+
+func (n *naive) txn(m *tenurev1.TxnRequest) bool {
+	for _, c := range m.GetCompares() {
+		if c.GetGuard() == nil || c.GetKey() != "" {
+			n.one("key", "read", c.GetKey())
+		}
+		n.guard(c.GetGuard())
+	}
+	known := true
+	for _, op := range slices.Concat(m.GetThen(), m.GetOtherwise()) {
+		switch is := op.GetKind().(type) {
+		case *tenurev1.Op_Get:
+			known = n.of(is.Get) && known
+		case *tenurev1.Op_List:
+			known = n.of(is.List) && known
+		case *tenurev1.Op_Put:
+			known = n.of(is.Put) && known
+		case *tenurev1.Op_Delete:
+			known = n.of(is.Delete) && known
+		case *tenurev1.Op_DeletePrefix:
+			known = n.of(is.DeletePrefix) && known
+		case *tenurev1.Op_AcquireLock:
+			known = n.of(is.AcquireLock) && known
+		case *tenurev1.Op_ReleaseLock:
+			known = n.of(is.ReleaseLock) && known
+		case *tenurev1.Op_Check:
+			n.guard(is.Check)
+		case *tenurev1.Op_Catalog:
+			n.catalogOp(is.Catalog)
+		}
+	}
+	n.options(m.GetOptions())
+	return known
+}
+
+func (n *naive) catalogOp(m *tenurev1.CatalogOp) {
+	entry := func(verb string, name *tenurev1.CatalogName) {
+		n.node(verb, name.GetNode())
+		if service, there := instanceFacts[strings.ToLower(name.GetNode())+"/"+name.GetServiceId()]; there {
+			n.one("service", verb, service)
+		}
+		n.check(verb, name.GetNode(), name.GetCheckId())
+	}
+	switch is := m.GetKind().(type) {
+	case *tenurev1.CatalogOp_PutNode:
+		n.nodeEntry(is.PutNode)
+	case *tenurev1.CatalogOp_PutService:
+		n.serviceEntry("", is.PutService)
+	case *tenurev1.CatalogOp_PutCheck:
+		n.checkEntry("", is.PutCheck)
+	case *tenurev1.CatalogOp_Get:
+		entry("read", is.Get)
+	case *tenurev1.CatalogOp_Delete:
+		entry("write", is.Delete)
+	}
+}
+
+func (n *naive) watch(m *tenurev1.WatchRequest) {
+	before := len(*n)
+	n.watched(m.GetKeys(), m.GetPrefixes())
+	n.watched(m.GetLocks(), m.GetLockPrefixes())
+	if m.GetRangeStart() != "" || m.GetRangeEnd() != "" {
+		for _, verb := range []string{"read", "watch", "list"} {
+			*n = append(*n, ask{noun: "key", verbs: verb, which: "range", name: m.GetRangeStart(), end: m.GetRangeEnd()})
+		}
+	}
+	for _, id := range m.GetSessionIds() {
+		n.session("read", id)
+	}
+	if m.GetAllSessions() {
+		n.prefix("session", "read", "")
+	}
+	for _, name := range m.GetNodes() {
+		n.node("read", name)
+		n.prefix("service", "read", "")
+	}
+	for _, name := range m.GetServices() {
+		n.named("service", "read", name)
+		n.prefix("node", "read", "")
+	}
+	if m.GetAllNodes() || m.GetAllServices() {
+		n.prefix("node", "read", "")
+		n.prefix("service", "read", "")
+	}
+	if len(*n) == before && len(m.GetSessionIds()) == 0 { // It selects nothing, and so all keys.
+		n.watched(nil, []string{""})
+	}
+}
+
+func (n *naive) ofLocks(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.AcquireLockRequest:
+		n.lock(m.GetKey(), m.GetSessionId(), m.Value != nil, m.GetOptions())
+	case *tenurev1.TryAcquireLockRequest:
+		n.lock(m.GetKey(), m.GetSessionId(), m.Value != nil, m.GetOptions())
+	case *tenurev1.CampaignRequest:
+		n.lock(m.GetKey(), m.GetSessionId(), m.GetContent() != nil, m.GetOptions())
+	case *tenurev1.CancelWaitRequest:
+		n.one("key", "lock", m.GetKey())
+		n.session("write", m.GetSessionId())
+		n.options(m.GetOptions())
+	case *tenurev1.ReleaseLockRequest:
+		if m.GetOptions().GetForce() {
+			n.one("key", "break", m.GetKey())
+		} else {
+			n.one("key", "lock", m.GetKey())
+			n.session("write", m.GetSessionId())
+		}
+		if m.GetValueOp() != nil {
+			n.one("key", "write", m.GetKey())
+		}
+		n.options(m.GetOptions())
+	case *tenurev1.BreakLockRequest:
+		n.one("key", "break", m.GetKey())
+		n.options(m.GetOptions())
+	case *tenurev1.ProclaimRequest:
+		n.one("key", "write", m.GetKey())
+		n.session("write", m.GetSequencer().GetSessionId())
+		if other := m.GetSequencer().GetKey(); other != "" {
+			n.one("key", "write", other)
+		}
+		n.options(m.GetOptions())
+	case *tenurev1.ResignRequest:
+		n.one("key", "lock", m.GetKey())
+		n.session("write", m.GetSessionId())
+		if m.GetToSessionId() != "" {
+			n.one("key", "read", m.GetKey())
+		}
+		n.options(m.GetOptions())
+	case *tenurev1.ObserveRequest:
+		n.watched([]string{m.GetKey()}, nil)
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *naive) ofSessions(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.CreateSessionRequest:
+		*n = append(*n, ask{noun: "session", verbs: "write", name: m.GetName(), by: &fact{node: strings.ToLower(m.GetNode())}})
+		n.options(m.GetOptions())
+	case *tenurev1.RenewSessionRequest:
+		n.session("write", m.GetSessionId())
+		n.options(m.GetOptions())
+	case *tenurev1.KeepAliveRequest:
+		for _, r := range m.GetRenewals() {
+			n.session("write", r.GetSessionId())
+		}
+	case *tenurev1.AttachSessionRequest:
+		n.session("write", m.GetSessionId())
+		n.options(m.GetOptions())
+	case *tenurev1.DestroySessionRequest:
+		verb := "write"
+		if m.GetForce() || m.GetOptions().GetForce() {
+			verb = "break"
+		}
+		n.session(verb, m.GetSessionId())
+		n.options(m.GetOptions())
+	case *tenurev1.GetSessionRequest:
+		n.session("read", m.GetSessionId())
+	case *tenurev1.ListSessionsRequest:
+		*n = append(*n, ask{noun: "session", verbs: "read", which: "prefix", name: m.GetNamePrefix(), by: &fact{node: strings.ToLower(m.GetNode())}})
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *naive) ofCatalog(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.RegisterNodeRequest:
+		n.entries(m.GetNode().GetName(), m.GetNode(), m.GetServices(), m.GetChecks())
+		n.options(m.GetOptions())
+	case *tenurev1.SyncNodeRequest:
+		on := m.GetNode().GetName()
+		n.entries(on, m.GetNode(), m.GetServices(), m.GetChecks())
+		for _, id := range m.GetDeleteServices() {
+			n.instance(on, id)
+		}
+		for _, id := range m.GetDeleteChecks() {
+			n.check("write", on, id)
+		}
+	case *tenurev1.UpdateCheckRequest:
+		n.node("write", m.GetNode())
+		n.check("write", m.GetNode(), m.GetCheckId())
+		n.options(m.GetOptions())
+	case *tenurev1.DeregisterNodeRequest:
+		n.node("write", m.GetNode())
+		n.options(m.GetOptions())
+	case *tenurev1.DeregisterServiceRequest:
+		n.node("write", m.GetNode())
+		n.instance(m.GetNode(), m.GetServiceId())
+		n.options(m.GetOptions())
+	case *tenurev1.DeregisterCheckRequest:
+		n.node("write", m.GetNode())
+		n.check("write", m.GetNode(), m.GetCheckId())
+		n.options(m.GetOptions())
+	case *tenurev1.GetNodeRequest:
+		n.node("read", m.GetNode())
+		n.prefix("service", "read", "")
+	case *tenurev1.ListNodesRequest:
+		n.prefix("node", "read", strings.ToLower(m.GetNamePrefix()))
+	case *tenurev1.ListServicesRequest:
+		n.prefix("service", "read", m.GetNamePrefix())
+	case *tenurev1.ListInstancesRequest:
+		n.named("service", "read", m.GetService())
+		n.node("read", m.GetNode())
+	case *tenurev1.ListChecksRequest:
+		n.named("service", "read", m.GetService())
+		n.node("read", m.GetNode())
+	case *tenurev1.ListPoolRequest:
+		n.prefix("node", "read", "")
+	case *tenurev1.ForceLeaveRequest:
+		n.one("operator", "write", "")
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *naive) entries(on string, node *tenurev1.Node, services []*tenurev1.Service, checks []*tenurev1.Check) {
+	n.node("write", node.GetName())
+	for _, s := range services {
+		n.serviceEntry(on, s)
+	}
+	for _, c := range checks {
+		n.checkEntry(on, c)
+	}
+}
+
+// token is what acting on a token needs: one's own is named by its accessor, or by none.
+func (n *naive) token(verb, accessor string) {
+	if accessor == "" {
+		n.one("any", "", "")
+		return
+	}
+	n.one("admin", verb, accessor)
+}
+
+func (n *naive) ofOperators(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.GetStatusRequest, *tenurev1.GetLimitsRequest, *tenurev1.GetAuthStatusRequest:
+		n.one("operator", "read", "")
+	case *tenurev1.AddMemberRequest, *tenurev1.PromoteMemberRequest, *tenurev1.RemoveMemberRequest, *tenurev1.ReplaceMemberRequest,
+		*tenurev1.TransferLeadershipRequest, *tenurev1.SetLimitsRequest, *tenurev1.CompactRequest, *tenurev1.EndFreezeRequest:
+		n.one("operator", "write", "")
+	case *tenurev1.BackupRequest:
+		n.one("operator", "backup", "")
+	case *tenurev1.SetAuthModeRequest, *tenurev1.PutPolicyRequest, *tenurev1.DeletePolicyRequest, *tenurev1.CreateTokenRequest,
+		*tenurev1.PutBindingRequest, *tenurev1.DeleteBindingRequest:
+		n.one("admin", "write", "")
+	case *tenurev1.GetPolicyRequest, *tenurev1.ListPoliciesRequest, *tenurev1.ListTokensRequest, *tenurev1.ListBindingsRequest:
+		n.one("admin", "read", "")
+	case *tenurev1.GetTokenRequest:
+		n.token("read", m.GetAccessor())
+	case *tenurev1.RotateTokenRequest:
+		n.token("write", m.GetAccessor())
+	case *tenurev1.RevokeTokenRequest:
+		n.token("write", m.GetAccessor())
+	case *tenurev1.ListMembersRequest, *tenurev1.WhoAmIRequest, *tenurev1.CheckAccessRequest:
+		n.one("any", "", "")
+	case *tenurev1.BootstrapAuthRequest, *tenurev1.ResetAuthRequest: // Nothing.
+	default:
+		return false
+	}
+	return true
+}
+
+// person is a caller of these tests: its principal, the node of its token, and the text of its policies.
+type person struct{ principal, node, rules string }
+
+// allowed reports whether one of the caller's rules meets an ask, by looking at each line of their text.
+func (w person) allowed(a ask) bool {
+	if a.noun == "admin" && a.name != "" && w.principal == "token:"+a.name {
+		return true
+	}
+	for line := range strings.Lines(w.rules) {
+		rule := strings.TrimSpace(line)
+		if w.node == "" && strings.HasPrefix(rule, "session node self ") {
+			continue // Self is nobody.
+		}
+		if w.line(rule, a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w person) line(rule string, a ask) bool {
+	switch a.noun {
+	case "any":
+		return rule != ""
+	case "unknown session":
+		return strings.HasPrefix(rule, "session ")
+	}
+	verbs := func(text string) bool {
+		text = strings.NewReplacer("rw", "read list watch write lock", "ro", "read list watch").Replace(text)
+		has := strings.Fields(text)
+		if a.noun != "key" && slices.Contains(has, "write") {
+			has = append(has, "read")
+		}
+		return slices.ContainsFunc(strings.Fields(a.verbs), func(verb string) bool { return slices.Contains(has, verb) })
+	}
+	if a.by != nil {
+		node, own := a.by.node, a.by.maker
+		if rest, ok := strings.CutPrefix(rule, "session own "); ok {
+			return own != "" && own == w.principal && verbs(rest)
+		}
+		if rest, ok := strings.CutPrefix(rule, "session node self "); ok {
+			return node != "" && node == strings.ToLower(w.node) && verbs(rest)
+		}
+		if rest, ok := strings.CutPrefix(rule, "session node "); ok {
+			selector, text, _ := strings.Cut(rest, " ")
+			return node != "" && selects(strings.ToLower(selector), "", node, "") && verbs(text)
+		}
+	}
+	rest, ok := strings.CutPrefix(rule, a.noun+" ")
+	if !ok || a.noun == "session" && (strings.HasPrefix(rest, "node ") || strings.HasPrefix(rest, "own ")) {
+		return false
+	}
+	if a.noun == "operator" || a.noun == "admin" {
+		return verbs(rest)
+	}
+	selector, text, _ := strings.Cut(rest, " ")
+	if a.noun == "node" {
+		selector = strings.ToLower(selector)
+	}
+	return selects(selector, a.which, a.name, a.end) && verbs(text)
+}
+
+// selects reports whether a selector has all that is asked about: "x" one name, "x"* all that begin with it, * all.
+func selects(selector, which, name, end string) bool {
+	if selector == "*" {
+		return true
+	}
+	text := strings.Trim(strings.TrimSuffix(selector, "*"), `"`)
+	starts := strings.HasSuffix(selector, "*")
+	switch which {
+	case "":
+		return name == text || starts && strings.HasPrefix(name, text)
+	case "prefix":
+		return starts && strings.HasPrefix(name, text)
+	default:
+		last := text[:len(text)-1] + string(text[len(text)-1]+1)
+		return starts && strings.HasPrefix(name, text) && end != "" && end <= last
+	}
+}
+
+// grant returns a rule that meets an ask and little else.
+func (a ask) grant() string {
+	verb, _, _ := strings.Cut(a.verbs, " ")
+	switch {
+	case a.noun == "any":
+		return `query "other" read`
+	case a.noun == "unknown session":
+		return `session "other" read`
+	case a.noun == "operator", a.noun == "admin":
+		return a.noun + " " + verb
+	case a.name == "", a.which == "range":
+		return a.noun + " * " + verb
+	case a.which == "prefix":
+		return fmt.Sprintf("%s %q* %s", a.noun, a.name, verb)
+	default:
+		return fmt.Sprintf("%s %q %s", a.noun, a.name, verb)
+	}
+}
