@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // ownChecks returns the checks of the agent by what Consul calls them, each with the name and the tags of its service.
@@ -56,7 +57,7 @@ func (a *localAgent) registerCheck(ctx context.Context, q *request) (*answer, er
 	}
 	_, err = a.agent.AddAgentCheck(ctx, &tenurev1.AddAgentCheckRequest{Check: m})
 	switch {
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
 		return nil, refusal(http.StatusNotFound, "ServiceID %q does not exist", shown(m.GetServiceId()))
 	case err != nil:
 		return nil, err
@@ -119,7 +120,7 @@ func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.Check
 	}
 	_, err = a.agent.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: id, Status: as, Output: output})
 	switch {
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
 		return nil, refusal(http.StatusNotFound, textNoAgentCheck, shown(q.rest))
 	case err != nil:
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // settleMax is how long the answer to a change of the agent waits for the catalog to have it.
@@ -195,7 +196,7 @@ func (a *localAgent) maintenance(ctx context.Context, q *request, service string
 	}
 	_, err = a.agent.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{ServiceId: service, Enabled: enable, Reason: q.text("reason")})
 	switch {
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
 		return nil, refusal(http.StatusNotFound, textNoService, shown(service))
 	case err != nil:
 		return nil, err
@@ -211,7 +212,7 @@ func (a *localAgent) forceLeave(ctx context.Context, q *request) (*answer, error
 	}
 	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.rest})
 	switch {
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
 		return nil, refusal(http.StatusNotFound, "agent: No node found with name '%s'", shown(q.rest))
 	case err != nil:
 		return nil, err

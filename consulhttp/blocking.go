@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 const (
@@ -129,7 +130,7 @@ func (h *handler) await(ctx context.Context, r read) (outcome, error) {
 
 // compacted reports whether a watch could not begin, or go on, for want of history.
 func compacted(err error) bool {
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
 		return true
 	default:
@@ -208,7 +209,7 @@ func (h *handler) awaitEventOnce(ctx context.Context, s selection, after uint64)
 		switch {
 		case errors.Is(err, io.EOF):
 			return unknown, nil
-		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && revisionOf(err) == 0 {
 				return h.awaitEventOnce(ctx, s, 0)
 			}
@@ -229,7 +230,7 @@ func (h *handler) awaitEventOnce(ctx context.Context, s selection, after uint64)
 
 // broken reports whether a watch ended with the connection to its member, or could not begin for want of one.
 func broken(err error) bool {
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return true
 	case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
@@ -251,7 +252,7 @@ func (h *handler) awaitRevision(ctx context.Context, revision uint64) error {
 			PageSize: 1, KeysOnly: true, Read: &tenurev1.ReadOptions{Stale: true, MinRevision: revision},
 		})
 		// A member does not wait for ever.
-		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED || ctx.Err() != nil {
+		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED || ctx.Err() != nil {
 			return err
 		}
 	}

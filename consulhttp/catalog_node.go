@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // kinds are kinds of events of the catalog.
@@ -59,7 +60,7 @@ func (c *catalog) wholeNode(ctx context.Context, name, consistency string) (*who
 	get := &tenurev1.GetNodeRequest{Node: name, Read: readOptions(consistency)}
 	for {
 		part, err := c.nodes.GetNode(ctx, get)
-		if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
+		if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
 			return &wholeNode{revision: revisionOf(err)}, nil
 		}
 		if err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // echoBytesMax is how much of what a client sent an error repeats.
@@ -51,29 +51,6 @@ func shown(text string) string {
 	return strings.ToValidUTF8(text[:echoBytesMax], "") + "..."
 }
 
-// reasonOf returns why a call failed; unspecified where it is not known.
-func reasonOf(err error) tenurev1.ErrorReason {
-	info := infoOf(err)
-	return tenurev1.ErrorReason(tenurev1.ErrorReason_value["ERROR_REASON_"+info.GetReason()])
-}
-
-// fact returns a fact of a failed call; empty where there is none.
-func fact(err error, name string) string { return infoOf(err).GetMetadata()[name] }
-
-// infoOf returns the details of a failed call; nil where there are none.
-func infoOf(err error) *errdetails.ErrorInfo {
-	s, ok := status.FromError(err)
-	if !ok {
-		return nil
-	}
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
-}
-
 // textLeader is the text that clients take for "try again".
 const textLeader = "No cluster leader"
 
@@ -84,7 +61,7 @@ func failureOf(err error) *failure {
 	}
 	s, _ := status.FromError(err)
 	text := s.Message()
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER:
 		return known(refusal(http.StatusInternalServerError, textLeader))
 	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED,
@@ -140,7 +117,7 @@ func checkKey(key string) error {
 
 // revisionOf returns the revision at which a call failed; 0 where it is not known.
 func revisionOf(err error) uint64 {
-	n, _ := strconv.ParseUint(fact(err, "revision"), 10, 64)
+	n, _ := strconv.ParseUint(errorinfo.Fact(err, "revision"), 10, 64)
 	return n
 }
 

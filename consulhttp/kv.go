@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // keyBytesMax is how long a key may be.
@@ -85,7 +86,7 @@ func (h *handler) getKey(ctx context.Context, q *request, r read) (*answer, erro
 		return nil, err
 	}
 	found, err := h.kv.Get(ctx, get)
-	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
 		return h.notFound(ctx, r, waited, revisionOf(err))
 	}
 	if err != nil {
@@ -126,7 +127,7 @@ func ignoring(err error, reasons ...tenurev1.ErrorReason) error {
 	if err == nil {
 		return nil
 	}
-	if slices.Contains(reasons, reasonOf(err)) {
+	if slices.Contains(reasons, errorinfo.Reason(err)) {
 		return nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // deletePrefixKeysMax is how many keys go in one step of a delete of many.
@@ -70,7 +71,7 @@ func (h *handler) put(ctx context.Context, put *tenurev1.PutRequest) (bool, erro
 		return false, nil
 	}
 	response, err := h.kv.Put(ctx, put)
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
 		return false, nil
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
@@ -118,7 +119,7 @@ func (h *handler) deleteKeys(ctx context.Context, q *request) (*answer, error) {
 		request.IfRevision = &index
 	}
 	_, err := h.kv.Delete(ctx, request)
-	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
 		// A key that is missing is deleted, whatever index it should have had.
 		return &answer{json: revisionOf(err) == 0}, nil
 	}
@@ -136,7 +137,7 @@ func (h *handler) deletePrefix(ctx context.Context, prefix string) (*answer, err
 			Prefix: prefix, All: prefix == "", DropHolds: true, KeysMax: limit,
 		})
 		switch {
-		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE && limit > 1:
+		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE && limit > 1:
 			limit /= 2 // So many keys, or their holds, are more than one step may change.
 		case err != nil:
 			return nil, err

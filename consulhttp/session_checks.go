@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // registerMax is how long a session waits for the first registration of the node of its agent.
@@ -36,7 +37,7 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 		}
 	}
 	n, err := c.wholeNode(ctx, name, consistencyLeader)
-	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT {
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT {
 		n, err = &wholeNode{}, nil // No node has such a name; a member may.
 	}
 	if err != nil {
@@ -98,7 +99,7 @@ func (c *catalog) memberNamed(ctx context.Context, name string) (string, error) 
 // nodeNamed returns a node's name as it is written in sessions.
 func (c *catalog) nodeNamed(ctx context.Context, name string) (string, error) {
 	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: name})
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
 	default:
 		return found.GetNode().GetName(), err
@@ -113,7 +114,7 @@ func (c *catalog) nodeNamed(ctx context.Context, name string) (string, error) {
 // unbound returns the error of a session that could not be created, as Consul says it.
 func unbound(create *tenurev1.CreateSessionRequest, err error) error {
 	text := messageOf(err)
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
 		return known(refusal(http.StatusInternalServerError, textNoNode))
 	case tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:

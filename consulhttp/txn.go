@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 const (
@@ -224,7 +225,7 @@ func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error
 		switch {
 		case err == nil && exists:
 			t.native[i], again = deleteCASOp(&t.ops[i]), true
-		case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND && !exists:
+		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND && !exists:
 			t.native[i], again = checkOp(&tenurev1.KeyCondition{Key: t.ops[i].Key, Exists: new(bool)}), true
 		case ignoring(err, tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND) != nil:
 			return false, err
@@ -257,7 +258,7 @@ func (t *transaction) errors(err error) []txnErrorJSON {
 
 // failedOps returns the operations that failed, by their number, with their reasons.
 func failedOps(err error) map[int]tenurev1.ErrorReason {
-	text := fact(err, "operations")
+	text := errorinfo.Fact(err, "operations")
 	if text == "" {
 		return nil
 	}

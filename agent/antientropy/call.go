@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 const (
@@ -37,7 +37,7 @@ func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
 	request := &tenurev1.GetNodeRequest{Node: want.GetName()}
 	for range pagesMax {
 		page, err := s.readPage(ctx, request)
-		if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
+		if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
 			return newRows(), nil
 		}
 		if err != nil {
@@ -111,7 +111,7 @@ func (s *Syncer) send(ctx context.Context, b *batch) error {
 			Services: b.services, Checks: b.checks, DeleteServices: b.deleteServices, DeleteChecks: b.deleteChecks,
 		}
 		err := s.sendOnce(ctx, request)
-		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED {
+		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED {
 			return err
 		}
 		last := lastOf(err)
@@ -135,7 +135,7 @@ func (s *Syncer) sendOnce(ctx context.Context, request *tenurev1.SyncNodeRequest
 
 // refused reports whether the cluster will never do what was asked, so that trying again does not help.
 func refused(err error) bool {
-	switch reasonOf(err) {
+	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
 		return true
 	default:
@@ -143,26 +143,9 @@ func refused(err error) bool {
 	}
 }
 
-// infoOf returns what a member says about an error; nil if it was none.
-func infoOf(err error) *errdetails.ErrorInfo {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is {
-			return info
-		}
-	}
-	return nil
-}
-
-func reasonOf(err error) tenurev1.ErrorReason {
-	if err == nil {
-		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
-	}
-	return tenurev1.ErrorReason(tenurev1.ErrorReason_value["ERROR_REASON_"+infoOf(err).GetReason()])
-}
-
 // lastOf returns the number that SYNC_OUTDATED names.
 func lastOf(err error) *tenurev1.SyncNumber {
-	metadata := infoOf(err).GetMetadata()
+	metadata := errorinfo.Of(err).GetMetadata()
 	number := func(name string) uint64 {
 		n, _ := strconv.ParseUint(metadata[name], 10, 64) // Without it, the next number is tried.
 		return n

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/uuid"
+
+	"github.com/tenure-io/tenure/internal/durable"
 )
 
 const (
@@ -46,7 +48,7 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, dirMode); err != nil {
 		return nil, fmt.Errorf("create the agent's directory: %w", err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	lock, err := lockPath(filepath.Join(path, lockFile))
@@ -186,14 +188,5 @@ func replace(path string, raw []byte) (err error) {
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path) //nolint:gosec // The operator names the directory.
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.SyncDir(filepath.Dir(path))
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/status"
-
 	"github.com/tenure-io/tenure/agent/check"
 	"github.com/tenure-io/tenure/agent/message"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // pagesMax bounds how many pages a node has.
@@ -85,13 +83,5 @@ func critical(format string, args ...any) check.Result {
 
 // missing reports whether the catalog has no such node.
 func missing(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is {
-			return "ERROR_REASON_"+info.GetReason() == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND.String()
-		}
-	}
-	return false
+	return errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND
 }

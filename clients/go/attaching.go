@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // attaching asks the cluster for the truth about a session, and takes it over. Each attempt has a number, so that an earlier one that comes late does
@@ -84,8 +85,8 @@ func (t *takeover) attempt(ctx context.Context, l *conn.Link) (err error) {
 	epoch, service := t.attaching.session.epoch, tenurev1.NewSessionServiceClient(l)
 	if t.maybe {
 		t.answer, err = service.AttachSession(ctx, t.attaching.request(epoch+1))
-		if reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH ||
-			infoOf(err).GetMetadata()["epoch"] != strconv.FormatUint(epoch, 10) {
+		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_EPOCH_MISMATCH ||
+			errorinfo.Fact(err, "epoch") != strconv.FormatUint(epoch, 10) {
 			return err
 		}
 		t.maybe = false // It was not applied.
@@ -93,6 +94,6 @@ func (t *takeover) attempt(ctx context.Context, l *conn.Link) (err error) {
 	request := t.attaching.request(epoch)
 	request.TakeOver = true
 	t.answer, err = service.AttachSession(ctx, request)
-	t.maybe = err != nil && infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
+	t.maybe = err != nil && errorinfo.Fact(err, "applied") != string(AppliedNo)
 	return err
 }

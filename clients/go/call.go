@@ -11,6 +11,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // Patience of calls.
@@ -92,7 +93,7 @@ func (r *retrying) doubt(err error) error {
 	if !ok || !r.sent || e.Applied != AppliedNo {
 		return err
 	}
-	switch reason := reasonOf(e.cause); {
+	switch reason := errorinfo.Reason(e.cause); {
 	case reason == tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, reason == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
 		errors.Is(e.Kind, ErrClientClosed):
 		return e.with(AppliedUnknown)
@@ -115,13 +116,13 @@ func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
 	if ctx.Err() == nil { // Else it says what the caller knows.
 		r.last = err
 	}
-	info := infoOf(err)
+	info := errorinfo.Of(err)
 	r.sent = r.sent || !r.reading && info.GetMetadata()["applied"] != string(AppliedNo)
 	switch {
-	case timedOut && l.Answers() == before, reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+	case timedOut && l.Answers() == before, errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		l.Fail()
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
-		reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
+		errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER:
 		r.noLeader(l)
 	default:
 		r.leaderless = time.Time{}

@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // calls are the calls under a session. Each change has a number, by which the cluster makes it once, and each call ends with the session, or when the
@@ -161,6 +162,6 @@ func (n *numbered) options() *tenurev1.CallOptions {
 
 // failed notes how an attempt failed.
 func (n *numbered) failed(err error) {
-	n.full = reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL
-	n.sent = n.sent || err != nil && infoOf(err).GetMetadata()["applied"] != string(AppliedNo)
+	n.full = errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL
+	n.sent = n.sent || err != nil && errorinfo.Fact(err, "applied") != string(AppliedNo)
 }

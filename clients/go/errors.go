@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // The kinds of errors, for errors.Is.
@@ -300,39 +300,14 @@ func fromRPC(err error) error {
 		return &Error{Kind: ErrUnavailable, Applied: AppliedUnknown, Message: err.Error(), cause: err}
 	}
 	e := &Error{Message: s.Message(), cause: err}
-	if info := infoOf(err); info != nil {
+	if info := errorinfo.Of(err); info != nil {
 		e.Reason = info.GetReason()
 		e.Facts = info.GetMetadata()
 	}
-	if e.Kind = kindOfReason(reasonOf(err)); e.Kind == nil {
+	if e.Kind = kindOfReason(errorinfo.Reason(err)); e.Kind == nil {
 		e.Kind = kindOfCode(s.Code())
 	}
 	return e.with(known(Applied(e.Facts["applied"])))
-}
-
-const reasonPrefix = "ERROR_REASON_"
-
-// infoOf returns what a member says about an error, or nil.
-func infoOf(err error) *errdetails.ErrorInfo {
-	s, ok := status.FromError(err)
-	if !ok {
-		return nil
-	}
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
-}
-
-// reasonOf returns the reason of an error, or ERROR_REASON_UNSPECIFIED if it has none that this library knows.
-func reasonOf(err error) tenurev1.ErrorReason {
-	name := infoOf(err).GetReason()
-	if name == "" {
-		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
-	}
-	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[reasonPrefix+name])
 }
 
 // again tells whether another attempt, or another member, may bring a better answer.
@@ -341,7 +316,7 @@ func again(err error) bool {
 	case codes.Unavailable:
 		return true
 	case codes.ResourceExhausted:
-		switch reasonOf(err) {
+		switch errorinfo.Reason(err) {
 		case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL:
 			return true
 		default:

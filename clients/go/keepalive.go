@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // How long a member may take to answer a renewal, at least and at most.
@@ -116,7 +117,7 @@ func (k *keeper) askTruth(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.lease.patience())
 	defer cancel()
 	answer, err := s.attaching.truth(ctx, k.link)
-	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED {
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED {
 		// A later attempt was served before it, and its answer was lost: this process still is the user.
 		answer, err = s.attaching.truth(ctx, k.link)
 	}
@@ -125,7 +126,7 @@ func (k *keeper) askTruth(ctx context.Context) error {
 		s.custody.reconcile(answer)
 		return nil
 	}
-	if cause := finalCause(reasonOf(err)); cause != CauseNone {
+	if cause := finalCause(errorinfo.Reason(err)); cause != CauseNone {
 		s.end(cause)
 		return errOver
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // A watch that says nothing for as long as silenceMax is taken for dead: a member says something every progressEvery.
@@ -353,7 +354,7 @@ func (b *breaks) begin(cause error) {
 // broken returns the error for a break: who reads changes nothing, so nothing is unknown.
 func broken(cause error) error {
 	e := &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: lastText(cause), cause: cause}
-	if info := infoOf(cause); info != nil {
+	if info := errorinfo.Of(cause); info != nil {
 		e.Reason, e.Facts = info.GetReason(), info.GetMetadata()
 	}
 	return e

@@ -14,6 +14,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // exitInterrupted is the exit code after Ctrl-C of a command that did not do what it was for.
@@ -50,7 +51,7 @@ func explain(timeout time.Duration, err error) error {
 	if status.Code(err) == codes.Unavailable || errors.Is(err, tenure.ErrUnavailable) {
 		code = exitUnavailable
 	}
-	if next := adviceFor(reasonOf(err)); next != "" {
+	if next := adviceFor(errorinfo.Reason(err)); next != "" {
 		text += ": " + next
 	}
 	return &exitError{code: code, err: errors.New(text)}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // agentVariable says where the agent is, for all commands that call it.
@@ -44,7 +45,7 @@ func (f *agentFlag) call(ctx context.Context, env *environment, work func(contex
 	ctx, cancel := context.WithTimeout(ctx, env.timeout)
 	defer cancel()
 	err = work(ctx, tenurev1.NewAgentServiceClient(conn))
-	if status.Code(err) == codes.Unavailable && errorInfo(err) == nil {
+	if status.Code(err) == codes.Unavailable && errorinfo.Of(err) == nil {
 		return &exitError{code: exitUnavailable, err: fmt.Errorf("no agent answers at %s: is `tenure agent` running? --agent takes its gRPC address",
 			address)}
 	}

@@ -11,6 +11,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // A change that an agent passes on, and whose answer is lost, is sent again under its key, or not at all.
@@ -58,8 +59,8 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 			if status.Code(err) != test.code || calls != test.calls || len(keys) > 1 {
 				t.Fatalf("got %v after %d calls with %d keys; want %v after %d calls with one key", err, calls, len(keys), test.code, test.calls)
 			}
-			if test.code == codes.Unknown && reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN {
-				t.Errorf("the reason is %v", reasonOf(err))
+			if test.code == codes.Unknown && errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN {
+				t.Errorf("the reason is %v", errorinfo.Reason(err))
 			}
 		})
 	}

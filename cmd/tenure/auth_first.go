@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/durable"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/identity"
 )
@@ -132,7 +134,7 @@ func withNonce(
 ) error {
 	return callAuth(ctx, e, mayRepeat, func(ctx context.Context, service tenurev1.AuthServiceClient) error {
 		err := do(ctx, service, "")
-		if errorInfo(err).GetMetadata()["needs"] != "nonce" || dataDir == "" {
+		if errorinfo.Fact(err, "needs") != "nonce" || dataDir == "" {
 			return err
 		}
 		text, failed := os.ReadFile(filepath.Join(dataDir, auth.NonceFile))
@@ -161,17 +163,8 @@ func drawnToken(path string) (string, error) {
 		return "", usageError("--out: %w", err)
 	}
 	_, err = f.WriteString(text + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close(), syncDirectory(filepath.Dir(path))); err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close(), durable.SyncDir(filepath.Dir(path))); err != nil {
 		return "", fmt.Errorf("write the token to %s: %w", printable(path), err)
 	}
 	return text, nil
-}
-
-// syncDirectory makes sure that a file in a directory is found there after a crash.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // Pauses between attempts: the first, and the longest.
@@ -71,7 +71,7 @@ func unavailable(ctx context.Context, err error) bool {
 	case codes.Unavailable:
 		return true
 	case codes.Canceled:
-		return reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
+		return errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	default:
 		return false
 	}
@@ -79,40 +79,14 @@ func unavailable(ctx context.Context, err error) bool {
 
 // strange tells whether who answered is not a member. An older member is one: it knows the service, and not the method.
 func strange(err error) bool {
-	return status.Code(err) == codes.Unimplemented && errorInfo(err) == nil &&
+	return status.Code(err) == codes.Unimplemented && errorinfo.Of(err) == nil &&
 		!strings.HasPrefix(status.Convert(err).Message(), "unknown method")
 }
 
 // nothingApplied tells whether the member said that the call changed nothing.
 func nothingApplied(err error) bool {
-	info := errorInfo(err)
+	info := errorinfo.Of(err)
 	return info.GetMetadata()["applied"] == "no"
-}
-
-// errorInfo returns what a member says about an error, or nil.
-func errorInfo(err error) *errdetails.ErrorInfo {
-	s, ok := status.FromError(err)
-	if !ok {
-		return nil
-	}
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
-}
-
-// reasonOf returns the reason of an error, or ERROR_REASON_UNSPECIFIED if it has none that this program knows.
-func reasonOf(err error) tenurev1.ErrorReason {
-	name := errorInfo(err).GetReason()
-	if name == "" {
-		return tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
-	}
-	if !strings.HasPrefix(name, "ERROR_REASON_") {
-		name = "ERROR_REASON_" + name
-	}
-	return tenurev1.ErrorReason(tenurev1.ErrorReason_value[name])
 }
 
 // backoff is a growing pause with full jitter.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -75,19 +74,11 @@ func newCatalogNodesCommand(env *environment) *cobra.Command {
 // listNodes prints all pages of a list.
 func listNodes(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListNodesRequest) error {
 	all := &tenurev1.ListNodesResponse{}
-	for {
-		var page *tenurev1.ListNodesResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewCatalogServiceClient(member).ListNodes(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := eachPage(ctx, c, tenurev1.NewCatalogServiceClient, tenurev1.CatalogServiceClient.ListNodes, request, &request.PageToken, func(page *tenurev1.ListNodesResponse) {
 		all.Header, all.Nodes = page.GetHeader(), append(all.GetNodes(), page.GetNodes()...)
-		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if e.json() {
 		return e.printDocument(all)
@@ -139,19 +130,11 @@ checks and those of its node.`,
 // listServices prints the names of all services.
 func listServices(ctx context.Context, e *environment, c *tenure.Client) error {
 	request, all := &tenurev1.ListServicesRequest{}, &tenurev1.ListServicesResponse{}
-	for {
-		var page *tenurev1.ListServicesResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewCatalogServiceClient(member).ListServices(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := eachPage(ctx, c, tenurev1.NewCatalogServiceClient, tenurev1.CatalogServiceClient.ListServices, request, &request.PageToken, func(page *tenurev1.ListServicesResponse) {
 		all.Header, all.Services = page.GetHeader(), append(all.GetServices(), page.GetServices()...)
-		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if e.json() {
 		return e.printDocument(all)
@@ -168,19 +151,11 @@ func listServices(ctx context.Context, e *environment, c *tenure.Client) error {
 // listInstances prints the instances of a service, or of a node.
 func listInstances(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListInstancesRequest) error {
 	all := &tenurev1.ListInstancesResponse{}
-	for {
-		var page *tenurev1.ListInstancesResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewCatalogServiceClient(member).ListInstances(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := eachPage(ctx, c, tenurev1.NewCatalogServiceClient, tenurev1.CatalogServiceClient.ListInstances, request, &request.PageToken, func(page *tenurev1.ListInstancesResponse) {
 		all.Header, all.Instances = page.GetHeader(), append(all.GetInstances(), page.GetInstances()...)
-		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if e.json() {
 		return e.printDocument(all)
@@ -234,19 +209,11 @@ func newCatalogChecksCommand(env *environment) *cobra.Command {
 // listChecks prints all pages of a list.
 func listChecks(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListChecksRequest) error {
 	all := &tenurev1.ListChecksResponse{}
-	for {
-		var page *tenurev1.ListChecksResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewCatalogServiceClient(member).ListChecks(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := eachPage(ctx, c, tenurev1.NewCatalogServiceClient, tenurev1.CatalogServiceClient.ListChecks, request, &request.PageToken, func(page *tenurev1.ListChecksResponse) {
 		all.Header, all.Checks = page.GetHeader(), append(all.GetChecks(), page.GetChecks()...)
-		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	if e.json() {
 		return e.printDocument(all)

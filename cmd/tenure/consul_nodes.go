@@ -15,6 +15,7 @@ import (
 	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 const (
@@ -131,7 +132,7 @@ func importNode(ctx context.Context, c *tenure.Client, whole *tenurev1.RegisterN
 		switch {
 		case err == nil:
 			return refusedError("node %s exists already; with --overwrite it is replaced", quoted(name))
-		case reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		case errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
 			return fmt.Errorf("node %s: %w", quoted(name), err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // Bounds of one step of an import: what a member takes in one transaction, with room for names and answers.
@@ -173,10 +174,10 @@ func (i *keyImport) write(ctx context.Context) error {
 		return err
 	}))
 	switch {
-	case reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED && !i.overwrite:
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED && !i.overwrite:
 		return refusedError("key %s exists already, at %s %d or after: remove it, or give --overwrite",
-			quoted(errorInfo(err).GetMetadata()["key"]), i.unit, i.from)
-	case reasonOf(err) != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+			quoted(errorinfo.Fact(err, "key")), i.unit, i.from)
+	case errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
 		i.env.notef("What starts at %s %d was refused.", i.unit, i.from)
 		return err
 	case err != nil:

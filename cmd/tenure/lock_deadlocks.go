@@ -9,6 +9,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // newLockDeadlocksCommand returns `tenure lock deadlocks`.
@@ -76,7 +77,7 @@ func waitedLocks(ctx context.Context, c *tenure.Client) (map[string]*tenurev1.Lo
 		switch {
 		case failed == nil:
 			locks[key] = answer.GetLock()
-		case reasonOf(failed) != tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND:
+		case errorinfo.Reason(failed) != tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND:
 			return nil, nil, failed
 		}
 	}

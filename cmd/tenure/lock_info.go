@@ -12,6 +12,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // newLockInfoCommand returns `tenure lock info`.
@@ -45,7 +46,7 @@ To acquire a lock whose key is "info", write "tenure lock /info -- COMMAND".`,
 // lockInfo prints a lock.
 func lockInfo(ctx context.Context, e *environment, c *tenure.Client, key string) error {
 	answer, err := getLock(ctx, c, key)
-	if reasonOf(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
 		return refusedError("No lock at: %s (it has no holder, no waiter and no recent holder)", printable(key))
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -68,23 +67,14 @@ func nestedNameError(cmd *cobra.Command, args []string) error {
 func eachLock(
 	ctx context.Context, c *tenure.Client, request *tenurev1.ListLocksRequest, take func(*tenurev1.Lock),
 ) (*tenurev1.ResponseHeader, error) {
-	for {
-		var page *tenurev1.ListLocksResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewLockServiceClient(member).ListLocks(ctx, request)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	var header *tenurev1.ResponseHeader
+	err := eachPage(ctx, c, tenurev1.NewLockServiceClient, tenurev1.LockServiceClient.ListLocks, request, &request.PageToken, func(page *tenurev1.ListLocksResponse) {
 		for _, lock := range page.GetLocks() {
 			take(lock)
 		}
-		if page.GetNextPageToken() == "" {
-			return page.GetHeader(), nil
-		}
-		request.PageToken = page.GetNextPageToken()
-	}
+		header = page.GetHeader()
+	})
+	return header, err
 }
 
 // listLocks prints all pages of a list.

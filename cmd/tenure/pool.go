@@ -43,19 +43,11 @@ list" lists the members of the cluster itself.`,
 // listPool prints all pages of the pool.
 func listPool(ctx context.Context, e *environment, c *tenure.Client, request *tenurev1.ListPoolRequest) error {
 	all := &tenurev1.ListPoolResponse{}
-	for {
-		var page *tenurev1.ListPoolResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewPoolServiceClient(member).ListPool(ctx, request)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := eachPage(ctx, c, tenurev1.NewPoolServiceClient, tenurev1.PoolServiceClient.ListPool, request, &request.PageToken, func(page *tenurev1.ListPoolResponse) {
 		all.Header, all.TakesPart, all.Nodes = page.GetHeader(), page.GetTakesPart(), append(all.GetNodes(), page.GetNodes()...)
-		if request.PageToken = page.GetNextPageToken(); request.GetPageToken() == "" {
-			break
-		}
+	})
+	if err != nil {
+		return err
 	}
 	switch {
 	case e.json():

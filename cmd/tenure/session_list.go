@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -54,23 +53,14 @@ Sessions without TTL live until they are destroyed: check now and then whether t
 func eachSession(
 	ctx context.Context, c *tenure.Client, request *tenurev1.ListSessionsRequest, take func(*tenurev1.Session),
 ) (*tenurev1.ResponseHeader, error) {
-	for {
-		var page *tenurev1.ListSessionsResponse
-		err := c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) (err error) {
-			page, err = tenurev1.NewSessionServiceClient(member).ListSessions(ctx, request)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	var header *tenurev1.ResponseHeader
+	err := eachPage(ctx, c, tenurev1.NewSessionServiceClient, tenurev1.SessionServiceClient.ListSessions, request, &request.PageToken, func(page *tenurev1.ListSessionsResponse) {
 		for _, session := range page.GetSessions() {
 			take(session)
 		}
-		if page.GetNextPageToken() == "" {
-			return page.GetHeader(), nil
-		}
-		request.PageToken = page.GetNextPageToken()
-	}
+		header = page.GetHeader()
+	})
+	return header, err
 }
 
 // listSessions prints all pages of a list. A host is where a session says that its process runs.

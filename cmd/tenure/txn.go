@@ -16,6 +16,7 @@ import (
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // requestBytesMax is the longest transaction, as JSON, that is read; a member takes 1.5 MiB, and base64 takes more.
@@ -138,7 +139,7 @@ func runTxn(ctx context.Context, e *environment, c *tenure.Client, secret *secre
 		answer, err = tenurev1.NewKVServiceClient(member).Txn(ctx, request)
 		return err
 	}))
-	if failed := errorInfo(err).GetMetadata()["operations"]; failed != "" {
+	if failed := errorinfo.Fact(err, "operations"); failed != "" {
 		return refusedError("nothing was written: %s (all that failed: %s)", printable(errorText(err)), failedOperations(failed))
 	}
 	if err != nil {
