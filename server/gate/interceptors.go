@@ -216,8 +216,10 @@ func orRevoked(ctx context.Context, err error) error {
 // Stream is the interceptor for streams. A stream ends with STOPPING when the server stops; a line does so by itself, once its calls have ended.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
-	g.metrics.streams.Inc()
-	defer g.metrics.streams.Dec()
+	if _, on := ss.(onLine); !on {
+		g.metrics.streams.Inc()
+		defer g.metrics.streams.Dec()
+	}
 	ctx, audited := g.audit.Begin(ss.Context(), info.FullMethod, from)
 	err := g.serveStream(ctx, srv, ss, info, handler, audited)
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED

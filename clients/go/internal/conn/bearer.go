@@ -95,6 +95,15 @@ func (b *bearer) NewStream(
 	return &bearerStream{ClientStream: s, renew: func() bool { return b.token.Renew(ctx, used) }}, nil
 }
 
+// Streams asks with the token.
+func (b *bearer) Streams(ctx context.Context) int {
+	calling, _, err := b.carrying(ctx)
+	if err != nil {
+		return LineStreamsMax // Calls learn why.
+	}
+	return b.Transport.Streams(calling)
+}
+
 // bearerStream is a stream that was begun with a token.
 type bearerStream struct {
 	grpc.ClientStream

@@ -72,3 +72,6 @@ func (t *grpcTransport) Close() error {
 	<-t.broken
 	return err
 }
+
+// Streams is how many streams one connection carries.
+func (*grpcTransport) Streams(context.Context) int { return LineStreamsMax }

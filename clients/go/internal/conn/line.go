@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// LineStreamsMax is how many streams a connection carries at most. A member lets one have many more, so a stream never waits for another one to end.
+// LineStreamsMax is how many streams a connection carries at most, unless they are calls of few. A member lets one have many more, so a stream never waits for another one to end.
 const LineStreamsMax = 256
 
 // Line is a connection for streams that last, beside the link's own, on which nothing but calls and renewals come and go. Who got it from a Link calls
@@ -19,6 +19,7 @@ type Line struct {
 	Transport
 
 	lines   *lines
+	max     int // How many streams it carries.
 	streams int // Guarded by lines.mu.
 }
 
@@ -56,7 +57,7 @@ type dialing struct {
 
 func newLines(own Transport, dial func(ctx context.Context) (Transport, error)) *lines {
 	l := &lines{dial: dial}
-	l.first = &Line{Transport: own, lines: l}
+	l.first = &Line{Transport: own, lines: l, max: LineStreamsMax}
 	return l
 }
 
@@ -98,7 +99,7 @@ func (l *lines) find() (line *Line, making *dialing, mine bool) {
 	}
 	l.more = slices.DeleteFunc(l.more, (*Line).broken) // Their streams have ended, or do so now.
 	for _, line := range l.more {
-		if line.streams < LineStreamsMax {
+		if line.streams < line.max {
 			line.streams++
 			return line, nil, false
 		}
@@ -121,10 +122,14 @@ func (l *lines) make(ctx context.Context, making *dialing) {
 		}
 	}()
 	transport, err := l.dial(dialing)
+	most := 0
+	if err == nil {
+		most = transport.Streams(dialing)
+	}
 	l.mu.Lock()
 	closed := l.closed
 	if err == nil && !closed {
-		l.more = append(l.more, &Line{Transport: transport, lines: l})
+		l.more = append(l.more, &Line{Transport: transport, lines: l, max: most})
 	}
 	l.dialing = nil
 	l.mu.Unlock()
@@ -154,7 +159,7 @@ func (l *lines) release(line *Line) {
 	l.mu.Lock()
 	line.streams--
 	unused := line != l.first && line.streams == 0 && (line.broken() || slices.ContainsFunc(l.more, func(other *Line) bool {
-		return other != line && other.streams < LineStreamsMax && !other.broken()
+		return other != line && other.streams < other.max && !other.broken()
 	}))
 	if unused {
 		l.more = slices.DeleteFunc(l.more, func(other *Line) bool { return other == line })

@@ -15,6 +15,8 @@ type Transport interface {
 	Broken() <-chan struct{}
 	// Close ends the connection and what is under way on it.
 	Close() error
+	// Streams returns how many streams it carries, for which it may ask the member.
+	Streams(ctx context.Context) int
 }
 
 // Dial connects to a member, and returns when it can be called.

@@ -102,6 +102,8 @@ type silent struct {
 
 func (s *silent) Broken() <-chan struct{} { return s.broken }
 
+func (*silent) Streams(context.Context) int { return conn.LineStreamsMax }
+
 func (s *silent) Close() error {
 	s.once.Do(func() { close(s.broken) })
 	return nil
@@ -163,5 +165,7 @@ func TestMembersThatAnswerSlowlyAreReachedInTheEnd(t *testing.T) {
 type idle struct{ conn.Transport }
 
 func (idle) Broken() <-chan struct{} { return nil }
+
+func (idle) Streams(context.Context) int { return conn.LineStreamsMax }
 
 func (idle) Close() error { return nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ const (
 	bytesBefore = 1 << 20
 	// tokenSlots is how many tokens a line knows at a time.
 	tokenSlots = 8
+	// listMax is how many cancels, and how many credits, are in a message at most.
+	listMax = 4096
 )
 
 // stream is one line. One goroutine sends and one receives.
@@ -35,18 +38,23 @@ type stream struct {
 	transport *transport
 	token     string        // That of the stream itself.
 	wake      chan struct{} // One slot: there is something to send.
+	ready     chan struct{} // Closed when the member has said its bounds, or the line is over.
 
 	mu       sync.Mutex // Guards what follows.
 	queue    []*call    // Not sent.
 	cancels  []uint64   // Not sent.
+	credits  []credit   // Not sent.
 	open     map[uint64]*call
 	number   uint64 // The last that was used.
 	bytes    int    // Of calls that are queued or open.
 	callsMax int
 	bytesMax int
-	opened   bool // Whether the member has said its bounds.
-	used     bool // Since the last look.
-	over     bool // Whether no more calls are taken.
+	waits    int   // Calls with parts that are queued or open.
+	waitsMax int   // Zero: the member carries none.
+	cause    error // Why the line is over; set before ready is closed then.
+	opened   bool  // Whether the member has said its bounds.
+	used     bool  // Since the last look.
+	over     bool  // Whether no more calls are taken.
 	drained  error
 	slots    [tokenSlots]string // Tokens by credential, which is one more than the index.
 	nextSlot int
@@ -54,7 +62,7 @@ type stream struct {
 
 func newStream(t *transport, token string) *stream {
 	return &stream{
-		transport: t, token: token, wake: make(chan struct{}, 1), open: map[uint64]*call{}, callsMax: callsBefore, bytesMax: bytesBefore,
+		transport: t, token: token, wake: make(chan struct{}, 1), ready: make(chan struct{}), open: map[uint64]*call{}, callsMax: callsBefore, bytesMax: bytesBefore,
 	}
 }
 
@@ -68,11 +76,18 @@ func (s *stream) add(c *call) bool {
 		return true
 	}
 	calls := len(s.queue) + len(s.open)
-	if s.over || calls >= s.callsMax || calls > 0 && s.bytes+len(c.body) > s.bytesMax {
+	full := calls >= s.callsMax
+	if c.long != nil {
+		full = s.waits >= s.waitsMax
+	}
+	if s.over || full || calls > 0 && s.bytes+c.size > s.bytesMax {
 		return false
 	}
+	if c.long != nil {
+		s.waits++
+	}
 	s.queue = append(s.queue, c)
-	s.bytes += len(c.body)
+	s.bytes += c.size
 	s.used = true
 	s.poke()
 	return true
@@ -90,13 +105,29 @@ func (s *stream) poke() {
 func (s *stream) leave(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case c.left || s.over:
-	case c.number != 0:
+	if !c.left && !s.over && s.open[c.number] == c {
 		s.cancels = append(s.cancels, c.number)
 		s.poke()
 	}
 	c.left = true
+}
+
+// give lets a call send as much more as its caller has taken.
+func (s *stream) give(c *call, messages, bytes uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over && s.open[c.number] == c {
+		s.credits = append(s.credits, credit{number: c.number, messages: messages, bytes: bytes})
+		s.poke()
+	}
+}
+
+// forget notes that a call is not queued or open any more. Call it under mu.
+func (s *stream) forget(c *call) {
+	s.bytes -= c.size
+	if c.long != nil {
+		s.waits--
+	}
 }
 
 // end ends a call. The stream forgets it before.
@@ -170,10 +201,11 @@ func (s *stream) idle() bool {
 func (s *stream) next() mem.Buffer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || len(s.queue)+len(s.cancels) == 0 {
+	if s.over || len(s.queue)+len(s.cancels)+len(s.credits) == 0 {
 		return nil
 	}
-	size := perCallBytes * len(s.cancels)
+	cancels, credits := s.cancels[:min(len(s.cancels), listMax)], s.credits[:min(len(s.credits), listMax)]
+	size := perCallBytes * (len(cancels) + len(credits))
 	n := 0
 	for _, c := range s.queue {
 		if size += len(c.body) + len(c.token) + perCallBytes; n > 0 && size > messageBytes {
@@ -184,10 +216,13 @@ func (s *stream) next() mem.Buffer {
 	pool := mem.DefaultBufferPool()
 	data := pool.Get(size)
 	message := (*data)[:0]
-	for _, number := range s.cancels {
+	for _, number := range cancels {
 		message = appendCancel(message, number)
 	}
-	s.cancels = nil
+	for _, given := range credits {
+		message = appendCredit(message, given)
+	}
+	s.cancels, s.credits = rest(s.cancels, len(cancels)), rest(s.credits, len(credits))
 	for taken := range n {
 		var ok bool
 		if message, ok = s.append(message, s.queue[taken], taken == 0); !ok {
@@ -202,10 +237,18 @@ func (s *stream) next() mem.Buffer {
 	return mem.NewBuffer(data, pool)
 }
 
+// rest returns a list without its first n; nil if that is empty.
+func rest[T any](list []T, n int) []T {
+	if n == len(list) {
+		return nil
+	}
+	return list[n:]
+}
+
 // append appends a call to a message. It reports false if the call needs a credential that the message must begin with. Call it under mu.
 func (s *stream) append(message []byte, c *call, first bool) ([]byte, bool) {
 	if c.left { // It was never sent.
-		s.bytes -= len(c.body)
+		s.forget(c)
 		return message, true
 	}
 	credential := uint32(0)
@@ -225,7 +268,11 @@ func (s *stream) append(message []byte, c *call, first bool) ([]byte, bool) {
 	s.number++
 	c.number = s.number
 	s.open[c.number] = c
-	return appendCall(message, c, credential), true
+	message = appendCall(message, c, credential)
+	if c.long != nil {
+		c.body = nil // It may be there for days.
+	}
+	return message, true
 }
 
 // slot returns where a token is known; negative if it is not. Call it under mu.
@@ -268,25 +315,53 @@ func (s *stream) take(field protowire.Number, _ uint64, data []byte) error {
 			return fmt.Errorf("%w: an answer to call %d, which is not under way", errWire, number)
 		}
 		delete(s.open, number)
-		s.bytes -= len(c.body)
-		out.alone = status.Code(out.err) == codes.Unimplemented
+		s.forget(c)
+		out.alone = c.long == nil && status.Code(out.err) == codes.Unimplemented
 		c.end(out)
 	case fieldDrain:
 		return s.drain(data)
+	case fieldParts:
+		return s.part(data)
 	default:
+	}
+	return nil
+}
+
+// part takes a message of calls with parts. Call it under mu.
+func (s *stream) part(data []byte) error {
+	numbers, message, err := partOf(data)
+	if err != nil {
+		return err
+	}
+	if len(message) < copyBytes {
+		message = slices.Clone(message) // It may be there for long, and is a part of something larger.
+	}
+	for _, number := range numbers {
+		c := s.open[number]
+		if c == nil || c.long == nil {
+			return fmt.Errorf("%w: a part of call %d, which has none", errWire, number)
+		}
+		if !c.left {
+			c.long.put(message)
+		}
 	}
 	return nil
 }
 
 // limits takes the bounds of the line. Call it under mu.
 func (s *stream) limits(data []byte) error {
-	s.opened = true
+	if !s.opened {
+		s.opened = true
+		defer close(s.ready)
+	}
 	return fields(data, func(field protowire.Number, value uint64, _ []byte) error {
 		switch field {
 		case fieldCallsMax:
 			s.callsMax = int(min(value, 1<<20))
 		case fieldBytesMax:
 			s.bytesMax = int(min(value, 1<<30))
+		case fieldWaitsMax:
+			s.waitsMax = int(min(value, 1<<20))
 		default:
 		}
 		return nil
@@ -327,7 +402,8 @@ func (s *stream) fail(cause error) {
 	s.mu.Lock()
 	s.over = true
 	queue, open, opened := s.queue, s.open, s.opened
-	s.queue, s.open = nil, nil
+	s.queue, s.open, s.cancels, s.credits = nil, nil, nil, nil
+	s.cause = unsent(cause, opened)
 	s.mu.Unlock()
 	code := status.Code(cause)
 	refused := !opened && (code == codes.Unimplemented || code == codes.ResourceExhausted)
@@ -335,6 +411,9 @@ func (s *stream) fail(cause error) {
 		s.transport.over(s, code)
 	} else {
 		s.transport.over(s, codes.OK)
+	}
+	if !opened {
+		close(s.ready)
 	}
 	for _, c := range queue {
 		c.end(outcome{alone: refused, err: unsent(cause, opened)})

@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type transport struct {
 
 	mu      sync.Mutex // Guards what follows; that of a stream may be taken under it.
 	current *stream    // Nil: there is none.
+	long    []*stream  // For waits and watches.
+	noLong  bool       // Whether the member carries none on lines.
 	without bool       // Whether the member has no lines, or the connection is closed.
 	pause   time.Time  // Until then no line is opened.
 }
@@ -67,7 +70,7 @@ func (o *outcome) into(response proto.Message) error {
 func (t *transport) join(c *call) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.without || !t.pause.IsZero() && time.Now().Before(t.pause) {
+	if t.closed() {
 		return false
 	}
 	if t.current == nil {
@@ -75,6 +78,11 @@ func (t *transport) join(c *call) bool {
 		t.streams.Go(t.current.run)
 	}
 	return t.current.add(c)
+}
+
+// closed reports whether no line is opened now. Call it under mu.
+func (t *transport) closed() bool {
+	return t.without || !t.pause.IsZero() && time.Now().Before(t.pause)
 }
 
 // await waits for the outcome of a call, until ctx ends.
@@ -95,6 +103,7 @@ func (t *transport) over(s *stream, refused codes.Code) {
 	if t.current == s {
 		t.current = nil
 	}
+	t.long = slices.DeleteFunc(t.long, func(other *stream) bool { return other == s })
 	switch refused {
 	case codes.Unimplemented:
 		t.without = true

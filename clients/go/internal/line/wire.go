@@ -23,8 +23,14 @@ import (
 // Fields of line.proto. TestFields compares them with it.
 const (
 	fieldCredentials, fieldCalls, fieldCancels   = 1, 2, 3 // LineRequest
+	fieldCredits                                 = 4       // LineRequest
+	fieldMessages, fieldBytes                    = 2, 3    // LineCredit
+	fieldCreditMessages, fieldCreditBytes        = 4, 5    // LineCall
+	fieldParts                                   = 4       // LineResponse
+	fieldNumbers                                 = 1       // LinePart
+	fieldWaitsMax                                = 3       // LineLimits
 	fieldToken                                   = 2       // LineCredential
-	fieldNumber, fieldRemaining, fieldCredential = 1, 2, 3 // LineCall; the number also LineCredential, LineAnswer
+	fieldNumber, fieldRemaining, fieldCredential = 1, 2, 3 // LineCall; the number also LineCredential, LineCredit, LineAnswer
 	fieldLimits, fieldAnswers, fieldDrain        = 1, 2, 3 // LineResponse
 	fieldStatus                                  = 2       // LineAnswer, LineDrain
 	fieldCallsMax, fieldBytesMax                 = 1, 2    // LineLimits
@@ -64,6 +70,14 @@ var verbs = map[string]protowire.Number{
 	tenurev1.ElectionService_GetLeader_FullMethodName:     32,
 }
 
+// longs are the methods with many messages that lines carry, with the field of their request and of their parts.
+var longs = map[string]protowire.Number{
+	tenurev1.LockService_AcquireLock_FullMethodName:  33,
+	tenurev1.ElectionService_Campaign_FullMethodName: 34,
+	tenurev1.ElectionService_Observe_FullMethodName:  35,
+	tenurev1.WatchService_Watch_FullMethodName:       36,
+}
+
 // outcome is how a call ended.
 type outcome struct {
 	response []byte
@@ -73,7 +87,8 @@ type outcome struct {
 
 // call is a call on its way.
 type call struct {
-	body  []byte // all of its LineCall but number and credential
+	body  []byte // all of its LineCall but number and credential; nil once it is sent and has parts
+	size  int    // of the body
 	token string
 	done  chan struct{} // closed after outcome is set
 	outcome
@@ -81,13 +96,18 @@ type call struct {
 	stream *stream // where it was added
 	number uint64  // guarded by the stream's mu; zero: not sent
 	left   bool    // its caller waits no longer; guarded as number
+	long   *inbox  // of a call with parts; else nil
 }
 
 // newCall returns a call; nil if it is to be made by itself.
 func newCall(ctx context.Context, method string, args any) *call {
 	field, known := verbs[method]
+	long := false
+	if !known {
+		field, long = longs[method]
+	}
 	request, ok := args.(proto.Message)
-	if !known || !ok {
+	if !known && !long || !ok {
 		return nil
 	}
 	token, plain := tokenOf(ctx)
@@ -107,13 +127,19 @@ func newCall(ctx context.Context, method string, args any) *call {
 		body = protowire.AppendTag(body, fieldRemaining, protowire.BytesType)
 		body = protowire.AppendBytes(body, remaining)
 	}
+	var in *inbox
+	if long {
+		in = newInbox()
+		body = protowire.AppendVarint(protowire.AppendTag(body, fieldCreditMessages, protowire.VarintType), aheadMessages)
+		body = protowire.AppendVarint(protowire.AppendTag(body, fieldCreditBytes, protowire.VarintType), aheadBytes)
+	}
 	body = protowire.AppendTag(body, field, protowire.BytesType)
 	body = protowire.AppendVarint(body, uint64(size))
 	body, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(body, request)
 	if err != nil {
 		return nil
 	}
-	return &call{body: body, token: token, done: make(chan struct{})}
+	return &call{body: body, size: len(body), token: token, done: make(chan struct{}), long: in}
 }
 
 // tokenOf returns the token in what a call sends beside its request, or reports false if it sends anything else.
@@ -161,6 +187,37 @@ func appendCredential(message []byte, number uint32, token string) []byte {
 func appendCancel(message []byte, number uint64) []byte {
 	message = protowire.AppendTag(message, fieldCancels, protowire.VarintType)
 	return protowire.AppendVarint(message, number)
+}
+
+// appendCredit appends a credit to a message.
+func appendCredit(message []byte, given credit) []byte {
+	var c []byte
+	c = protowire.AppendVarint(protowire.AppendTag(c, fieldNumber, protowire.VarintType), given.number)
+	c = protowire.AppendVarint(protowire.AppendTag(c, fieldMessages, protowire.VarintType), given.messages)
+	c = protowire.AppendVarint(protowire.AppendTag(c, fieldBytes, protowire.VarintType), given.bytes)
+	return protowire.AppendBytes(protowire.AppendTag(message, fieldCredits, protowire.BytesType), c)
+}
+
+// partOf reads a LinePart: the numbers of its calls, and its message.
+func partOf(data []byte) (numbers []uint64, message []byte, err error) {
+	err = fields(data, func(field protowire.Number, number uint64, part []byte) error {
+		switch {
+		case field == fieldNumbers && part == nil:
+			numbers = append(numbers, number)
+		case field == fieldNumbers:
+			for len(part) > 0 {
+				packed, n := protowire.ConsumeVarint(part)
+				if n < 0 {
+					return errWire
+				}
+				numbers, part = append(numbers, packed), part[n:]
+			}
+		case field >= fieldVerbs:
+			message = part
+		}
+		return nil
+	})
+	return numbers, message, err
 }
 
 // errWire says that a message is none of line.proto.

@@ -31,6 +31,15 @@ func TestFields(t *testing.T) {
 		"tenure.v1.LineDrain.status":             fieldStatus,
 		"tenure.v1.LineLimits.calls_max":         fieldCallsMax,
 		"tenure.v1.LineLimits.request_bytes_max": fieldBytesMax,
+		"tenure.v1.LineLimits.waits_max":         fieldWaitsMax,
+		"tenure.v1.LineRequest.credits":          fieldCredits,
+		"tenure.v1.LineCredit.number":            fieldNumber,
+		"tenure.v1.LineCredit.messages":          fieldMessages,
+		"tenure.v1.LineCredit.bytes":             fieldBytes,
+		"tenure.v1.LineCall.credit_messages":     fieldCreditMessages,
+		"tenure.v1.LineCall.credit_bytes":        fieldCreditBytes,
+		"tenure.v1.LineResponse.parts":           fieldParts,
+		"tenure.v1.LinePart.numbers":             fieldNumbers,
 	} {
 		message := tenurev1.File_tenure_v1_line_proto.Messages().ByName(field.Parent().Name())
 		if f := message.Fields().ByName(field.Name()); f == nil || f.Number() != want {
@@ -39,14 +48,20 @@ func TestFields(t *testing.T) {
 	}
 	call := tenurev1.File_tenure_v1_line_proto.Messages().ByName("LineCall").Oneofs().ByName("request").Fields()
 	answer := tenurev1.File_tenure_v1_line_proto.Messages().ByName("LineAnswer").Oneofs().ByName("response").Fields()
-	if call.Len() != len(verbs) || answer.Len() != len(verbs) {
-		t.Errorf("there are %d requests and %d responses for %d verbs", call.Len(), answer.Len(), len(verbs))
+	part := tenurev1.File_tenure_v1_line_proto.Messages().ByName("LinePart").Oneofs().ByName("message").Fields()
+	if call.Len() != len(verbs)+len(longs) || answer.Len() != len(verbs) || part.Len() != len(longs) {
+		t.Errorf("there are %d requests, %d responses and %d parts for %d and %d methods", call.Len(), answer.Len(), part.Len(), len(verbs), len(longs))
 	}
-	for method, field := range verbs {
-		verb := protoreflect.Name(method[strings.LastIndexByte(method, '/')+1:])
-		request, response := call.ByNumber(field), answer.ByNumber(field)
-		if request == nil || response == nil || request.Message().Name() != verb+"Request" || response.Message().Name() != verb+"Response" {
-			t.Errorf("%s: field %d is %v and %v", verb, field, request, response)
+	for _, kind := range []struct {
+		methods   map[string]protowire.Number
+		responses protoreflect.FieldDescriptors
+	}{{verbs, answer}, {longs, part}} {
+		for method, field := range kind.methods {
+			verb := protoreflect.Name(method[strings.LastIndexByte(method, '/')+1:])
+			request, response := call.ByNumber(field), kind.responses.ByNumber(field)
+			if request == nil || response == nil || request.Message().Name() != verb+"Request" || response.Message().Name() != verb+"Response" {
+				t.Errorf("%s: field %d is %v and %v", verb, field, request, response)
+			}
 		}
 	}
 }

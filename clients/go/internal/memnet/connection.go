@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenure-io/tenure/clients/go/internal/conn"
 )
 
 var (
@@ -339,3 +341,6 @@ func (s *serverStream) RecvMsg(message any) error {
 		return s.inner.Err()
 	}
 }
+
+// Streams is how many streams a connection carries.
+func (*connection) Streams(context.Context) int { return conn.LineStreamsMax }

@@ -20,10 +20,10 @@ from tenure.aio._function import outside
 from tenure.v1 import line_pb2
 
 PATH = "/tenure.v1.LineService/Line"
-# Names of the calls that lines carry, by that of the RPC. The fields of requests and responses have the same.
+# Names of the calls with one answer that lines carry, by that of the RPC. Fields of requests and responses have the same.
 VERBS = {
     "".join(word.capitalize() for word in field.name.split("_")): field.name
-    for field in line_pb2.LineCall.DESCRIPTOR.oneofs_by_name["request"].fields
+    for field in line_pb2.LineAnswer.DESCRIPTOR.oneofs_by_name["response"].fields
 }
 
 # How large a request may be; a larger one is made by itself, as it would hold up others.

@@ -75,7 +75,9 @@ final class CallLine {
     for (FieldDescriptor f : LineCall.getDescriptor().getOneofs().get(0).getFields()) {
       String type = f.getMessageType().getName();
       FieldDescriptor response = LineAnswer.getDescriptor().findFieldByName(f.getName());
-      all.put(type.substring(0, type.length() - "Request".length()), new Verb(f, response));
+      if (response != null) { // Else it has parts.
+        all.put(type.substring(0, type.length() - "Request".length()), new Verb(f, response));
+      }
     }
     return all;
   }
