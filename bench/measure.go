@@ -18,6 +18,8 @@ type cell struct {
 	drivers int
 	// servers are the cell's own members, which are measured; nil: those of the run.
 	servers []*server
+	// bytes returns how many bytes its clients have read; nil: they are not counted.
+	bytes func() int64
 	// close ends what the cell opened.
 	close func() error
 }
@@ -29,6 +31,7 @@ type sample struct {
 	P50       time.Duration // of the latency of one operation
 	P99       time.Duration
 	ServerCPU time.Duration // used by the measured processes together in the window
+	Bytes     int64         // that the clients read in the window; 0: not counted
 	RSSBytes  int64         // of the largest measured process at the end of the window
 }
 
@@ -99,7 +102,7 @@ func measure(ctx context.Context, c *cell, o options, servers ...*process) (samp
 			return nil
 		})
 	}
-	s, err := watchWindow(groupCtx, &phase, o, servers)
+	s, err := watchWindow(groupCtx, &phase, c, o, servers)
 	phase.Store(phaseStop)
 	if err = firstCause(group.Wait(), err); err != nil {
 		return s, err
@@ -118,7 +121,7 @@ func measure(ctx context.Context, c *cell, o options, servers ...*process) (samp
 }
 
 // watchWindow lets the warm-up and the window pass and takes the servers' counters at its ends.
-func watchWindow(ctx context.Context, phase *atomic.Int32, o options, servers []*process) (sample, error) {
+func watchWindow(ctx context.Context, phase *atomic.Int32, c *cell, o options, servers []*process) (sample, error) {
 	var s sample
 	if err := pause(ctx, o.warmup); err != nil {
 		return s, err
@@ -127,24 +130,28 @@ func watchWindow(ctx context.Context, phase *atomic.Int32, o options, servers []
 	if err != nil {
 		return s, err
 	}
-	begin := time.Now()
+	read := func() int64 { return 0 }
+	if c.bytes != nil {
+		read = c.bytes
+	}
+	begin, bytes := time.Now(), read()
 	phase.Store(phaseMeasure)
 	if err = pause(ctx, o.duration); err != nil {
 		return s, err
 	}
 	phase.Store(phaseStop)
-	s.Window = time.Since(begin)
+	s.Window, s.Bytes = time.Since(begin), read()-bytes
 	after, err := serverCPU(servers)
 	if err != nil {
 		return s, err
 	}
 	s.ServerCPU = after - before
 	for _, server := range servers {
-		bytes, err := server.rssBytes()
+		resident, err := server.rssBytes()
 		if err != nil {
 			return s, err
 		}
-		s.RSSBytes = max(s.RSSBytes, bytes)
+		s.RSSBytes = max(s.RSSBytes, resident)
 	}
 	return s, nil
 }

@@ -28,11 +28,12 @@ const (
 	workRestart  = "restart"
 	workWear     = "wear"
 	workCrowd    = "crowd"
+	workWide     = "wide"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workRestart, workWear, workCrowd,
+	workFailover, workRestart, workWear, workCrowd, workWide,
 }
 
 // options says what to measure and how long.

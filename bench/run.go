@@ -88,6 +88,11 @@ func (b *bench) cells() []cellKey {
 			keys = append(keys, cellKey{workWear + "-" + kind, 0}, cellKey{workWear + "-" + kind, wornOperations})
 		}
 	}
+	if b.has(workWide) {
+		for _, kind := range wideKinds {
+			keys = append(keys, cellKey{workWide + "-" + kind, wideWatchers})
+		}
+	}
 	if b.has(workCrowd) {
 		for _, what := range crowdWorkloads() {
 			keys = append(keys, cellKey{what, crowdFew}, cellKey{what, crowdMany})
@@ -118,6 +123,9 @@ func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err er
 	b.results.add(key, s)
 	b.say("round %d  %-9s %4d clients  %10.0f ops/s  p50 %8v  p99 %8v\n", round+1, key.workload,
 		key.clients, s.rate(), s.P50.Round(time.Microsecond), s.P99.Round(time.Microsecond))
+	if s.Bytes > 0 {
+		b.say("         %.0f bytes read an operation, %d MiB resident\n", float64(s.Bytes)/float64(s.Ops), s.RSSBytes>>20)
+	}
 	return nil
 }
 
@@ -147,6 +155,9 @@ func (b *bench) measureProfiled(
 func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
 	if kind, ok := strings.CutPrefix(key.workload, workWear+"-"); ok {
 		return b.newWearCell(ctx, kind, key.clients)
+	}
+	if kind, ok := strings.CutPrefix(key.workload, workWide+"-"); ok {
+		return newWideCell(ctx, b.member, kind, b.options)
 	}
 	if strings.HasPrefix(key.workload, workCrowd+"-") {
 		b.crowds++

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRenew, workWatch, workWear, workCrowd}
+var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRenew, workWatch, workWear, workCrowd, workWide}
 
 var idleWorkloads = []string{workSessions, workWatchers}
 
 // apartWorkloads are not measured in cells like the others: they have members, or numbers of clients, of their own.
-var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workRestart, workWear, workCrowd}
+var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workRestart, workWear, workCrowd, workWide}
 
 func (b *bench) hasAny(workloads []string) bool { return slices.ContainsFunc(workloads, b.has) }
 
