@@ -91,7 +91,7 @@ public final class Held implements AutoCloseable {
 
   /** {@return for how long {@link #isSafe} stays true without a further renewal; zero if it is false} */
   public Duration safeFor() {
-    Duration left = session.lease().left(session.client.clock.nanos()); // First, as in isSafe.
+    Duration left = session.safeFor(); // First, as in isSafe.
     return doubts.get() == 0 && cause == null ? left : Duration.ZERO;
   }
 

@@ -51,7 +51,7 @@ public final class Session implements AutoCloseable {
 
   /** {@return for how long {@link #isSafe} stays true without a further renewal; zero if it is false, 292 years without TTL} */
   public Duration safeFor() {
-    return core.lease().left(core.client.clock.nanos());
+    return core.safeFor();
   }
 
   /**

@@ -22,8 +22,6 @@ final class SessionCore {
   /** When a process before may believe in what the session holds for as long as it runs. */
   static final long NEVER = Long.MAX_VALUE;
 
-  private static final Duration OUTAGE_CALLS_MAX = Duration.ofSeconds(45);
-  private static final long AFTER_CLOSE_NANOS = 3_000_000_000L;
   private static final long WINDOW_FULL_NANOS = 50_000_000L;
   private static final long ATTACH_NANOS = 2_000_000_000L;
 
@@ -36,17 +34,12 @@ final class SessionCore {
   final List<Runnable> atEnd = new ArrayList<>();
   private final String id;
   private final Identity who;
-  private final Duration ttl;
-  private final Lease lease = new Lease();
+  private final SessionLife life;
   private final RequestIds ids = new RequestIds();
   private final List<Waiting> waiting = new ArrayList<>();
   private final List<Consumer<SessionChange>> listeners = new ArrayList<>();
   private final Executor events;
-  private volatile SessionState state = SessionState.CONNECTING;
-  private volatile CloseCause cause;
-  private long changedAt;
   private long attempts;
-  private boolean needsAttach;
 
   /** What makes a session what it is. */
   record Identity(
@@ -59,7 +52,7 @@ final class SessionCore {
     this.client = client;
     this.who = who;
     this.id = who.id();
-    this.ttl = who.ttl();
+    this.life = new SessionLife(who.ttl());
     this.events = events;
   }
 
@@ -76,7 +69,7 @@ final class SessionCore {
   }
 
   Duration ttl() {
-    return ttl;
+    return who.ttl();
   }
 
   Duration renewEvery() {
@@ -84,25 +77,16 @@ final class SessionCore {
   }
 
   SessionState state() {
-    return state;
+    return life.state();
   }
 
   /** The state as the clock has it, which the loop may not have looked at yet. */
   SessionState stateNow() {
-    SessionState known = state;
-    return believed(known) && lease.isOver(client.clock.nanos()) ? SessionState.JEOPARDY : known;
-  }
-
-  private static boolean believed(SessionState s) {
-    return s == SessionState.CONNECTED || s == SessionState.SUSPENDED;
+    return life.state(client.clock.nanos());
   }
 
   Optional<CloseCause> cause() {
-    return Optional.ofNullable(cause);
-  }
-
-  Lease lease() {
-    return lease;
+    return Optional.ofNullable(life.cause());
   }
 
   Executor events() {
@@ -110,26 +94,29 @@ final class SessionCore {
   }
 
   boolean isSafe() {
-    return lease.isSafe(client.clock.nanos());
+    return life.isSafe(client.clock.nanos());
+  }
+
+  Duration safeFor() {
+    return life.safeFor(client.clock.nanos());
   }
 
   boolean needsAttach() {
-    return needsAttach;
+    return life.needsAttach();
   }
 
   // What happens to the session.
 
   /** The cluster made the session, on a request that was sent at that time. */
   void created(long sentAt) {
-    lease.acknowledged(sentAt, ttl);
     client.sessions.add(this);
     client.keeper.add(this);
-    become(SessionState.CONNECTED);
+    follow(life.created(sentAt, client.clock.nanos()));
   }
 
   /** The session was taken over from another process; the next renewal begins its lease here. */
   void takenOver(Truth had, boolean mayRun) {
-    inheritance.begin(had, !mayRun ? Long.MIN_VALUE : ttl.isZero() ? NEVER : client.clock.nanos() + ttl.toNanos());
+    inheritance.begin(had, !mayRun ? Long.MIN_VALUE : ttl().isZero() ? NEVER : client.clock.nanos() + ttl().toNanos());
     attempts = 1;
     client.sessions.add(this);
     client.keeper.add(this);
@@ -137,56 +124,35 @@ final class SessionCore {
   }
 
   void linkDown() {
-    needsAttach = true;
-    if (state == SessionState.CONNECTED) {
-      become(SessionState.SUSPENDED);
-    }
+    follow(life.linkDown(client.clock.nanos()));
   }
 
   void renewed(long sentAt) {
-    look(client.clock.nanos());
-    lease.acknowledged(sentAt, ttl);
-    // Somebody may have seen it run out between the two.
-    look(client.clock.nanos());
-    if (state == SessionState.JEOPARDY) {
-      if (needsAttach) {
-        // First what became of the holds, then the good news.
-        client.keeper.hurry(this);
-        return;
-      }
-      lease.again();
-    }
-    if (state == SessionState.CLOSED || !lease.isSafe(client.clock.nanos())) {
-      return;
-    }
-    become(SessionState.CONNECTED);
-    runWaiting(client.clock.nanos());
+    long now = client.clock.nanos();
+    follow(life.renewed(sentAt, now));
+    runWaiting(now);
+    holds.look(now);
   }
 
   /** Looks at the clock. */
   void look(long now) {
-    if (believed(state) && !lease.isSafe(now)) {
-      needsAttach = true;
-      holds.ranOut();
-      become(SessionState.JEOPARDY);
-      client.keeper.hurry(this);
-    }
+    follow(life.look(now));
     runWaiting(now);
     holds.look(now);
   }
 
   /** The session is over. */
   void over(CloseCause why) {
-    if (state == SessionState.CLOSED) {
+    if (life.state() == SessionState.CLOSED) {
       return;
     }
-    look(client.clock.nanos()); // What ended before this is told so.
-    cause = why;
-    lease.end();
+    long now = client.clock.nanos();
+    look(now); // What ended before this is told so.
+    SessionLife.Effects effects = life.close(why, now);
     client.keeper.remove(this);
     client.sessions.remove(this);
     holds.over(why.ofHolds());
-    become(SessionState.CLOSED);
+    follow(effects);
     holds.fail(overError(Applied.UNKNOWN));
     List<Waiting> left = List.copyOf(waiting);
     waiting.clear();
@@ -194,10 +160,25 @@ final class SessionCore {
     List.copyOf(atEnd).forEach(Loop::guarded);
   }
 
+  /** Carries out what follows from an event. */
+  private void follow(SessionLife.Effects effects) {
+    if (effects.ranOut()) {
+      holds.ranOut();
+    }
+    for (SessionChange change : effects.changes()) {
+      for (Consumer<SessionChange> l : listeners) {
+        events.execute(() -> l.accept(change));
+      }
+    }
+    if (effects.hurry()) {
+      client.keeper.hurry(this);
+    }
+  }
+
   /** Returns why nothing is held any more at this moment, by what is known and by the clock; null while something may be. */
   EndCause whyOver() {
     boolean safe = isSafe(); // Before the cause: a session that is over has one first, and no lease then.
-    CloseCause why = cause;
+    CloseCause why = life.cause();
     if (why != null) {
       return why.ofHolds();
     }
@@ -208,19 +189,6 @@ final class SessionCore {
     if (hint.hasLost()) {
       look(client.clock.nanos());
       holds.lost(hint.getLost());
-    }
-  }
-
-  private void become(SessionState to) {
-    SessionState from = state;
-    if (from == to || from == SessionState.CLOSED) {
-      return;
-    }
-    state = to;
-    changedAt = client.clock.nanos();
-    SessionChange change = new SessionChange(from, to, cause());
-    for (Consumer<SessionChange> l : listeners) {
-      events.execute(() -> l.accept(change));
     }
   }
 
@@ -237,7 +205,7 @@ final class SessionCore {
   }
 
   private void tellNow(Consumer<SessionChange> l) {
-    SessionChange now = new SessionChange(state, state, cause());
+    SessionChange now = new SessionChange(life.state(), life.state(), cause());
     events.execute(() -> l.accept(now));
   }
 
@@ -265,7 +233,7 @@ final class SessionCore {
         refused(failure);
         throw failure.error();
       }
-      needsAttach = false;
+      life.attached();
       holds.reconcile(truth);
       return null;
     });
@@ -279,7 +247,7 @@ final class SessionCore {
 
   /** Has the truth about the session asked for as soon as possible. */
   void attachAgain() {
-    needsAttach = true;
+    life.mustAttach();
     client.keeper.hurry(this);
   }
 
@@ -319,7 +287,7 @@ final class SessionCore {
     if (result.isDone()) {
       return;
     }
-    if (state == SessionState.CLOSED) {
+    if (life.state() == SessionState.CLOSED) {
       result.completeExceptionally(overError(Applied.NO));
       return;
     }
@@ -359,7 +327,7 @@ final class SessionCore {
 
   /** A call that only reads, as the session. */
   <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request) {
-    if (state == SessionState.CLOSED) {
+    if (life.state() == SessionState.CLOSED) {
       return CompletableFuture.failedFuture(overError(Applied.NO));
     }
     return client.calls.call(method, request, patience());
@@ -373,25 +341,16 @@ final class SessionCore {
 
   /** Returns why a call or a wait that began then must end now; null while it may go on. */
   TenureException endOfPatience(long begun, boolean sent) {
-    long now = client.clock.nanos();
     Applied applied = sent ? Applied.UNKNOWN : Applied.NO;
-    if (state == SessionState.CLOSED && now - changedAt > AFTER_CLOSE_NANOS) {
-      return overError(applied);
-    }
     ErrorKind kind = sent ? ErrorKind.OUTCOME_UNKNOWN : ErrorKind.UNAVAILABLE;
-    if (state == SessionState.JEOPARDY && now - changedAt > jeopardyMax()) {
-      return TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " has ended; tried " + client.link.tried());
-    }
-    // Without TTL no lease runs out; who begins later has as much time.
-    if (ttl.isZero() && state == SessionState.SUSPENDED
-        && now - Math.max(begun, changedAt) > OUTAGE_CALLS_MAX.toNanos()) {
-      return TenureException.of(kind, applied, "no member answered for session " + id + " within " + Wire.text(OUTAGE_CALLS_MAX) + "; tried " + client.link.tried());
-    }
-    return null;
-  }
-
-  private long jeopardyMax() {
-    return Math.min(OUTAGE_CALLS_MAX.toNanos(), 2 * ttl.toNanos());
+    String tried = "; tried " + client.link.tried();
+    return switch (life.waiting(begun, client.clock.nanos())) {
+      case ON -> null;
+      case CLOSED -> overError(applied);
+      case LEASE_OVER -> TenureException.of(kind, applied, "no member answers, and the lease of session " + id + " has ended" + tried);
+      case NO_MEMBER -> TenureException.of(
+          kind, applied, "no member answered for session " + id + " within " + Wire.text(SessionLife.OUTAGE_CALLS_MAX) + tried);
+    };
   }
 
   /** Names an error as the user of a session should see it, and has the session looked after if it may be over. */
@@ -414,19 +373,19 @@ final class SessionCore {
   }
 
   TenureException overError(Applied applied) {
-    return (cause == null ? CloseCause.CLOSED : cause).ofCalls(id, applied);
+    return cause().orElse(CloseCause.CLOSED).ofCalls(id, applied);
   }
 
   // Waiting for the lease.
 
   /** Whether what is granted now can be believed at once. */
   boolean isBelieved() {
-    return state == SessionState.CONNECTED && isSafe();
+    return life.isBelieved(client.clock.nanos());
   }
 
   /** Runs the task once the lease is good, not before that time; {@code over} instead if the session ends before. */
   void whenSafe(long notBefore, Runnable task, Runnable over) {
-    if (state == SessionState.CLOSED) {
+    if (life.state() == SessionState.CLOSED) {
       over.run();
       return;
     }
