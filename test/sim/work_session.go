@@ -39,13 +39,13 @@ func useSession(c *client) {
 		}
 		s.safe = asked + s.ttl - margin(s.ttl)
 		c.session = s
-		c.keepAlive(s)
+		s.keepAlive()
 		over := again
 		for n := range 1 + c.w.plan.LocksAtOnce {
-			c.lockLoop(s, n, over)
+			s.lockLoop(n, over)
 			over = func() {}
 		}
-		c.keyLoop(s)
+		s.keyLoop()
 	})
 }
 
@@ -53,17 +53,19 @@ func useSession(c *client) {
 func margin(ttl time.Duration) time.Duration { return max(50*time.Millisecond, ttl/50) }
 
 // keepAlive renews the session until it ends.
-func (c *client) keepAlive(s *session) {
+func (s *session) keepAlive() {
+	c := s.c
 	c.after(s.ttl/3, func() {
 		if s.ended {
 			return
 		}
-		c.renew(s)
-		c.keepAlive(s)
+		s.renew()
+		s.keepAlive()
 	})
 }
 
-func (c *client) renew(s *session) {
+func (s *session) renew() {
+	c := s.c
 	asked := c.clock()
 	epoch, single := s.epoch, c.dice.IntN(4) == 0
 	op := &check.Op{Kind: check.KindRenew, Session: s.text, Epoch: epoch}
@@ -99,26 +101,28 @@ func ref(s *session) *storev1.SessionRef {
 }
 
 // lockLoop takes a lock, uses it, gives it back, and takes another, until the session is over.
-func (c *client) lockLoop(s *session, n int, over func()) {
+func (s *session) lockLoop(n int, over func()) {
+	c := s.c
 	c.after(expo(c.dice, 2*c.w.plan.think()), func() {
 		switch what := c.dice.IntN(100); {
 		case s.ended:
 			over()
 		case c.w.silent:
 		case what < 3:
-			c.destroy(s, func() { c.lockLoop(s, n, over) })
+			s.destroy(func() { s.lockLoop(n, over) })
 		case what < 5:
-			c.takeOver(s, func() { c.lockLoop(s, n, over) })
+			s.takeOver(func() { s.lockLoop(n, over) })
 		case what < 7 && c.w.plan.Deaths && !c.w.quiet:
-			c.die(s, over)
+			s.die(over)
 		default:
-			c.acquire(s, c.wish(n), time.Duration(0), func() { c.lockLoop(s, n, over) })
+			s.acquire(c.wish(n), time.Duration(0), func() { s.lockLoop(n, over) })
 		}
 	})
 }
 
 // die leaves the session to its TTL.
-func (c *client) die(s *session, over func()) {
+func (s *session) die(over func()) {
+	c := s.c
 	c.w.floors.ClientDeaths++
 	s.end()
 	c.after(s.ttl+expo(c.dice, 3*time.Second), over)
@@ -128,7 +132,7 @@ func (c *client) die(s *session, over func()) {
 func (w *World) comeBack(id []byte) {
 	for _, c := range w.clients {
 		if s := c.session; s != nil && !w.silent && !c.frozen && bytes.Equal(s.id[:], id) && c.dice.IntN(2) == 0 {
-			c.renew(s)
+			s.renew()
 		}
 	}
 }
@@ -158,7 +162,8 @@ func (c *client) wish(loop int) *storev1.AcquireLock {
 }
 
 // acquire asks for a lock, and while it waits, asks again.
-func (c *client) acquire(s *session, a *storev1.AcquireLock, waited time.Duration, done func()) {
+func (s *session) acquire(a *storev1.AcquireLock, waited time.Duration, done func()) {
+	c := s.c
 	op := &check.Op{
 		Kind: check.KindAcquire, Key: a.GetKey(), Session: s.text, Epoch: s.epoch, Owner: a.GetOwner(), Queue: a.GetQueue(),
 		Mode: check.Mode(a.GetMode()), Permits: a.GetPermits(), Limit: a.GetLimit(),
@@ -174,24 +179,24 @@ func (c *client) acquire(s *session, a *storev1.AcquireLock, waited time.Duratio
 			if exclusive && !s.ended && op.Outcome == check.OK {
 				s.believe(h)
 			}
-			c.use(s, h, exclusive, 1+c.dice.IntN(4), done)
+			s.use(h, exclusive, 1+c.dice.IntN(4), done)
 		case *storev1.AcquireLockResult_Place:
 			op.Place = out.Place.GetPlace()
 			if s.ended || c.w.silent || waited > 15*time.Second {
-				c.cancel(s, a, done)
+				s.cancel(a, done)
 				return
 			}
 			pause := between(c.dice, 100*time.Millisecond, 400*time.Millisecond)
-			c.after(pause, func() { c.acquire(s, a, waited+pause, done) })
+			c.after(pause, func() { s.acquire(a, waited+pause, done) })
 		default:
-			c.learn(s, rep)
+			s.learn(rep)
 			done()
 		}
 	})
 }
 
 // learn ends a session that a failure says has ended.
-func (c *client) learn(s *session, rep reply) {
+func (s *session) learn(rep reply) {
 	switch rep.result.GetFailure().GetReason() {
 	case storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED, storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND:
 		if !s.ended {
@@ -202,14 +207,15 @@ func (c *client) learn(s *session, rep reply) {
 }
 
 // use writes under a hold, as often as is left, and gives it back; or forgets to.
-func (c *client) use(s *session, h check.Hold, exclusive bool, left int, done func()) {
+func (s *session) use(h check.Hold, exclusive bool, left int, done func()) {
+	c := s.c
 	c.after(expo(c.dice, 250*time.Millisecond), func() {
 		if left == 0 || c.w.silent {
 			if c.dice.IntN(12) == 0 && !c.w.silent {
 				done() // It stays with the session.
 				return
 			}
-			c.release(s, h, done)
+			s.release(h, done)
 			return
 		}
 		op := &check.Op{Kind: check.KindPut, Key: "g/" + h.Key, Value: c.value(), Guard: &h, Session: s.text, Epoch: s.epoch}
@@ -224,7 +230,7 @@ func (c *client) use(s *session, h check.Hold, exclusive bool, left int, done fu
 			op.Session, op.Epoch = "", 0
 		}
 		c.change(op, cmd, func(rep reply) {
-			c.learn(s, rep)
+			s.learn(rep)
 			if rep.result.GetFailure() != nil {
 				if rep.result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_FENCING_TOKEN_STALE {
 					c.w.floors.StaleGuards++
@@ -233,35 +239,38 @@ func (c *client) use(s *session, h check.Hold, exclusive bool, left int, done fu
 				done()
 				return
 			}
-			c.use(s, h, exclusive, left-1, done)
+			s.use(h, exclusive, left-1, done)
 		})
 	})
 }
 
-func (c *client) release(s *session, h check.Hold, done func()) {
+func (s *session) release(h check.Hold, done func()) {
+	c := s.c
 	s.doubt(h)
 	op := &check.Op{Kind: check.KindRelease, Key: h.Key, Session: s.text, Epoch: s.epoch, Owner: h.Owner, Hold: &h}
 	c.change(op, &storev1.Command{Kind: &storev1.Command_ReleaseLock{ReleaseLock: &storev1.ReleaseLock{
 		Key: h.Key, Session: ref(s), Owner: h.Owner, LockIndex: h.LockIndex,
 	}}}, func(rep reply) {
 		op.Done = rep.result.GetReleaseLock().GetReleased()
-		c.learn(s, rep)
+		s.learn(rep)
 		done()
 	})
 }
 
-func (c *client) cancel(s *session, a *storev1.AcquireLock, done func()) {
+func (s *session) cancel(a *storev1.AcquireLock, done func()) {
+	c := s.c
 	op := &check.Op{Kind: check.KindCancel, Key: a.GetKey(), Session: s.text, Epoch: s.epoch, Owner: a.GetOwner()}
 	c.change(op, &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 		Key: a.GetKey(), Session: ref(s), Owner: a.GetOwner(),
 	}}}, func(rep reply) {
 		op.Done = rep.result.GetCancelWait().GetCancelled()
-		c.learn(s, rep)
+		s.learn(rep)
 		done()
 	})
 }
 
-func (c *client) destroy(s *session, done func()) {
+func (s *session) destroy(done func()) {
+	c := s.c
 	s.end()
 	op := &check.Op{Kind: check.KindDestroy, Session: s.text, Epoch: s.epoch}
 	c.change(op, &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
@@ -270,7 +279,8 @@ func (c *client) destroy(s *session, done func()) {
 }
 
 // takeOver lets another instance of the program go on with the session. The old one tries to write once more.
-func (c *client) takeOver(s *session, done func()) {
+func (s *session) takeOver(done func()) {
+	c := s.c
 	for len(s.beliefs) > 0 {
 		s.doubt(s.beliefs[0].hold)
 	}
@@ -279,7 +289,7 @@ func (c *client) takeOver(s *session, done func()) {
 	c.change(op, &storev1.Command{Kind: &storev1.Command_TakeOverSession{TakeOverSession: &storev1.TakeOverSession{
 		SessionId: s.id[:], ReplacesEpoch: old,
 	}}}, func(rep reply) {
-		c.learn(s, rep)
+		s.learn(rep)
 		if op.Outcome != check.OK {
 			// Whether it is taken over is not known, so the session is of no more use.
 			s.end()
@@ -299,12 +309,13 @@ func (c *client) takeOver(s *session, done func()) {
 }
 
 // keyLoop writes keys under the session, beside the locks.
-func (c *client) keyLoop(s *session) {
+func (s *session) keyLoop() {
+	c := s.c
 	c.after(expo(c.dice, c.w.plan.think()), func() {
 		if s.ended || c.w.silent {
 			return
 		}
-		next := func() { c.keyLoop(s) }
+		next := func() { s.keyLoop() }
 		key := c.w.keyName(c.dice.IntN(1 << 20))
 		if c.dice.IntN(4) == 0 {
 			c.get(key, false, func(*check.Op) { next() })
@@ -317,7 +328,7 @@ func (c *client) keyLoop(s *session) {
 			put.Key, put.BindSession = op.Key, ref(s)
 		}
 		c.change(op, &storev1.Command{Kind: &storev1.Command_Put{Put: put}}, func(rep reply) {
-			c.learn(s, rep)
+			s.learn(rep)
 			next()
 		})
 	})
