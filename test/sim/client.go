@@ -81,7 +81,9 @@ type call struct {
 	send    func(r *life, answer func(reply))
 	tries   int           // most attempts
 	timeout time.Duration // of one attempt
-	done    func(reply)   // called once; err is set if there is no answer
+	// patience is how much longer than that an answer counts.
+	patience time.Duration
+	done     func(reply) // called once; err is set if there is no answer
 
 	maybe   bool // an attempt may have been applied
 	attempt int
@@ -142,15 +144,22 @@ func (k *call) try() {
 		}
 		to.life.soon(func(r *life) { k.send(r, answer) })
 	})
-	c.after(k.timeout, func() {
-		if !k.over && k.attempt == n && !answered {
-			if to == home {
-				c.home++ // Another member may do better, as for the product's clients. This one may have been removed.
+	unanswered := func(do func()) func() {
+		return func() {
+			if !k.over && k.attempt == n && !answered {
+				do()
 			}
+		}
+	}
+	c.after(k.timeout, unanswered(func() {
+		if to == home {
+			c.home++ // Another member may do better, as for the product's clients. This one may have been removed.
+		}
+		c.after(k.patience, unanswered(func() {
 			k.maybe = true
 			k.again(reply{err: fmt.Errorf("%w: no answer", envelope.ErrOutcomeUnknown)})
-		}
-	})
+		}))
+	}))
 }
 
 // answered takes the answer of an attempt, also one that comes late.
@@ -267,6 +276,8 @@ type session struct {
 	last    uint64          // newest request
 	open    map[uint64]bool // requests that are not answered
 	ended   bool
+	hurries bool          // a renewal was in vain, and the next one comes soon
+	back    bool          // it is renewed although its client may have given it up
 	safe    time.Duration // on the client's clock: until then nobody else can have what it holds
 	beliefs []*belief
 }

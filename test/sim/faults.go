@@ -169,6 +169,14 @@ func (w trouble) transfer(m *member) {
 	}
 }
 
+// handTo lets whoever leads hand over to a member.
+func (w trouble) handTo(m *member) {
+	if l := w.leader(); l != nil && l != m && l.up() && !w.quiet {
+		l.life.post(core.Transfer{To: m.id})
+		w.floors.Transfers++
+	}
+}
+
 // wipe takes a member's disk away. It must not come back under its id.
 func (w trouble) wipe(m *member) {
 	if m == nil || m.removed || m.barred || roster(w).voters() < 3 || roster(w).wiped() > 0 {

@@ -12,7 +12,7 @@ type Floors struct {
 	Seeds, Lives     int
 	SimulatedSeconds float64
 	// Faults are those that began; the others are what they led to.
-	Faults, Crashes, LeadersPaused, Transfers, Wipes, Replaced, ClientsFrozen, ClientDeaths int
+	Faults, Crashes, LeadersPaused, Transfers, Wipes, Replaced, ClientsFrozen, ClientDeaths, ClientLapses int
 	// Messages are raft's; Duplicates came twice.
 	Messages, Duplicates int
 	// Proposals are entries, Dropped those of them that did not enter the log, Operations calls that were answered, Relayed those that went to the leader over another member.
@@ -28,6 +28,10 @@ type Floors struct {
 	ExpiriesProposed, SessionsExpiring, ExpiriesAtChange int
 	// RenewalsWhileExpiring waited for the outcome of an expiry, or for the timers to begin.
 	RenewalsWhileExpiring int
+	// RenewalsAnsweredLate were answered when their client had gone to another member.
+	RenewalsAnsweredLate int
+	// OldDecisions are commands of the timers of an earlier term that reached the log, and were refused.
+	OldDecisions int
 	// StaleGuards are writes that were refused because their hold was over; ForcedLosses are holds that were lost by force.
 	StaleGuards, ForcedLosses, OldEpochs int
 	// AnswersCompared are answers of attempts after another one had been answered.
@@ -93,7 +97,9 @@ func (f Floors) Below() []string {
 		{"stale guards refused", f.StaleGuards, n / 4},
 		{"requests queued at a paused leader", f.QueuedAtPaused, n / 4},
 		{"forced losses", f.ForcedLosses, 5 * n},
-		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 100},
+		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 10},
+		{"renewals answered when their client had gone to another member", f.RenewalsAnsweredLate, n},
+		{"decisions of timers refused in a later term", f.OldDecisions, n / 4},
 		{"checksums compared", f.Checksums, 500 * n},
 		{"snapshots installed", f.Installs, n / 10},
 		{"installations finished after a crash", f.InstallsFinished, n / 100},

@@ -6,6 +6,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/server/expiry"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // timing drives the timers of a life that leads.
@@ -42,16 +43,13 @@ func (r timing) timersTick(steps *expiry.Steps) {
 func (r timing) decide(steps *expiry.Steps) {
 	for _, d := range steps.Decide() {
 		command := d.Command
+		late := r.late()
 		if expire := command.GetExpireSessions(); expire != nil {
 			r.w.floors.ExpiriesProposed++
 			r.w.truth.expiring(r.life, len(expire.GetSessionIds()))
 			for _, id := range expire.GetSessionIds() {
-				r.w.comeBack(id)
+				r.w.comeBack(storage.SessionID(id), late+time.Millisecond)
 			}
-		}
-		late := expo(r.dice, 200*time.Microsecond)
-		if r.w.plan.LateTasks > 0 && !r.w.quiet && r.dice.Float64() < r.w.plan.LateTasks {
-			late += between(r.dice, 0, 6*time.Second)
 		}
 		r.after(late, func() {
 			if r.steps != steps && !r.w.plan.lateTasks() {
@@ -62,11 +60,32 @@ func (r timing) decide(steps *expiry.Steps) {
 	}
 }
 
+// late draws how long it takes until a decision is proposed. In some plans that may be seconds; mostly another member leads meanwhile.
+func (r timing) late() time.Duration {
+	late := expo(r.dice, 200*time.Microsecond)
+	if r.dice.IntN(4) == 0 {
+		late += expo(r.dice, 10*time.Millisecond)
+	}
+	if r.w.plan.LateTasks == 0 || r.w.quiet || r.dice.Float64() >= r.w.plan.LateTasks {
+		return late
+	}
+	late += between(r.dice, 0, 6*time.Second)
+	if r.dice.IntN(2) == 0 {
+		away := between(r.dice, 0, late)
+		r.after(away, func() { trouble{r.w}.transfer(r.m) })
+		r.after(between(r.dice, away, late), func() { trouble{r.w}.handTo(r.m) })
+	}
+	return late
+}
+
 func (r timing) proposeDecision(steps *expiry.Steps, d expiry.Decision, command *storev1.Command) {
 	r.propose(command, func(result *storev1.Result, err error) {
 		if r.steps == steps {
 			steps.Finish(d, result, err)
 			renewing(r).timersChanged()
+		}
+		if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH {
+			r.w.floors.OldDecisions++
 		}
 	})
 }

@@ -53,6 +53,8 @@ type Plan struct {
 	// Breaks lets an operator break locks, Deaths lets clients die.
 	Breaks bool `json:"breaks,omitempty"`
 	Deaths bool `json:"deaths,omitempty"`
+	// Lapses is how likely a client is silent for about a TTL instead of renewing its session.
+	Lapses float64 `json:"lapses,omitempty"`
 	// Clients are the roles of the clients.
 	Clients []string `json:"clients"`
 	// Faults are what breaks, in the order of their times.
@@ -159,6 +161,9 @@ func Expand(seed uint64) *Plan {
 		p.InstallCrashes = 0.2
 	}
 	p.drawFaults(d)
+	if lapses := rand.New(rand.NewPCG(seed, 0x6c617073)); lapses.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
+		p.Lapses = choose(lapses, 0.03, 0.1)
+	}
 	return p
 }
 

@@ -43,7 +43,7 @@ const cacheBytes = 192 << 20
 // Run runs a plan. Log takes a line for everything that happens, if it is not nil.
 func Run(p *Plan, log io.Writer) *Result {
 	raftDice.install()
-	w := &World{plan: p, trace: fnv.New64a(), cache: pebble.NewCache(cacheBytes)}
+	w := &World{plan: p, trace: fnv.New64a(), cache: pebble.NewCache(cacheBytes), sessions: map[storage.SessionID]*session{}}
 	defer w.cache.Unref()
 	if log != nil {
 		w.log = func(line string) { _, _ = fmt.Fprintln(log, line) }

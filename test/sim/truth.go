@@ -63,6 +63,7 @@ func (t *truth) leads(member, term uint64) {
 		}
 	}
 	t.expiries = nil
+	t.w.lastWords()
 }
 
 // committed compares the entries that members apply.

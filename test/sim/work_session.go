@@ -1,15 +1,12 @@
 package sim
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
-	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/test/check"
 )
 
@@ -24,6 +21,7 @@ func useSession(c *client) {
 		s.id[i] = byte(c.dice.Uint32())
 	}
 	s.text = check.SessionText(s.id[:])
+	c.w.sessions[s.id] = s
 	s.ttl = s.ttl.Truncate(time.Millisecond)
 	delay := pick(c, 0, 0, 500*time.Millisecond, 2*time.Second)
 	op := &check.Op{Kind: check.KindCreate, Session: s.text, TTLMs: s.ttl.Milliseconds(), LockDelayMs: delay.Milliseconds()}
@@ -46,53 +44,6 @@ func useSession(c *client) {
 			over = func() {}
 		}
 		s.keyLoop()
-	})
-}
-
-// margin is what a client takes off its lease, for clocks that differ.
-func margin(ttl time.Duration) time.Duration { return max(50*time.Millisecond, ttl/50) }
-
-// keepAlive renews the session until it ends.
-func (s *session) keepAlive() {
-	c := s.c
-	c.after(s.ttl/3, func() {
-		if s.ended {
-			return
-		}
-		s.renew()
-		s.keepAlive()
-	})
-}
-
-func (s *session) renew() {
-	c := s.c
-	asked := c.clock()
-	epoch, single := s.epoch, c.dice.IntN(4) == 0
-	op := &check.Op{Kind: check.KindRenew, Session: s.text, Epoch: epoch}
-	c.begin(&call{
-		op: op, tries: 1,
-		send: func(r *life, answer func(reply)) {
-			renewing{r}.renewSession(c, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
-		},
-		done: func(rep reply) {
-			if op.Outcome != check.OK {
-				return
-			}
-			switch rep.verdict.Refused {
-			case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
-				if rep.verdict.TTL != s.ttl {
-					c.w.violated("renewal", "session %s was renewed for %v, its TTL is %v", s.text, rep.verdict.TTL, s.ttl)
-				}
-				if !s.ended {
-					s.safe = max(s.safe, asked+s.ttl-margin(s.ttl))
-				}
-			case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
-				op.Outcome, op.Reason = check.Refused, check.Missing
-				s.end()
-			default:
-				op.Outcome, op.Reason = check.Refused, rep.verdict.Refused.String()
-			}
-		},
 	})
 }
 
@@ -126,15 +77,6 @@ func (s *session) die(over func()) {
 	c.w.floors.ClientDeaths++
 	s.end()
 	c.after(s.ttl+expo(c.dice, 3*time.Second), over)
-}
-
-// comeBack lets the client of a session that is about to expire renew it once more, so that the renewal and the end meet.
-func (w *World) comeBack(id []byte) {
-	for _, c := range w.clients {
-		if s := c.session; s != nil && !w.silent && !c.frozen && bytes.Equal(s.id[:], id) && c.dice.IntN(2) == 0 {
-			s.renew()
-		}
-	}
 }
 
 // wish draws what to acquire.

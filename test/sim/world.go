@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
 )
 
@@ -23,6 +24,7 @@ type World struct {
 
 	members  []*member // by order of birth; ids are never reused
 	clients  []*client
+	sessions map[storage.SessionID]*session // all that any client has asked for
 	net      *network
 	cache    *pebble.Cache
 	raftDice *rand.ChaCha8
