@@ -44,6 +44,8 @@ type life struct {
 	appending, applying bool
 	sinceCheckpoint     int
 	unflushed           int // bytes applied since the last flush
+	// changed are the members after a change that is being applied: the state has to know them when it is.
+	changed *raftpb.ConfState
 	// led says that it led before the last change.
 	led bool
 	// hung ends a write of the log that waits for the disk to work again.
@@ -121,6 +123,7 @@ func (r *life) build() error {
 			r.ledSince = r.ticks // Another quorum counts from now on.
 			var members *raftpb.ConfState
 			r.w.draw(func() { members = r.core.ApplyConfChange(cc) })
+			r.changed = members
 			r.confs.Note(cc, members)
 			r.wake()
 			return members, nil
@@ -315,6 +318,7 @@ func (r applying) applySome() {
 		r.w.violated("apply", "member %d: %v", r.m.id, err)
 		return
 	}
+	r.knowsMembers()
 	r.w.truth.committed(r.m.id, r.applyRest[:done.Messages])
 	r.applyRest = r.applyRest[done.Messages:]
 	for i := done.Index + 1 - uint64(done.Entries); i <= done.Index && done.Entries > 0; i++ {
@@ -326,6 +330,22 @@ func (r applying) applySome() {
 	r.applies.Publish(done)
 	r.sweep()
 	r.keepSmall(done)
+}
+
+// knowsMembers demands that the state has recorded a change of the members that was applied.
+func (r applying) knowsMembers() {
+	want := r.changed
+	if want == nil {
+		return
+	}
+	r.changed = nil
+	got, err := core.UnmarshalConfState(r.store.Applied().ConfState)
+	if err == nil {
+		err = want.Equivalent(got)
+	}
+	if err != nil {
+		r.w.violated("raft", "member %d applied a change of the members, and its state does not know them: %v", r.m.id, err)
+	}
 }
 
 // keepSmall makes checkpoints and flushes at points that depend on the entries alone, so that Pebble's own goroutines
