@@ -2,5 +2,9 @@
 
 package sim_test
 
-// seedsDefault is how many seeds a plain test runs.
-const seedsDefault = 50
+const (
+	// raceDetector is whether the race detector is on.
+	raceDetector = false
+	// seedsDefault is how many seeds a plain test runs. CI runs more.
+	seedsDefault = 20
+)

@@ -2,5 +2,9 @@
 
 package sim_test
 
-// seedsDefault is small: the race detector makes a run ten times as long, and there is one goroutine.
-const seedsDefault = 5
+const (
+	// raceDetector is whether the race detector is on. It makes a run ten times as long, and all but Pebble runs on one goroutine.
+	raceDetector = true
+	// seedsDefault is one seed for each of two processors: they show what runs share.
+	seedsDefault = 2
+)

@@ -20,7 +20,7 @@ var (
 	seedFlag  = flag.Uint64("seed", 0, "run this seed only, and tell what happens")
 	planFlag  = flag.String("plan", "", "run the plan in this file only, and tell what happens")
 	firstFlag = flag.Uint64("first", 1, "first seed")
-	seedsFlag = flag.Int("seeds", 0, "how many seeds to run; 0 is 50, and 5 000 in a soak")
+	seedsFlag = flag.Int("seeds", 0, "how many seeds to run; 0 is 20, and 5 000 in a soak")
 	traceFlag = flag.String("traces", "", "write the trace hash of each seed to this file")
 	keepFlag  = flag.String("keep", os.TempDir(), "directory that takes the smaller plan of a seed that fails")
 )
@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// floorsFrom is from how many seeds on there is something of everything.
+const floorsFrom = 20
 
 // shrinkTries bounds how long a failing seed is made smaller.
 const shrinkTries = 60
@@ -106,6 +109,9 @@ func TestSeeds(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if seeds() < floorsFrom {
+		return
+	}
 	for _, b := range total.Below() {
 		t.Errorf("below the floor: %s", b)
 	}
@@ -136,8 +142,17 @@ func readPlan(t *testing.T, file string) *sim.Plan {
 	return p
 }
 
+// skipUnderRace skips what runs one world at a time: TestSeeds runs two, and the race detector finds nothing more in these.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector is on; make sim runs it")
+	}
+}
+
 // Plans that failed once, and do not any more.
 func TestPlans(t *testing.T) {
+	skipUnderRace(t)
 	files, err := filepath.Glob("testdata/plans/*.json")
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +173,7 @@ func TestPlans(t *testing.T) {
 // The same seed twice is the same run, also if streams of snapshots break in it: Pebble's own goroutines decide how many files
 // a snapshot has, and nothing may depend on that.
 func TestReplay(t *testing.T) {
+	skipUnderRace(t)
 	n := max(seeds()/100, 2)
 	left := map[bool]int{false: n, true: n} // by whether streams break
 	for seed := *firstFlag; left[false]+left[true] > 0; seed++ {
