@@ -90,6 +90,8 @@ const (
 	BindingKind_BINDING_KIND_ANONYMOUS BindingKind = 1
 	// Callers with a client certificate and no token.
 	BindingKind_BINDING_KIND_CERTIFICATE BindingKind = 2
+	// Callers with a JSON Web Token of a provider.
+	BindingKind_BINDING_KIND_JWT BindingKind = 3
 )
 
 // Enum value maps for BindingKind.
@@ -98,11 +100,13 @@ var (
 		0: "BINDING_KIND_UNSPECIFIED",
 		1: "BINDING_KIND_ANONYMOUS",
 		2: "BINDING_KIND_CERTIFICATE",
+		3: "BINDING_KIND_JWT",
 	}
 	BindingKind_value = map[string]int32{
 		"BINDING_KIND_UNSPECIFIED": 0,
 		"BINDING_KIND_ANONYMOUS":   1,
 		"BINDING_KIND_CERTIFICATE": 2,
+		"BINDING_KIND_JWT":         3,
 	}
 )
 
@@ -288,20 +292,23 @@ func (x *Token) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Binding gives policies to callers that have no token.
+// Binding gives policies to callers that have no token of the cluster.
 type Binding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Which callers it is about.
 	Kind BindingKind `protobuf:"varint,2,opt,name=kind,proto3,enum=tenure.v1.BindingKind" json:"kind,omitempty"`
-	// Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-	// Empty for ANONYMOUS only.
+	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+	// stands for all that begin with it. Empty for ANONYMOUS only.
 	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Names of the policies, 1 to 16.
 	Policies []string `protobuf:"bytes,4,rep,name=policies,proto3" json:"policies,omitempty"`
 	// Machine that rules for `session node self` mean; empty: none.
-	Node          string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	// For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+	// Unset: all are meant.
+	IssuedAfter   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=issued_after,json=issuedAfter,proto3" json:"issued_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -371,6 +378,187 @@ func (x *Binding) GetNode() string {
 	return ""
 }
 
+func (x *Binding) GetIssuedAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedAfter
+	}
+	return nil
+}
+
+// Provider issues JSON Web Tokens that the cluster accepts.
+type Provider struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name. It is part of the principals of callers.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What the tokens have as `iss`, exactly, 1 to 512 bytes. No two providers have the same one.
+	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// Audiences, 1 to 8, each of 1 to 256 bytes. A token needs one of them in `aud`.
+	Audiences []string `protobuf:"bytes,3,rep,name=audiences,proto3" json:"audiences,omitempty"`
+	// The keys themselves as JSON, a JSON Web Key Set with public keys only, at most 64 KiB. Not with jwks_url. Without both,
+	// members read ISSUER/.well-known/openid-configuration, which says where the keys are.
+	Jwks string `protobuf:"bytes,4,opt,name=jwks,proto3" json:"jwks,omitempty"`
+	// URL of the keys, at most 1 KiB: https, or http on a loopback address.
+	JwksUrl string `protobuf:"bytes,5,opt,name=jwks_url,json=jwksUrl,proto3" json:"jwks_url,omitempty"`
+	// Certificates of the CA that the server with the keys is verified with, as PEM, at most 16 KiB; empty: the system's.
+	CaCertificates string `protobuf:"bytes,6,opt,name=ca_certificates,json=caCertificates,proto3" json:"ca_certificates,omitempty"`
+	// Algorithms that signatures may have, of RS256, ES256, ES384 and EdDSA. Empty in a request: RS256 and ES256.
+	Algorithms    []string `protobuf:"bytes,7,rep,name=algorithms,proto3" json:"algorithms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Provider) Reset() {
+	*x = Provider{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Provider) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Provider) ProtoMessage() {}
+
+func (x *Provider) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Provider.ProtoReflect.Descriptor instead.
+func (*Provider) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Provider) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Provider) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *Provider) GetAudiences() []string {
+	if x != nil {
+		return x.Audiences
+	}
+	return nil
+}
+
+func (x *Provider) GetJwks() string {
+	if x != nil {
+		return x.Jwks
+	}
+	return ""
+}
+
+func (x *Provider) GetJwksUrl() string {
+	if x != nil {
+		return x.JwksUrl
+	}
+	return ""
+}
+
+func (x *Provider) GetCaCertificates() string {
+	if x != nil {
+		return x.CaCertificates
+	}
+	return ""
+}
+
+func (x *Provider) GetAlgorithms() []string {
+	if x != nil {
+		return x.Algorithms
+	}
+	return nil
+}
+
+// ProviderKeys is what a member knows of the keys of a provider.
+type ProviderKeys struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the provider.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// How many keys there are.
+	Keys uint32 `protobuf:"varint,2,opt,name=keys,proto3" json:"keys,omitempty"`
+	// When they were last fetched; unset: never, or they are part of the provider.
+	FetchTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=fetch_time,json=fetchTime,proto3" json:"fetch_time,omitempty"`
+	// Why the last attempt to fetch them failed; empty: it did not.
+	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderKeys) Reset() {
+	*x = ProviderKeys{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderKeys) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderKeys) ProtoMessage() {}
+
+func (x *ProviderKeys) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderKeys.ProtoReflect.Descriptor instead.
+func (*ProviderKeys) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ProviderKeys) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *ProviderKeys) GetKeys() uint32 {
+	if x != nil {
+		return x.Keys
+	}
+	return 0
+}
+
+func (x *ProviderKeys) GetFetchTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FetchTime
+	}
+	return nil
+}
+
+func (x *ProviderKeys) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
+}
+
 // BootstrapAuthRequest asks for the first token.
 type BootstrapAuthRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -387,7 +575,7 @@ type BootstrapAuthRequest struct {
 
 func (x *BootstrapAuthRequest) Reset() {
 	*x = BootstrapAuthRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_v1_auth_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +587,7 @@ func (x *BootstrapAuthRequest) String() string {
 func (*BootstrapAuthRequest) ProtoMessage() {}
 
 func (x *BootstrapAuthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_v1_auth_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +600,7 @@ func (x *BootstrapAuthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BootstrapAuthRequest.ProtoReflect.Descriptor instead.
 func (*BootstrapAuthRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{3}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BootstrapAuthRequest) GetToken() string {
@@ -449,7 +637,7 @@ type ResetAuthRequest struct {
 
 func (x *ResetAuthRequest) Reset() {
 	*x = ResetAuthRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_v1_auth_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +649,7 @@ func (x *ResetAuthRequest) String() string {
 func (*ResetAuthRequest) ProtoMessage() {}
 
 func (x *ResetAuthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_v1_auth_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +662,7 @@ func (x *ResetAuthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetAuthRequest.ProtoReflect.Descriptor instead.
 func (*ResetAuthRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{4}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ResetAuthRequest) GetToken() string {
@@ -506,7 +694,7 @@ type ResetAuthResponse struct {
 
 func (x *ResetAuthResponse) Reset() {
 	*x = ResetAuthResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_v1_auth_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +706,7 @@ func (x *ResetAuthResponse) String() string {
 func (*ResetAuthResponse) ProtoMessage() {}
 
 func (x *ResetAuthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_v1_auth_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +719,7 @@ func (x *ResetAuthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetAuthResponse.ProtoReflect.Descriptor instead.
 func (*ResetAuthResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{5}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResetAuthResponse) GetHeader() *ResponseHeader {
@@ -570,7 +758,7 @@ type BootstrapAuthResponse struct {
 
 func (x *BootstrapAuthResponse) Reset() {
 	*x = BootstrapAuthResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_v1_auth_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +770,7 @@ func (x *BootstrapAuthResponse) String() string {
 func (*BootstrapAuthResponse) ProtoMessage() {}
 
 func (x *BootstrapAuthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_v1_auth_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +783,7 @@ func (x *BootstrapAuthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BootstrapAuthResponse.ProtoReflect.Descriptor instead.
 func (*BootstrapAuthResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{6}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BootstrapAuthResponse) GetHeader() *ResponseHeader {
@@ -628,7 +816,7 @@ type GetAuthStatusRequest struct {
 
 func (x *GetAuthStatusRequest) Reset() {
 	*x = GetAuthStatusRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_v1_auth_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +828,7 @@ func (x *GetAuthStatusRequest) String() string {
 func (*GetAuthStatusRequest) ProtoMessage() {}
 
 func (x *GetAuthStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_v1_auth_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +841,7 @@ func (x *GetAuthStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetAuthStatusRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{7}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{9}
 }
 
 // GetAuthStatusResponse has the mode and counts.
@@ -672,14 +860,16 @@ type GetAuthStatusResponse struct {
 	// Number of bindings.
 	Bindings uint64 `protobuf:"varint,6,opt,name=bindings,proto3" json:"bindings,omitempty"`
 	// Number that grows with every change that may take a right away.
-	DenyRevision  uint64 `protobuf:"varint,7,opt,name=deny_revision,json=denyRevision,proto3" json:"deny_revision,omitempty"`
+	DenyRevision uint64 `protobuf:"varint,7,opt,name=deny_revision,json=denyRevision,proto3" json:"deny_revision,omitempty"`
+	// Number of providers of JSON Web Tokens.
+	Providers     uint64 `protobuf:"varint,8,opt,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetAuthStatusResponse) Reset() {
 	*x = GetAuthStatusResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_v1_auth_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -691,7 +881,7 @@ func (x *GetAuthStatusResponse) String() string {
 func (*GetAuthStatusResponse) ProtoMessage() {}
 
 func (x *GetAuthStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_v1_auth_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -704,7 +894,7 @@ func (x *GetAuthStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetAuthStatusResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{8}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetAuthStatusResponse) GetHeader() *ResponseHeader {
@@ -756,6 +946,13 @@ func (x *GetAuthStatusResponse) GetDenyRevision() uint64 {
 	return 0
 }
 
+func (x *GetAuthStatusResponse) GetProviders() uint64 {
+	if x != nil {
+		return x.Providers
+	}
+	return 0
+}
+
 // SetAuthModeRequest asks for another mode.
 type SetAuthModeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -767,7 +964,7 @@ type SetAuthModeRequest struct {
 
 func (x *SetAuthModeRequest) Reset() {
 	*x = SetAuthModeRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_v1_auth_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +976,7 @@ func (x *SetAuthModeRequest) String() string {
 func (*SetAuthModeRequest) ProtoMessage() {}
 
 func (x *SetAuthModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_v1_auth_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +989,7 @@ func (x *SetAuthModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAuthModeRequest.ProtoReflect.Descriptor instead.
 func (*SetAuthModeRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{9}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetAuthModeRequest) GetMode() AuthMode {
@@ -813,7 +1010,7 @@ type SetAuthModeResponse struct {
 
 func (x *SetAuthModeResponse) Reset() {
 	*x = SetAuthModeResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_v1_auth_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +1022,7 @@ func (x *SetAuthModeResponse) String() string {
 func (*SetAuthModeResponse) ProtoMessage() {}
 
 func (x *SetAuthModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_v1_auth_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +1035,7 @@ func (x *SetAuthModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAuthModeResponse.ProtoReflect.Descriptor instead.
 func (*SetAuthModeResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{10}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetAuthModeResponse) GetHeader() *ResponseHeader {
@@ -861,7 +1058,7 @@ type PutPolicyRequest struct {
 
 func (x *PutPolicyRequest) Reset() {
 	*x = PutPolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[11]
+	mi := &file_tenure_v1_auth_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1070,7 @@ func (x *PutPolicyRequest) String() string {
 func (*PutPolicyRequest) ProtoMessage() {}
 
 func (x *PutPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[11]
+	mi := &file_tenure_v1_auth_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1083,7 @@ func (x *PutPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPolicyRequest.ProtoReflect.Descriptor instead.
 func (*PutPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{11}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PutPolicyRequest) GetName() string {
@@ -914,7 +1111,7 @@ type PutPolicyResponse struct {
 
 func (x *PutPolicyResponse) Reset() {
 	*x = PutPolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[12]
+	mi := &file_tenure_v1_auth_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1123,7 @@ func (x *PutPolicyResponse) String() string {
 func (*PutPolicyResponse) ProtoMessage() {}
 
 func (x *PutPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[12]
+	mi := &file_tenure_v1_auth_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1136,7 @@ func (x *PutPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPolicyResponse.ProtoReflect.Descriptor instead.
 func (*PutPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{12}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PutPolicyResponse) GetHeader() *ResponseHeader {
@@ -960,7 +1157,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[13]
+	mi := &file_tenure_v1_auth_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1169,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[13]
+	mi := &file_tenure_v1_auth_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1182,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{13}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPolicyRequest) GetName() string {
@@ -1008,7 +1205,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[14]
+	mi := &file_tenure_v1_auth_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1217,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[14]
+	mi := &file_tenure_v1_auth_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1230,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{14}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetPolicyResponse) GetHeader() *ResponseHeader {
@@ -1063,7 +1260,7 @@ type ListPoliciesRequest struct {
 
 func (x *ListPoliciesRequest) Reset() {
 	*x = ListPoliciesRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[15]
+	mi := &file_tenure_v1_auth_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1075,7 +1272,7 @@ func (x *ListPoliciesRequest) String() string {
 func (*ListPoliciesRequest) ProtoMessage() {}
 
 func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[15]
+	mi := &file_tenure_v1_auth_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1088,7 +1285,7 @@ func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{15}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListPoliciesRequest) GetPageSize() uint32 {
@@ -1120,7 +1317,7 @@ type ListPoliciesResponse struct {
 
 func (x *ListPoliciesResponse) Reset() {
 	*x = ListPoliciesResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[16]
+	mi := &file_tenure_v1_auth_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1329,7 @@ func (x *ListPoliciesResponse) String() string {
 func (*ListPoliciesResponse) ProtoMessage() {}
 
 func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[16]
+	mi := &file_tenure_v1_auth_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1342,7 @@ func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{16}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListPoliciesResponse) GetHeader() *ResponseHeader {
@@ -1180,7 +1377,7 @@ type DeletePolicyRequest struct {
 
 func (x *DeletePolicyRequest) Reset() {
 	*x = DeletePolicyRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[17]
+	mi := &file_tenure_v1_auth_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1389,7 @@ func (x *DeletePolicyRequest) String() string {
 func (*DeletePolicyRequest) ProtoMessage() {}
 
 func (x *DeletePolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[17]
+	mi := &file_tenure_v1_auth_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1402,7 @@ func (x *DeletePolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePolicyRequest.ProtoReflect.Descriptor instead.
 func (*DeletePolicyRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{17}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeletePolicyRequest) GetName() string {
@@ -1228,7 +1425,7 @@ type DeletePolicyResponse struct {
 
 func (x *DeletePolicyResponse) Reset() {
 	*x = DeletePolicyResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[18]
+	mi := &file_tenure_v1_auth_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1437,7 @@ func (x *DeletePolicyResponse) String() string {
 func (*DeletePolicyResponse) ProtoMessage() {}
 
 func (x *DeletePolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[18]
+	mi := &file_tenure_v1_auth_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1450,7 @@ func (x *DeletePolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePolicyResponse.ProtoReflect.Descriptor instead.
 func (*DeletePolicyResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{18}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeletePolicyResponse) GetHeader() *ResponseHeader {
@@ -1289,7 +1486,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[19]
+	mi := &file_tenure_v1_auth_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1498,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[19]
+	mi := &file_tenure_v1_auth_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1511,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{19}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateTokenRequest) GetName() string {
@@ -1367,7 +1564,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[20]
+	mi := &file_tenure_v1_auth_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1576,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[20]
+	mi := &file_tenure_v1_auth_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1589,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{20}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CreateTokenResponse) GetHeader() *ResponseHeader {
@@ -1427,7 +1624,7 @@ type GetTokenRequest struct {
 
 func (x *GetTokenRequest) Reset() {
 	*x = GetTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[21]
+	mi := &file_tenure_v1_auth_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1636,7 @@ func (x *GetTokenRequest) String() string {
 func (*GetTokenRequest) ProtoMessage() {}
 
 func (x *GetTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[21]
+	mi := &file_tenure_v1_auth_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1649,7 @@ func (x *GetTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTokenRequest.ProtoReflect.Descriptor instead.
 func (*GetTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{21}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetTokenRequest) GetAccessor() string {
@@ -1475,7 +1672,7 @@ type GetTokenResponse struct {
 
 func (x *GetTokenResponse) Reset() {
 	*x = GetTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[22]
+	mi := &file_tenure_v1_auth_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1684,7 @@ func (x *GetTokenResponse) String() string {
 func (*GetTokenResponse) ProtoMessage() {}
 
 func (x *GetTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[22]
+	mi := &file_tenure_v1_auth_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1697,7 @@ func (x *GetTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTokenResponse.ProtoReflect.Descriptor instead.
 func (*GetTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{22}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetTokenResponse) GetHeader() *ResponseHeader {
@@ -1530,7 +1727,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[23]
+	mi := &file_tenure_v1_auth_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1542,7 +1739,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[23]
+	mi := &file_tenure_v1_auth_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1555,7 +1752,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{23}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListTokensRequest) GetPageSize() uint32 {
@@ -1587,7 +1784,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[24]
+	mi := &file_tenure_v1_auth_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1796,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[24]
+	mi := &file_tenure_v1_auth_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1809,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{24}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListTokensResponse) GetHeader() *ResponseHeader {
@@ -1647,7 +1844,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[25]
+	mi := &file_tenure_v1_auth_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1856,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[25]
+	mi := &file_tenure_v1_auth_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1869,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{25}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RotateTokenRequest) GetAccessor() string {
@@ -1697,7 +1894,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[26]
+	mi := &file_tenure_v1_auth_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1906,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[26]
+	mi := &file_tenure_v1_auth_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1919,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{26}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RotateTokenResponse) GetHeader() *ResponseHeader {
@@ -1757,7 +1954,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[27]
+	mi := &file_tenure_v1_auth_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1966,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[27]
+	mi := &file_tenure_v1_auth_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1979,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{27}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RevokeTokenRequest) GetAccessor() string {
@@ -1805,7 +2002,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[28]
+	mi := &file_tenure_v1_auth_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +2014,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[28]
+	mi := &file_tenure_v1_auth_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +2027,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{28}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RevokeTokenResponse) GetHeader() *ResponseHeader {
@@ -1854,20 +2051,22 @@ type PutBindingRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Which callers it is about.
 	Kind BindingKind `protobuf:"varint,2,opt,name=kind,proto3,enum=tenure.v1.BindingKind" json:"kind,omitempty"`
-	// Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-	// Empty for ANONYMOUS only.
+	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+	// stands for all that begin with it. Empty for ANONYMOUS only.
 	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Names of the policies, 1 to 16.
 	Policies []string `protobuf:"bytes,4,rep,name=policies,proto3" json:"policies,omitempty"`
 	// Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
-	Node          string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	// For JWT only: tokens that were issued before this, or do not say when they were, are not meant. Unset: all are meant.
+	IssuedAfter   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=issued_after,json=issuedAfter,proto3" json:"issued_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PutBindingRequest) Reset() {
 	*x = PutBindingRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[29]
+	mi := &file_tenure_v1_auth_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2078,7 @@ func (x *PutBindingRequest) String() string {
 func (*PutBindingRequest) ProtoMessage() {}
 
 func (x *PutBindingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[29]
+	mi := &file_tenure_v1_auth_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2091,7 @@ func (x *PutBindingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBindingRequest.ProtoReflect.Descriptor instead.
 func (*PutBindingRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{29}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PutBindingRequest) GetName() string {
@@ -1930,6 +2129,13 @@ func (x *PutBindingRequest) GetNode() string {
 	return ""
 }
 
+func (x *PutBindingRequest) GetIssuedAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.IssuedAfter
+	}
+	return nil
+}
+
 // PutBindingResponse says that the binding is in force at the member that responded.
 type PutBindingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1941,7 +2147,7 @@ type PutBindingResponse struct {
 
 func (x *PutBindingResponse) Reset() {
 	*x = PutBindingResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[30]
+	mi := &file_tenure_v1_auth_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2159,7 @@ func (x *PutBindingResponse) String() string {
 func (*PutBindingResponse) ProtoMessage() {}
 
 func (x *PutBindingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[30]
+	mi := &file_tenure_v1_auth_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2172,7 @@ func (x *PutBindingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutBindingResponse.ProtoReflect.Descriptor instead.
 func (*PutBindingResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{30}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PutBindingResponse) GetHeader() *ResponseHeader {
@@ -1989,7 +2195,7 @@ type ListBindingsRequest struct {
 
 func (x *ListBindingsRequest) Reset() {
 	*x = ListBindingsRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[31]
+	mi := &file_tenure_v1_auth_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2207,7 @@ func (x *ListBindingsRequest) String() string {
 func (*ListBindingsRequest) ProtoMessage() {}
 
 func (x *ListBindingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[31]
+	mi := &file_tenure_v1_auth_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2220,7 @@ func (x *ListBindingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBindingsRequest.ProtoReflect.Descriptor instead.
 func (*ListBindingsRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{31}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListBindingsRequest) GetPageSize() uint32 {
@@ -2046,7 +2252,7 @@ type ListBindingsResponse struct {
 
 func (x *ListBindingsResponse) Reset() {
 	*x = ListBindingsResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[32]
+	mi := &file_tenure_v1_auth_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2264,7 @@ func (x *ListBindingsResponse) String() string {
 func (*ListBindingsResponse) ProtoMessage() {}
 
 func (x *ListBindingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[32]
+	mi := &file_tenure_v1_auth_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2277,7 @@ func (x *ListBindingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBindingsResponse.ProtoReflect.Descriptor instead.
 func (*ListBindingsResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{32}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListBindingsResponse) GetHeader() *ResponseHeader {
@@ -2106,7 +2312,7 @@ type DeleteBindingRequest struct {
 
 func (x *DeleteBindingRequest) Reset() {
 	*x = DeleteBindingRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[33]
+	mi := &file_tenure_v1_auth_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2324,7 @@ func (x *DeleteBindingRequest) String() string {
 func (*DeleteBindingRequest) ProtoMessage() {}
 
 func (x *DeleteBindingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[33]
+	mi := &file_tenure_v1_auth_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2337,7 @@ func (x *DeleteBindingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteBindingRequest.ProtoReflect.Descriptor instead.
 func (*DeleteBindingRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{33}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteBindingRequest) GetName() string {
@@ -2154,7 +2360,7 @@ type DeleteBindingResponse struct {
 
 func (x *DeleteBindingResponse) Reset() {
 	*x = DeleteBindingResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[34]
+	mi := &file_tenure_v1_auth_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2372,7 @@ func (x *DeleteBindingResponse) String() string {
 func (*DeleteBindingResponse) ProtoMessage() {}
 
 func (x *DeleteBindingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[34]
+	mi := &file_tenure_v1_auth_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2385,7 @@ func (x *DeleteBindingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteBindingResponse.ProtoReflect.Descriptor instead.
 func (*DeleteBindingResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{34}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DeleteBindingResponse) GetHeader() *ResponseHeader {
@@ -2196,6 +2402,355 @@ func (x *DeleteBindingResponse) GetDeleted() bool {
 	return false
 }
 
+// PutProviderRequest has a provider to write.
+type PutProviderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What the tokens have as `iss`, exactly, 1 to 512 bytes.
+	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// Audiences, 1 to 8, each of 1 to 256 bytes. A token needs one of them in `aud`.
+	Audiences []string `protobuf:"bytes,3,rep,name=audiences,proto3" json:"audiences,omitempty"`
+	// The keys themselves as JSON, a JSON Web Key Set with public keys only, at most 64 KiB. Not with jwks_url.
+	Jwks string `protobuf:"bytes,4,opt,name=jwks,proto3" json:"jwks,omitempty"`
+	// URL of the keys, at most 1 KiB: https, or http on a loopback address. Without jwks and jwks_url, the issuer says where they
+	// are.
+	JwksUrl string `protobuf:"bytes,5,opt,name=jwks_url,json=jwksUrl,proto3" json:"jwks_url,omitempty"`
+	// Certificates of the CA that the server with the keys is verified with, as PEM, at most 16 KiB; empty: the system's.
+	CaCertificates string `protobuf:"bytes,6,opt,name=ca_certificates,json=caCertificates,proto3" json:"ca_certificates,omitempty"`
+	// Algorithms that signatures may have, of RS256, ES256, ES384 and EdDSA; empty: RS256 and ES256.
+	Algorithms    []string `protobuf:"bytes,7,rep,name=algorithms,proto3" json:"algorithms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutProviderRequest) Reset() {
+	*x = PutProviderRequest{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutProviderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutProviderRequest) ProtoMessage() {}
+
+func (x *PutProviderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutProviderRequest.ProtoReflect.Descriptor instead.
+func (*PutProviderRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *PutProviderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PutProviderRequest) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *PutProviderRequest) GetAudiences() []string {
+	if x != nil {
+		return x.Audiences
+	}
+	return nil
+}
+
+func (x *PutProviderRequest) GetJwks() string {
+	if x != nil {
+		return x.Jwks
+	}
+	return ""
+}
+
+func (x *PutProviderRequest) GetJwksUrl() string {
+	if x != nil {
+		return x.JwksUrl
+	}
+	return ""
+}
+
+func (x *PutProviderRequest) GetCaCertificates() string {
+	if x != nil {
+		return x.CaCertificates
+	}
+	return ""
+}
+
+func (x *PutProviderRequest) GetAlgorithms() []string {
+	if x != nil {
+		return x.Algorithms
+	}
+	return nil
+}
+
+// PutProviderResponse says that the provider is in force at the member that responded.
+type PutProviderResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster, member and revision.
+	Header        *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutProviderResponse) Reset() {
+	*x = PutProviderResponse{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutProviderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutProviderResponse) ProtoMessage() {}
+
+func (x *PutProviderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutProviderResponse.ProtoReflect.Descriptor instead.
+func (*PutProviderResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *PutProviderResponse) GetHeader() *ResponseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+// ListProvidersRequest asks for all providers.
+type ListProvidersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProvidersRequest) Reset() {
+	*x = ListProvidersRequest{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProvidersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProvidersRequest) ProtoMessage() {}
+
+func (x *ListProvidersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProvidersRequest.ProtoReflect.Descriptor instead.
+func (*ListProvidersRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{39}
+}
+
+// ListProvidersResponse has all providers.
+type ListProvidersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster, member and revision.
+	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// The providers, at most 16.
+	Providers []*Provider `protobuf:"bytes,2,rep,name=providers,proto3" json:"providers,omitempty"`
+	// What the member that responds knows of the keys of each, in the same order.
+	Keys          []*ProviderKeys `protobuf:"bytes,3,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProvidersResponse) Reset() {
+	*x = ListProvidersResponse{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProvidersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProvidersResponse) ProtoMessage() {}
+
+func (x *ListProvidersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProvidersResponse.ProtoReflect.Descriptor instead.
+func (*ListProvidersResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListProvidersResponse) GetHeader() *ResponseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *ListProvidersResponse) GetProviders() []*Provider {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+func (x *ListProvidersResponse) GetKeys() []*ProviderKeys {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+// DeleteProviderRequest names a provider.
+type DeleteProviderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteProviderRequest) Reset() {
+	*x = DeleteProviderRequest{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteProviderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteProviderRequest) ProtoMessage() {}
+
+func (x *DeleteProviderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteProviderRequest.ProtoReflect.Descriptor instead.
+func (*DeleteProviderRequest) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DeleteProviderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// DeleteProviderResponse reports what was deleted.
+type DeleteProviderResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster, member and revision.
+	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// Whether it existed.
+	Deleted       bool `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteProviderResponse) Reset() {
+	*x = DeleteProviderResponse{}
+	mi := &file_tenure_v1_auth_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteProviderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteProviderResponse) ProtoMessage() {}
+
+func (x *DeleteProviderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_v1_auth_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteProviderResponse.ProtoReflect.Descriptor instead.
+func (*DeleteProviderResponse) Descriptor() ([]byte, []int) {
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *DeleteProviderResponse) GetHeader() *ResponseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *DeleteProviderResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 // WhoAmIRequest asks for the caller.
 type WhoAmIRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2205,7 +2760,7 @@ type WhoAmIRequest struct {
 
 func (x *WhoAmIRequest) Reset() {
 	*x = WhoAmIRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[35]
+	mi := &file_tenure_v1_auth_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2217,7 +2772,7 @@ func (x *WhoAmIRequest) String() string {
 func (*WhoAmIRequest) ProtoMessage() {}
 
 func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[35]
+	mi := &file_tenure_v1_auth_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2785,7 @@ func (x *WhoAmIRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIRequest.ProtoReflect.Descriptor instead.
 func (*WhoAmIRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{35}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{43}
 }
 
 // WhoAmIResponse describes the caller.
@@ -2238,9 +2793,9 @@ type WhoAmIResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster, member and revision.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+	// The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
 	Principal string `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
-	// What the caller showed: none, token or certificate.
+	// What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
 	Credential string `protobuf:"bytes,3,opt,name=credential,proto3" json:"credential,omitempty"`
 	// Why the credential is not accepted; empty: it is.
 	Cause string `protobuf:"bytes,4,opt,name=cause,proto3" json:"cause,omitempty"`
@@ -2256,7 +2811,7 @@ type WhoAmIResponse struct {
 
 func (x *WhoAmIResponse) Reset() {
 	*x = WhoAmIResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[36]
+	mi := &file_tenure_v1_auth_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2268,7 +2823,7 @@ func (x *WhoAmIResponse) String() string {
 func (*WhoAmIResponse) ProtoMessage() {}
 
 func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[36]
+	mi := &file_tenure_v1_auth_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2281,7 +2836,7 @@ func (x *WhoAmIResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoAmIResponse.ProtoReflect.Descriptor instead.
 func (*WhoAmIResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{36}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *WhoAmIResponse) GetHeader() *ResponseHeader {
@@ -2344,7 +2899,7 @@ type CheckAccessRequest struct {
 
 func (x *CheckAccessRequest) Reset() {
 	*x = CheckAccessRequest{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[37]
+	mi := &file_tenure_v1_auth_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2911,7 @@ func (x *CheckAccessRequest) String() string {
 func (*CheckAccessRequest) ProtoMessage() {}
 
 func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[37]
+	mi := &file_tenure_v1_auth_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2924,7 @@ func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAccessRequest.ProtoReflect.Descriptor instead.
 func (*CheckAccessRequest) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{37}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CheckAccessRequest) GetRule() string {
@@ -2392,7 +2947,7 @@ type CheckAccessResponse struct {
 
 func (x *CheckAccessResponse) Reset() {
 	*x = CheckAccessResponse{}
-	mi := &file_tenure_v1_auth_proto_msgTypes[38]
+	mi := &file_tenure_v1_auth_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2404,7 +2959,7 @@ func (x *CheckAccessResponse) String() string {
 func (*CheckAccessResponse) ProtoMessage() {}
 
 func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_v1_auth_proto_msgTypes[38]
+	mi := &file_tenure_v1_auth_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2417,7 +2972,7 @@ func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckAccessResponse.ProtoReflect.Descriptor instead.
 func (*CheckAccessResponse) Descriptor() ([]byte, []int) {
-	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{38}
+	return file_tenure_v1_auth_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CheckAccessResponse) GetHeader() *ResponseHeader {
@@ -2452,13 +3007,30 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12;\n" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\x97\x01\n" +
+	"createTime\"\xd6\x01\n" +
 	"\aBinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.tenure.v1.BindingKindR\x04kind\x12\x1c\n" +
 	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12\x1a\n" +
 	"\bpolicies\x18\x04 \x03(\tR\bpolicies\x12\x12\n" +
-	"\x04node\x18\x05 \x01(\tR\x04node\"k\n" +
+	"\x04node\x18\x05 \x01(\tR\x04node\x12=\n" +
+	"\fissued_after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\vissuedAfter\"\xcc\x01\n" +
+	"\bProvider\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x1c\n" +
+	"\taudiences\x18\x03 \x03(\tR\taudiences\x12\x12\n" +
+	"\x04jwks\x18\x04 \x01(\tR\x04jwks\x12\x19\n" +
+	"\bjwks_url\x18\x05 \x01(\tR\ajwksUrl\x12'\n" +
+	"\x0fca_certificates\x18\x06 \x01(\tR\x0ecaCertificates\x12\x1e\n" +
+	"\n" +
+	"algorithms\x18\a \x03(\tR\n" +
+	"algorithms\"\x93\x01\n" +
+	"\fProviderKeys\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x12\n" +
+	"\x04keys\x18\x02 \x01(\rR\x04keys\x129\n" +
+	"\n" +
+	"fetch_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTime\x12\x18\n" +
+	"\afailure\x18\x04 \x01(\tR\afailure\"k\n" +
 	"\x14BootstrapAuthRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12'\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\x12\x14\n" +
@@ -2474,7 +3046,7 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1a\n" +
 	"\baccessor\x18\x02 \x01(\tR\baccessor\x12'\n" +
 	"\x04mode\x18\x03 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\"\x16\n" +
-	"\x14GetAuthStatusRequest\"\x8c\x02\n" +
+	"\x14GetAuthStatusRequest\"\xaa\x02\n" +
 	"\x15GetAuthStatusResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12'\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\x12\"\n" +
@@ -2482,7 +3054,8 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x06tokens\x18\x04 \x01(\x04R\x06tokens\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x01(\x04R\bpolicies\x12\x1a\n" +
 	"\bbindings\x18\x06 \x01(\x04R\bbindings\x12#\n" +
-	"\rdeny_revision\x18\a \x01(\x04R\fdenyRevision\"=\n" +
+	"\rdeny_revision\x18\a \x01(\x04R\fdenyRevision\x12\x1c\n" +
+	"\tproviders\x18\b \x01(\x04R\tproviders\"=\n" +
 	"\x12SetAuthModeRequest\x12'\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\"H\n" +
 	"\x13SetAuthModeResponse\x121\n" +
@@ -2543,13 +3116,14 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\baccessor\x18\x01 \x01(\tR\baccessor\"b\n" +
 	"\x13RevokeTokenResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
-	"\arevoked\x18\x02 \x01(\bR\arevoked\"\xa1\x01\n" +
+	"\arevoked\x18\x02 \x01(\bR\arevoked\"\xe0\x01\n" +
 	"\x11PutBindingRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.tenure.v1.BindingKindR\x04kind\x12\x1c\n" +
 	"\tprincipal\x18\x03 \x01(\tR\tprincipal\x12\x1a\n" +
 	"\bpolicies\x18\x04 \x03(\tR\bpolicies\x12\x12\n" +
-	"\x04node\x18\x05 \x01(\tR\x04node\"G\n" +
+	"\x04node\x18\x05 \x01(\tR\x04node\x12=\n" +
+	"\fissued_after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\vissuedAfter\"G\n" +
 	"\x12PutBindingResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\"Q\n" +
 	"\x13ListBindingsRequest\x12\x1b\n" +
@@ -2563,6 +3137,28 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x14DeleteBindingRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"d\n" +
 	"\x15DeleteBindingResponse\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xd6\x01\n" +
+	"\x12PutProviderRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x1c\n" +
+	"\taudiences\x18\x03 \x03(\tR\taudiences\x12\x12\n" +
+	"\x04jwks\x18\x04 \x01(\tR\x04jwks\x12\x19\n" +
+	"\bjwks_url\x18\x05 \x01(\tR\ajwksUrl\x12'\n" +
+	"\x0fca_certificates\x18\x06 \x01(\tR\x0ecaCertificates\x12\x1e\n" +
+	"\n" +
+	"algorithms\x18\a \x03(\tR\n" +
+	"algorithms\"H\n" +
+	"\x13PutProviderResponse\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\"\x16\n" +
+	"\x14ListProvidersRequest\"\xaa\x01\n" +
+	"\x15ListProvidersResponse\x121\n" +
+	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x121\n" +
+	"\tproviders\x18\x02 \x03(\v2\x13.tenure.v1.ProviderR\tproviders\x12+\n" +
+	"\x04keys\x18\x03 \x03(\v2\x17.tenure.v1.ProviderKeysR\x04keys\"+\n" +
+	"\x15DeleteProviderRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"e\n" +
+	"\x16DeleteProviderResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\"\x0f\n" +
 	"\rWhoAmIRequest\"\x99\x02\n" +
@@ -2586,12 +3182,12 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x15AUTH_MODE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rAUTH_MODE_OFF\x10\x01\x12\x12\n" +
 	"\x0eAUTH_MODE_WARN\x10\x02\x12\x15\n" +
-	"\x11AUTH_MODE_ENFORCE\x10\x03*e\n" +
+	"\x11AUTH_MODE_ENFORCE\x10\x03*{\n" +
 	"\vBindingKind\x12\x1c\n" +
 	"\x18BINDING_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16BINDING_KIND_ANONYMOUS\x10\x01\x12\x1c\n" +
-	"\x18BINDING_KIND_CERTIFICATE\x10\x022\xf4\n" +
-	"\n" +
+	"\x18BINDING_KIND_CERTIFICATE\x10\x02\x12\x14\n" +
+	"\x10BINDING_KIND_JWT\x10\x032\xed\f\n" +
 	"\vAuthService\x12R\n" +
 	"\rBootstrapAuth\x12\x1f.tenure.v1.BootstrapAuthRequest\x1a .tenure.v1.BootstrapAuthResponse\x12F\n" +
 	"\tResetAuth\x12\x1b.tenure.v1.ResetAuthRequest\x1a\x1c.tenure.v1.ResetAuthResponse\x12R\n" +
@@ -2610,7 +3206,10 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"PutBinding\x12\x1c.tenure.v1.PutBindingRequest\x1a\x1d.tenure.v1.PutBindingResponse\x12O\n" +
 	"\fListBindings\x12\x1e.tenure.v1.ListBindingsRequest\x1a\x1f.tenure.v1.ListBindingsResponse\x12R\n" +
-	"\rDeleteBinding\x12\x1f.tenure.v1.DeleteBindingRequest\x1a .tenure.v1.DeleteBindingResponse\x12=\n" +
+	"\rDeleteBinding\x12\x1f.tenure.v1.DeleteBindingRequest\x1a .tenure.v1.DeleteBindingResponse\x12L\n" +
+	"\vPutProvider\x12\x1d.tenure.v1.PutProviderRequest\x1a\x1e.tenure.v1.PutProviderResponse\x12R\n" +
+	"\rListProviders\x12\x1f.tenure.v1.ListProvidersRequest\x1a .tenure.v1.ListProvidersResponse\x12U\n" +
+	"\x0eDeleteProvider\x12 .tenure.v1.DeleteProviderRequest\x1a!.tenure.v1.DeleteProviderResponse\x12=\n" +
 	"\x06WhoAmI\x12\x18.tenure.v1.WhoAmIRequest\x1a\x19.tenure.v1.WhoAmIResponse\x12L\n" +
 	"\vCheckAccess\x12\x1d.tenure.v1.CheckAccessRequest\x1a\x1e.tenure.v1.CheckAccessResponseB\x95\x01\n" +
 	"\fio.tenure.v1B\tAuthProtoP\x01Z5github.com/tenure-io/tenure/gen/go/tenure/v1;tenurev1\xa2\x02\x03TXX\xaa\x02\tTenure.V1\xca\x02\tTenure\\V1\xe2\x02\x15Tenure\\V1\\GPBMetadata\xea\x02\n" +
@@ -2629,132 +3228,154 @@ func file_tenure_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_tenure_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_tenure_v1_auth_proto_goTypes = []any{
-	(AuthMode)(0),                 // 0: tenure.v1.AuthMode
-	(BindingKind)(0),              // 1: tenure.v1.BindingKind
-	(*Policy)(nil),                // 2: tenure.v1.Policy
-	(*Token)(nil),                 // 3: tenure.v1.Token
-	(*Binding)(nil),               // 4: tenure.v1.Binding
-	(*BootstrapAuthRequest)(nil),  // 5: tenure.v1.BootstrapAuthRequest
-	(*ResetAuthRequest)(nil),      // 6: tenure.v1.ResetAuthRequest
-	(*ResetAuthResponse)(nil),     // 7: tenure.v1.ResetAuthResponse
-	(*BootstrapAuthResponse)(nil), // 8: tenure.v1.BootstrapAuthResponse
-	(*GetAuthStatusRequest)(nil),  // 9: tenure.v1.GetAuthStatusRequest
-	(*GetAuthStatusResponse)(nil), // 10: tenure.v1.GetAuthStatusResponse
-	(*SetAuthModeRequest)(nil),    // 11: tenure.v1.SetAuthModeRequest
-	(*SetAuthModeResponse)(nil),   // 12: tenure.v1.SetAuthModeResponse
-	(*PutPolicyRequest)(nil),      // 13: tenure.v1.PutPolicyRequest
-	(*PutPolicyResponse)(nil),     // 14: tenure.v1.PutPolicyResponse
-	(*GetPolicyRequest)(nil),      // 15: tenure.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),     // 16: tenure.v1.GetPolicyResponse
-	(*ListPoliciesRequest)(nil),   // 17: tenure.v1.ListPoliciesRequest
-	(*ListPoliciesResponse)(nil),  // 18: tenure.v1.ListPoliciesResponse
-	(*DeletePolicyRequest)(nil),   // 19: tenure.v1.DeletePolicyRequest
-	(*DeletePolicyResponse)(nil),  // 20: tenure.v1.DeletePolicyResponse
-	(*CreateTokenRequest)(nil),    // 21: tenure.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),   // 22: tenure.v1.CreateTokenResponse
-	(*GetTokenRequest)(nil),       // 23: tenure.v1.GetTokenRequest
-	(*GetTokenResponse)(nil),      // 24: tenure.v1.GetTokenResponse
-	(*ListTokensRequest)(nil),     // 25: tenure.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),    // 26: tenure.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),    // 27: tenure.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),   // 28: tenure.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),    // 29: tenure.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),   // 30: tenure.v1.RevokeTokenResponse
-	(*PutBindingRequest)(nil),     // 31: tenure.v1.PutBindingRequest
-	(*PutBindingResponse)(nil),    // 32: tenure.v1.PutBindingResponse
-	(*ListBindingsRequest)(nil),   // 33: tenure.v1.ListBindingsRequest
-	(*ListBindingsResponse)(nil),  // 34: tenure.v1.ListBindingsResponse
-	(*DeleteBindingRequest)(nil),  // 35: tenure.v1.DeleteBindingRequest
-	(*DeleteBindingResponse)(nil), // 36: tenure.v1.DeleteBindingResponse
-	(*WhoAmIRequest)(nil),         // 37: tenure.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),        // 38: tenure.v1.WhoAmIResponse
-	(*CheckAccessRequest)(nil),    // 39: tenure.v1.CheckAccessRequest
-	(*CheckAccessResponse)(nil),   // 40: tenure.v1.CheckAccessResponse
-	(*timestamppb.Timestamp)(nil), // 41: google.protobuf.Timestamp
-	(*ResponseHeader)(nil),        // 42: tenure.v1.ResponseHeader
-	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
+	(AuthMode)(0),                  // 0: tenure.v1.AuthMode
+	(BindingKind)(0),               // 1: tenure.v1.BindingKind
+	(*Policy)(nil),                 // 2: tenure.v1.Policy
+	(*Token)(nil),                  // 3: tenure.v1.Token
+	(*Binding)(nil),                // 4: tenure.v1.Binding
+	(*Provider)(nil),               // 5: tenure.v1.Provider
+	(*ProviderKeys)(nil),           // 6: tenure.v1.ProviderKeys
+	(*BootstrapAuthRequest)(nil),   // 7: tenure.v1.BootstrapAuthRequest
+	(*ResetAuthRequest)(nil),       // 8: tenure.v1.ResetAuthRequest
+	(*ResetAuthResponse)(nil),      // 9: tenure.v1.ResetAuthResponse
+	(*BootstrapAuthResponse)(nil),  // 10: tenure.v1.BootstrapAuthResponse
+	(*GetAuthStatusRequest)(nil),   // 11: tenure.v1.GetAuthStatusRequest
+	(*GetAuthStatusResponse)(nil),  // 12: tenure.v1.GetAuthStatusResponse
+	(*SetAuthModeRequest)(nil),     // 13: tenure.v1.SetAuthModeRequest
+	(*SetAuthModeResponse)(nil),    // 14: tenure.v1.SetAuthModeResponse
+	(*PutPolicyRequest)(nil),       // 15: tenure.v1.PutPolicyRequest
+	(*PutPolicyResponse)(nil),      // 16: tenure.v1.PutPolicyResponse
+	(*GetPolicyRequest)(nil),       // 17: tenure.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 18: tenure.v1.GetPolicyResponse
+	(*ListPoliciesRequest)(nil),    // 19: tenure.v1.ListPoliciesRequest
+	(*ListPoliciesResponse)(nil),   // 20: tenure.v1.ListPoliciesResponse
+	(*DeletePolicyRequest)(nil),    // 21: tenure.v1.DeletePolicyRequest
+	(*DeletePolicyResponse)(nil),   // 22: tenure.v1.DeletePolicyResponse
+	(*CreateTokenRequest)(nil),     // 23: tenure.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),    // 24: tenure.v1.CreateTokenResponse
+	(*GetTokenRequest)(nil),        // 25: tenure.v1.GetTokenRequest
+	(*GetTokenResponse)(nil),       // 26: tenure.v1.GetTokenResponse
+	(*ListTokensRequest)(nil),      // 27: tenure.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),     // 28: tenure.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),     // 29: tenure.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),    // 30: tenure.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),     // 31: tenure.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),    // 32: tenure.v1.RevokeTokenResponse
+	(*PutBindingRequest)(nil),      // 33: tenure.v1.PutBindingRequest
+	(*PutBindingResponse)(nil),     // 34: tenure.v1.PutBindingResponse
+	(*ListBindingsRequest)(nil),    // 35: tenure.v1.ListBindingsRequest
+	(*ListBindingsResponse)(nil),   // 36: tenure.v1.ListBindingsResponse
+	(*DeleteBindingRequest)(nil),   // 37: tenure.v1.DeleteBindingRequest
+	(*DeleteBindingResponse)(nil),  // 38: tenure.v1.DeleteBindingResponse
+	(*PutProviderRequest)(nil),     // 39: tenure.v1.PutProviderRequest
+	(*PutProviderResponse)(nil),    // 40: tenure.v1.PutProviderResponse
+	(*ListProvidersRequest)(nil),   // 41: tenure.v1.ListProvidersRequest
+	(*ListProvidersResponse)(nil),  // 42: tenure.v1.ListProvidersResponse
+	(*DeleteProviderRequest)(nil),  // 43: tenure.v1.DeleteProviderRequest
+	(*DeleteProviderResponse)(nil), // 44: tenure.v1.DeleteProviderResponse
+	(*WhoAmIRequest)(nil),          // 45: tenure.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),         // 46: tenure.v1.WhoAmIResponse
+	(*CheckAccessRequest)(nil),     // 47: tenure.v1.CheckAccessRequest
+	(*CheckAccessResponse)(nil),    // 48: tenure.v1.CheckAccessResponse
+	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
+	(*ResponseHeader)(nil),         // 50: tenure.v1.ResponseHeader
+	(*durationpb.Duration)(nil),    // 51: google.protobuf.Duration
 }
 var file_tenure_v1_auth_proto_depIdxs = []int32{
-	41, // 0: tenure.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
-	41, // 1: tenure.v1.Token.create_time:type_name -> google.protobuf.Timestamp
+	49, // 0: tenure.v1.Token.expire_time:type_name -> google.protobuf.Timestamp
+	49, // 1: tenure.v1.Token.create_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: tenure.v1.Binding.kind:type_name -> tenure.v1.BindingKind
-	0,  // 3: tenure.v1.BootstrapAuthRequest.mode:type_name -> tenure.v1.AuthMode
-	42, // 4: tenure.v1.ResetAuthResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 5: tenure.v1.ResetAuthResponse.mode:type_name -> tenure.v1.AuthMode
-	42, // 6: tenure.v1.BootstrapAuthResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 7: tenure.v1.BootstrapAuthResponse.mode:type_name -> tenure.v1.AuthMode
-	42, // 8: tenure.v1.GetAuthStatusResponse.header:type_name -> tenure.v1.ResponseHeader
-	0,  // 9: tenure.v1.GetAuthStatusResponse.mode:type_name -> tenure.v1.AuthMode
-	0,  // 10: tenure.v1.SetAuthModeRequest.mode:type_name -> tenure.v1.AuthMode
-	42, // 11: tenure.v1.SetAuthModeResponse.header:type_name -> tenure.v1.ResponseHeader
-	42, // 12: tenure.v1.PutPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	42, // 13: tenure.v1.GetPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	2,  // 14: tenure.v1.GetPolicyResponse.policy:type_name -> tenure.v1.Policy
-	42, // 15: tenure.v1.ListPoliciesResponse.header:type_name -> tenure.v1.ResponseHeader
-	2,  // 16: tenure.v1.ListPoliciesResponse.policies:type_name -> tenure.v1.Policy
-	42, // 17: tenure.v1.DeletePolicyResponse.header:type_name -> tenure.v1.ResponseHeader
-	43, // 18: tenure.v1.CreateTokenRequest.ttl:type_name -> google.protobuf.Duration
-	42, // 19: tenure.v1.CreateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 20: tenure.v1.CreateTokenResponse.token:type_name -> tenure.v1.Token
-	42, // 21: tenure.v1.GetTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 22: tenure.v1.GetTokenResponse.token:type_name -> tenure.v1.Token
-	42, // 23: tenure.v1.ListTokensResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 24: tenure.v1.ListTokensResponse.tokens:type_name -> tenure.v1.Token
-	42, // 25: tenure.v1.RotateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	3,  // 26: tenure.v1.RotateTokenResponse.token:type_name -> tenure.v1.Token
-	42, // 27: tenure.v1.RevokeTokenResponse.header:type_name -> tenure.v1.ResponseHeader
-	1,  // 28: tenure.v1.PutBindingRequest.kind:type_name -> tenure.v1.BindingKind
-	42, // 29: tenure.v1.PutBindingResponse.header:type_name -> tenure.v1.ResponseHeader
-	42, // 30: tenure.v1.ListBindingsResponse.header:type_name -> tenure.v1.ResponseHeader
-	4,  // 31: tenure.v1.ListBindingsResponse.bindings:type_name -> tenure.v1.Binding
-	42, // 32: tenure.v1.DeleteBindingResponse.header:type_name -> tenure.v1.ResponseHeader
-	42, // 33: tenure.v1.WhoAmIResponse.header:type_name -> tenure.v1.ResponseHeader
-	41, // 34: tenure.v1.WhoAmIResponse.expire_time:type_name -> google.protobuf.Timestamp
-	0,  // 35: tenure.v1.WhoAmIResponse.mode:type_name -> tenure.v1.AuthMode
-	42, // 36: tenure.v1.CheckAccessResponse.header:type_name -> tenure.v1.ResponseHeader
-	5,  // 37: tenure.v1.AuthService.BootstrapAuth:input_type -> tenure.v1.BootstrapAuthRequest
-	6,  // 38: tenure.v1.AuthService.ResetAuth:input_type -> tenure.v1.ResetAuthRequest
-	9,  // 39: tenure.v1.AuthService.GetAuthStatus:input_type -> tenure.v1.GetAuthStatusRequest
-	11, // 40: tenure.v1.AuthService.SetAuthMode:input_type -> tenure.v1.SetAuthModeRequest
-	13, // 41: tenure.v1.AuthService.PutPolicy:input_type -> tenure.v1.PutPolicyRequest
-	15, // 42: tenure.v1.AuthService.GetPolicy:input_type -> tenure.v1.GetPolicyRequest
-	17, // 43: tenure.v1.AuthService.ListPolicies:input_type -> tenure.v1.ListPoliciesRequest
-	19, // 44: tenure.v1.AuthService.DeletePolicy:input_type -> tenure.v1.DeletePolicyRequest
-	21, // 45: tenure.v1.AuthService.CreateToken:input_type -> tenure.v1.CreateTokenRequest
-	23, // 46: tenure.v1.AuthService.GetToken:input_type -> tenure.v1.GetTokenRequest
-	25, // 47: tenure.v1.AuthService.ListTokens:input_type -> tenure.v1.ListTokensRequest
-	27, // 48: tenure.v1.AuthService.RotateToken:input_type -> tenure.v1.RotateTokenRequest
-	29, // 49: tenure.v1.AuthService.RevokeToken:input_type -> tenure.v1.RevokeTokenRequest
-	31, // 50: tenure.v1.AuthService.PutBinding:input_type -> tenure.v1.PutBindingRequest
-	33, // 51: tenure.v1.AuthService.ListBindings:input_type -> tenure.v1.ListBindingsRequest
-	35, // 52: tenure.v1.AuthService.DeleteBinding:input_type -> tenure.v1.DeleteBindingRequest
-	37, // 53: tenure.v1.AuthService.WhoAmI:input_type -> tenure.v1.WhoAmIRequest
-	39, // 54: tenure.v1.AuthService.CheckAccess:input_type -> tenure.v1.CheckAccessRequest
-	8,  // 55: tenure.v1.AuthService.BootstrapAuth:output_type -> tenure.v1.BootstrapAuthResponse
-	7,  // 56: tenure.v1.AuthService.ResetAuth:output_type -> tenure.v1.ResetAuthResponse
-	10, // 57: tenure.v1.AuthService.GetAuthStatus:output_type -> tenure.v1.GetAuthStatusResponse
-	12, // 58: tenure.v1.AuthService.SetAuthMode:output_type -> tenure.v1.SetAuthModeResponse
-	14, // 59: tenure.v1.AuthService.PutPolicy:output_type -> tenure.v1.PutPolicyResponse
-	16, // 60: tenure.v1.AuthService.GetPolicy:output_type -> tenure.v1.GetPolicyResponse
-	18, // 61: tenure.v1.AuthService.ListPolicies:output_type -> tenure.v1.ListPoliciesResponse
-	20, // 62: tenure.v1.AuthService.DeletePolicy:output_type -> tenure.v1.DeletePolicyResponse
-	22, // 63: tenure.v1.AuthService.CreateToken:output_type -> tenure.v1.CreateTokenResponse
-	24, // 64: tenure.v1.AuthService.GetToken:output_type -> tenure.v1.GetTokenResponse
-	26, // 65: tenure.v1.AuthService.ListTokens:output_type -> tenure.v1.ListTokensResponse
-	28, // 66: tenure.v1.AuthService.RotateToken:output_type -> tenure.v1.RotateTokenResponse
-	30, // 67: tenure.v1.AuthService.RevokeToken:output_type -> tenure.v1.RevokeTokenResponse
-	32, // 68: tenure.v1.AuthService.PutBinding:output_type -> tenure.v1.PutBindingResponse
-	34, // 69: tenure.v1.AuthService.ListBindings:output_type -> tenure.v1.ListBindingsResponse
-	36, // 70: tenure.v1.AuthService.DeleteBinding:output_type -> tenure.v1.DeleteBindingResponse
-	38, // 71: tenure.v1.AuthService.WhoAmI:output_type -> tenure.v1.WhoAmIResponse
-	40, // 72: tenure.v1.AuthService.CheckAccess:output_type -> tenure.v1.CheckAccessResponse
-	55, // [55:73] is the sub-list for method output_type
-	37, // [37:55] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	49, // 3: tenure.v1.Binding.issued_after:type_name -> google.protobuf.Timestamp
+	49, // 4: tenure.v1.ProviderKeys.fetch_time:type_name -> google.protobuf.Timestamp
+	0,  // 5: tenure.v1.BootstrapAuthRequest.mode:type_name -> tenure.v1.AuthMode
+	50, // 6: tenure.v1.ResetAuthResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 7: tenure.v1.ResetAuthResponse.mode:type_name -> tenure.v1.AuthMode
+	50, // 8: tenure.v1.BootstrapAuthResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 9: tenure.v1.BootstrapAuthResponse.mode:type_name -> tenure.v1.AuthMode
+	50, // 10: tenure.v1.GetAuthStatusResponse.header:type_name -> tenure.v1.ResponseHeader
+	0,  // 11: tenure.v1.GetAuthStatusResponse.mode:type_name -> tenure.v1.AuthMode
+	0,  // 12: tenure.v1.SetAuthModeRequest.mode:type_name -> tenure.v1.AuthMode
+	50, // 13: tenure.v1.SetAuthModeResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 14: tenure.v1.PutPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 15: tenure.v1.GetPolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	2,  // 16: tenure.v1.GetPolicyResponse.policy:type_name -> tenure.v1.Policy
+	50, // 17: tenure.v1.ListPoliciesResponse.header:type_name -> tenure.v1.ResponseHeader
+	2,  // 18: tenure.v1.ListPoliciesResponse.policies:type_name -> tenure.v1.Policy
+	50, // 19: tenure.v1.DeletePolicyResponse.header:type_name -> tenure.v1.ResponseHeader
+	51, // 20: tenure.v1.CreateTokenRequest.ttl:type_name -> google.protobuf.Duration
+	50, // 21: tenure.v1.CreateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 22: tenure.v1.CreateTokenResponse.token:type_name -> tenure.v1.Token
+	50, // 23: tenure.v1.GetTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 24: tenure.v1.GetTokenResponse.token:type_name -> tenure.v1.Token
+	50, // 25: tenure.v1.ListTokensResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 26: tenure.v1.ListTokensResponse.tokens:type_name -> tenure.v1.Token
+	50, // 27: tenure.v1.RotateTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	3,  // 28: tenure.v1.RotateTokenResponse.token:type_name -> tenure.v1.Token
+	50, // 29: tenure.v1.RevokeTokenResponse.header:type_name -> tenure.v1.ResponseHeader
+	1,  // 30: tenure.v1.PutBindingRequest.kind:type_name -> tenure.v1.BindingKind
+	49, // 31: tenure.v1.PutBindingRequest.issued_after:type_name -> google.protobuf.Timestamp
+	50, // 32: tenure.v1.PutBindingResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 33: tenure.v1.ListBindingsResponse.header:type_name -> tenure.v1.ResponseHeader
+	4,  // 34: tenure.v1.ListBindingsResponse.bindings:type_name -> tenure.v1.Binding
+	50, // 35: tenure.v1.DeleteBindingResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 36: tenure.v1.PutProviderResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 37: tenure.v1.ListProvidersResponse.header:type_name -> tenure.v1.ResponseHeader
+	5,  // 38: tenure.v1.ListProvidersResponse.providers:type_name -> tenure.v1.Provider
+	6,  // 39: tenure.v1.ListProvidersResponse.keys:type_name -> tenure.v1.ProviderKeys
+	50, // 40: tenure.v1.DeleteProviderResponse.header:type_name -> tenure.v1.ResponseHeader
+	50, // 41: tenure.v1.WhoAmIResponse.header:type_name -> tenure.v1.ResponseHeader
+	49, // 42: tenure.v1.WhoAmIResponse.expire_time:type_name -> google.protobuf.Timestamp
+	0,  // 43: tenure.v1.WhoAmIResponse.mode:type_name -> tenure.v1.AuthMode
+	50, // 44: tenure.v1.CheckAccessResponse.header:type_name -> tenure.v1.ResponseHeader
+	7,  // 45: tenure.v1.AuthService.BootstrapAuth:input_type -> tenure.v1.BootstrapAuthRequest
+	8,  // 46: tenure.v1.AuthService.ResetAuth:input_type -> tenure.v1.ResetAuthRequest
+	11, // 47: tenure.v1.AuthService.GetAuthStatus:input_type -> tenure.v1.GetAuthStatusRequest
+	13, // 48: tenure.v1.AuthService.SetAuthMode:input_type -> tenure.v1.SetAuthModeRequest
+	15, // 49: tenure.v1.AuthService.PutPolicy:input_type -> tenure.v1.PutPolicyRequest
+	17, // 50: tenure.v1.AuthService.GetPolicy:input_type -> tenure.v1.GetPolicyRequest
+	19, // 51: tenure.v1.AuthService.ListPolicies:input_type -> tenure.v1.ListPoliciesRequest
+	21, // 52: tenure.v1.AuthService.DeletePolicy:input_type -> tenure.v1.DeletePolicyRequest
+	23, // 53: tenure.v1.AuthService.CreateToken:input_type -> tenure.v1.CreateTokenRequest
+	25, // 54: tenure.v1.AuthService.GetToken:input_type -> tenure.v1.GetTokenRequest
+	27, // 55: tenure.v1.AuthService.ListTokens:input_type -> tenure.v1.ListTokensRequest
+	29, // 56: tenure.v1.AuthService.RotateToken:input_type -> tenure.v1.RotateTokenRequest
+	31, // 57: tenure.v1.AuthService.RevokeToken:input_type -> tenure.v1.RevokeTokenRequest
+	33, // 58: tenure.v1.AuthService.PutBinding:input_type -> tenure.v1.PutBindingRequest
+	35, // 59: tenure.v1.AuthService.ListBindings:input_type -> tenure.v1.ListBindingsRequest
+	37, // 60: tenure.v1.AuthService.DeleteBinding:input_type -> tenure.v1.DeleteBindingRequest
+	39, // 61: tenure.v1.AuthService.PutProvider:input_type -> tenure.v1.PutProviderRequest
+	41, // 62: tenure.v1.AuthService.ListProviders:input_type -> tenure.v1.ListProvidersRequest
+	43, // 63: tenure.v1.AuthService.DeleteProvider:input_type -> tenure.v1.DeleteProviderRequest
+	45, // 64: tenure.v1.AuthService.WhoAmI:input_type -> tenure.v1.WhoAmIRequest
+	47, // 65: tenure.v1.AuthService.CheckAccess:input_type -> tenure.v1.CheckAccessRequest
+	10, // 66: tenure.v1.AuthService.BootstrapAuth:output_type -> tenure.v1.BootstrapAuthResponse
+	9,  // 67: tenure.v1.AuthService.ResetAuth:output_type -> tenure.v1.ResetAuthResponse
+	12, // 68: tenure.v1.AuthService.GetAuthStatus:output_type -> tenure.v1.GetAuthStatusResponse
+	14, // 69: tenure.v1.AuthService.SetAuthMode:output_type -> tenure.v1.SetAuthModeResponse
+	16, // 70: tenure.v1.AuthService.PutPolicy:output_type -> tenure.v1.PutPolicyResponse
+	18, // 71: tenure.v1.AuthService.GetPolicy:output_type -> tenure.v1.GetPolicyResponse
+	20, // 72: tenure.v1.AuthService.ListPolicies:output_type -> tenure.v1.ListPoliciesResponse
+	22, // 73: tenure.v1.AuthService.DeletePolicy:output_type -> tenure.v1.DeletePolicyResponse
+	24, // 74: tenure.v1.AuthService.CreateToken:output_type -> tenure.v1.CreateTokenResponse
+	26, // 75: tenure.v1.AuthService.GetToken:output_type -> tenure.v1.GetTokenResponse
+	28, // 76: tenure.v1.AuthService.ListTokens:output_type -> tenure.v1.ListTokensResponse
+	30, // 77: tenure.v1.AuthService.RotateToken:output_type -> tenure.v1.RotateTokenResponse
+	32, // 78: tenure.v1.AuthService.RevokeToken:output_type -> tenure.v1.RevokeTokenResponse
+	34, // 79: tenure.v1.AuthService.PutBinding:output_type -> tenure.v1.PutBindingResponse
+	36, // 80: tenure.v1.AuthService.ListBindings:output_type -> tenure.v1.ListBindingsResponse
+	38, // 81: tenure.v1.AuthService.DeleteBinding:output_type -> tenure.v1.DeleteBindingResponse
+	40, // 82: tenure.v1.AuthService.PutProvider:output_type -> tenure.v1.PutProviderResponse
+	42, // 83: tenure.v1.AuthService.ListProviders:output_type -> tenure.v1.ListProvidersResponse
+	44, // 84: tenure.v1.AuthService.DeleteProvider:output_type -> tenure.v1.DeleteProviderResponse
+	46, // 85: tenure.v1.AuthService.WhoAmI:output_type -> tenure.v1.WhoAmIResponse
+	48, // 86: tenure.v1.AuthService.CheckAccess:output_type -> tenure.v1.CheckAccessResponse
+	66, // [66:87] is the sub-list for method output_type
+	45, // [45:66] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_auth_proto_init() }
@@ -2769,7 +3390,7 @@ func file_tenure_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_v1_auth_proto_rawDesc), len(file_tenure_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   39,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,36 +19,40 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AuthService_BootstrapAuth_FullMethodName = "/tenure.v1.AuthService/BootstrapAuth"
-	AuthService_ResetAuth_FullMethodName     = "/tenure.v1.AuthService/ResetAuth"
-	AuthService_GetAuthStatus_FullMethodName = "/tenure.v1.AuthService/GetAuthStatus"
-	AuthService_SetAuthMode_FullMethodName   = "/tenure.v1.AuthService/SetAuthMode"
-	AuthService_PutPolicy_FullMethodName     = "/tenure.v1.AuthService/PutPolicy"
-	AuthService_GetPolicy_FullMethodName     = "/tenure.v1.AuthService/GetPolicy"
-	AuthService_ListPolicies_FullMethodName  = "/tenure.v1.AuthService/ListPolicies"
-	AuthService_DeletePolicy_FullMethodName  = "/tenure.v1.AuthService/DeletePolicy"
-	AuthService_CreateToken_FullMethodName   = "/tenure.v1.AuthService/CreateToken"
-	AuthService_GetToken_FullMethodName      = "/tenure.v1.AuthService/GetToken"
-	AuthService_ListTokens_FullMethodName    = "/tenure.v1.AuthService/ListTokens"
-	AuthService_RotateToken_FullMethodName   = "/tenure.v1.AuthService/RotateToken"
-	AuthService_RevokeToken_FullMethodName   = "/tenure.v1.AuthService/RevokeToken"
-	AuthService_PutBinding_FullMethodName    = "/tenure.v1.AuthService/PutBinding"
-	AuthService_ListBindings_FullMethodName  = "/tenure.v1.AuthService/ListBindings"
-	AuthService_DeleteBinding_FullMethodName = "/tenure.v1.AuthService/DeleteBinding"
-	AuthService_WhoAmI_FullMethodName        = "/tenure.v1.AuthService/WhoAmI"
-	AuthService_CheckAccess_FullMethodName   = "/tenure.v1.AuthService/CheckAccess"
+	AuthService_BootstrapAuth_FullMethodName  = "/tenure.v1.AuthService/BootstrapAuth"
+	AuthService_ResetAuth_FullMethodName      = "/tenure.v1.AuthService/ResetAuth"
+	AuthService_GetAuthStatus_FullMethodName  = "/tenure.v1.AuthService/GetAuthStatus"
+	AuthService_SetAuthMode_FullMethodName    = "/tenure.v1.AuthService/SetAuthMode"
+	AuthService_PutPolicy_FullMethodName      = "/tenure.v1.AuthService/PutPolicy"
+	AuthService_GetPolicy_FullMethodName      = "/tenure.v1.AuthService/GetPolicy"
+	AuthService_ListPolicies_FullMethodName   = "/tenure.v1.AuthService/ListPolicies"
+	AuthService_DeletePolicy_FullMethodName   = "/tenure.v1.AuthService/DeletePolicy"
+	AuthService_CreateToken_FullMethodName    = "/tenure.v1.AuthService/CreateToken"
+	AuthService_GetToken_FullMethodName       = "/tenure.v1.AuthService/GetToken"
+	AuthService_ListTokens_FullMethodName     = "/tenure.v1.AuthService/ListTokens"
+	AuthService_RotateToken_FullMethodName    = "/tenure.v1.AuthService/RotateToken"
+	AuthService_RevokeToken_FullMethodName    = "/tenure.v1.AuthService/RevokeToken"
+	AuthService_PutBinding_FullMethodName     = "/tenure.v1.AuthService/PutBinding"
+	AuthService_ListBindings_FullMethodName   = "/tenure.v1.AuthService/ListBindings"
+	AuthService_DeleteBinding_FullMethodName  = "/tenure.v1.AuthService/DeleteBinding"
+	AuthService_PutProvider_FullMethodName    = "/tenure.v1.AuthService/PutProvider"
+	AuthService_ListProviders_FullMethodName  = "/tenure.v1.AuthService/ListProviders"
+	AuthService_DeleteProvider_FullMethodName = "/tenure.v1.AuthService/DeleteProvider"
+	AuthService_WhoAmI_FullMethodName         = "/tenure.v1.AuthService/WhoAmI"
+	AuthService_CheckAccess_FullMethodName    = "/tenure.v1.AuthService/CheckAccess"
 )
 
 // AuthServiceClient is the client API for AuthService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+// AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
 // mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
 // written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
 //
-// Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-// most 100 000 tokens, 4 096 policies and 1 024 bindings.
+// Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+// providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+// bindings and 16 providers.
 type AuthServiceClient interface {
 	// BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
 	// token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
@@ -95,6 +99,15 @@ type AuthServiceClient interface {
 	ListBindings(ctx context.Context, in *ListBindingsRequest, opts ...grpc.CallOption) (*ListBindingsResponse, error)
 	// DeleteBinding deletes a binding. A missing one is not an error. Errors: AUTH_NOT_BOOTSTRAPPED.
 	DeleteBinding(ctx context.Context, in *DeleteBindingRequest, opts ...grpc.CallOption) (*DeleteBindingResponse, error)
+	// PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+	// jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+	// Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+	PutProvider(ctx context.Context, in *PutProviderRequest, opts ...grpc.CallOption) (*PutProviderResponse, error)
+	// ListProviders lists all providers by name, with what the member that responds knows of their keys.
+	ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error)
+	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+	// AUTH_NOT_BOOTSTRAPPED.
+	DeleteProvider(ctx context.Context, in *DeleteProviderRequest, opts ...grpc.CallOption) (*DeleteProviderResponse, error)
 	// WhoAmI returns the caller as this member sees it, in every mode.
 	WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error)
 	// CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
@@ -269,6 +282,36 @@ func (c *authServiceClient) DeleteBinding(ctx context.Context, in *DeleteBinding
 	return out, nil
 }
 
+func (c *authServiceClient) PutProvider(ctx context.Context, in *PutProviderRequest, opts ...grpc.CallOption) (*PutProviderResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PutProviderResponse)
+	err := c.cc.Invoke(ctx, AuthService_PutProvider_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authServiceClient) ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListProvidersResponse)
+	err := c.cc.Invoke(ctx, AuthService_ListProviders_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *authServiceClient) DeleteProvider(ctx context.Context, in *DeleteProviderRequest, opts ...grpc.CallOption) (*DeleteProviderResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteProviderResponse)
+	err := c.cc.Invoke(ctx, AuthService_DeleteProvider_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *authServiceClient) WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WhoAmIResponse)
@@ -293,12 +336,13 @@ func (c *authServiceClient) CheckAccess(ctx context.Context, in *CheckAccessRequ
 // All implementations must embed UnimplementedAuthServiceServer
 // for forward compatibility.
 //
-// AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+// AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
 // mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
 // written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
 //
-// Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-// most 100 000 tokens, 4 096 policies and 1 024 bindings.
+// Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+// providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+// bindings and 16 providers.
 type AuthServiceServer interface {
 	// BootstrapAuth makes the first token, with the built-in policy admin, and sets the mode, once. The caller has drawn the
 	// token. Called again with the same token, it returns the same response. It is refused unless client addresses have TLS
@@ -345,6 +389,15 @@ type AuthServiceServer interface {
 	ListBindings(context.Context, *ListBindingsRequest) (*ListBindingsResponse, error)
 	// DeleteBinding deletes a binding. A missing one is not an error. Errors: AUTH_NOT_BOOTSTRAPPED.
 	DeleteBinding(context.Context, *DeleteBindingRequest) (*DeleteBindingResponse, error)
+	// PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+	// jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+	// Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+	PutProvider(context.Context, *PutProviderRequest) (*PutProviderResponse, error)
+	// ListProviders lists all providers by name, with what the member that responds knows of their keys.
+	ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error)
+	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+	// AUTH_NOT_BOOTSTRAPPED.
+	DeleteProvider(context.Context, *DeleteProviderRequest) (*DeleteProviderResponse, error)
 	// WhoAmI returns the caller as this member sees it, in every mode.
 	WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error)
 	// CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
@@ -406,6 +459,15 @@ func (UnimplementedAuthServiceServer) ListBindings(context.Context, *ListBinding
 }
 func (UnimplementedAuthServiceServer) DeleteBinding(context.Context, *DeleteBindingRequest) (*DeleteBindingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteBinding not implemented")
+}
+func (UnimplementedAuthServiceServer) PutProvider(context.Context, *PutProviderRequest) (*PutProviderResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PutProvider not implemented")
+}
+func (UnimplementedAuthServiceServer) ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListProviders not implemented")
+}
+func (UnimplementedAuthServiceServer) DeleteProvider(context.Context, *DeleteProviderRequest) (*DeleteProviderResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteProvider not implemented")
 }
 func (UnimplementedAuthServiceServer) WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method WhoAmI not implemented")
@@ -722,6 +784,60 @@ func _AuthService_DeleteBinding_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AuthService_PutProvider_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PutProviderRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServiceServer).PutProvider(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuthService_PutProvider_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServiceServer).PutProvider(ctx, req.(*PutProviderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuthService_ListProviders_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListProvidersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServiceServer).ListProviders(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuthService_ListProviders_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServiceServer).ListProviders(ctx, req.(*ListProvidersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AuthService_DeleteProvider_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteProviderRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthServiceServer).DeleteProvider(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuthService_DeleteProvider_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthServiceServer).DeleteProvider(ctx, req.(*DeleteProviderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AuthService_WhoAmI_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(WhoAmIRequest)
 	if err := dec(in); err != nil {
@@ -828,6 +944,18 @@ var AuthService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteBinding",
 			Handler:    _AuthService_DeleteBinding_Handler,
+		},
+		{
+			MethodName: "PutProvider",
+			Handler:    _AuthService_PutProvider_Handler,
+		},
+		{
+			MethodName: "ListProviders",
+			Handler:    _AuthService_ListProviders_Handler,
+		},
+		{
+			MethodName: "DeleteProvider",
+			Handler:    _AuthService_DeleteProvider_Handler,
 		},
 		{
 			MethodName: "WhoAmI",

@@ -22,6 +22,7 @@ class BindingKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BINDING_KIND_UNSPECIFIED: _ClassVar[BindingKind]
     BINDING_KIND_ANONYMOUS: _ClassVar[BindingKind]
     BINDING_KIND_CERTIFICATE: _ClassVar[BindingKind]
+    BINDING_KIND_JWT: _ClassVar[BindingKind]
 AUTH_MODE_UNSPECIFIED: AuthMode
 AUTH_MODE_OFF: AuthMode
 AUTH_MODE_WARN: AuthMode
@@ -29,6 +30,7 @@ AUTH_MODE_ENFORCE: AuthMode
 BINDING_KIND_UNSPECIFIED: BindingKind
 BINDING_KIND_ANONYMOUS: BindingKind
 BINDING_KIND_CERTIFICATE: BindingKind
+BINDING_KIND_JWT: BindingKind
 
 class Policy(_message.Message):
     __slots__ = ("name", "rules")
@@ -57,18 +59,50 @@ class Token(_message.Message):
     def __init__(self, accessor: _Optional[str] = ..., name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Binding(_message.Message):
-    __slots__ = ("name", "kind", "principal", "policies", "node")
+    __slots__ = ("name", "kind", "principal", "policies", "node", "issued_after")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
+    ISSUED_AFTER_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: BindingKind
     principal: str
     policies: _containers.RepeatedScalarFieldContainer[str]
     node: str
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[BindingKind, str]] = ..., principal: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ...) -> None: ...
+    issued_after: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[BindingKind, str]] = ..., principal: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., issued_after: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Provider(_message.Message):
+    __slots__ = ("name", "issuer", "audiences", "jwks", "jwks_url", "ca_certificates", "algorithms")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ISSUER_FIELD_NUMBER: _ClassVar[int]
+    AUDIENCES_FIELD_NUMBER: _ClassVar[int]
+    JWKS_FIELD_NUMBER: _ClassVar[int]
+    JWKS_URL_FIELD_NUMBER: _ClassVar[int]
+    CA_CERTIFICATES_FIELD_NUMBER: _ClassVar[int]
+    ALGORITHMS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    issuer: str
+    audiences: _containers.RepeatedScalarFieldContainer[str]
+    jwks: str
+    jwks_url: str
+    ca_certificates: str
+    algorithms: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., issuer: _Optional[str] = ..., audiences: _Optional[_Iterable[str]] = ..., jwks: _Optional[str] = ..., jwks_url: _Optional[str] = ..., ca_certificates: _Optional[str] = ..., algorithms: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ProviderKeys(_message.Message):
+    __slots__ = ("provider", "keys", "fetch_time", "failure")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    keys: int
+    fetch_time: _timestamp_pb2.Timestamp
+    failure: str
+    def __init__(self, provider: _Optional[str] = ..., keys: _Optional[int] = ..., fetch_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., failure: _Optional[str] = ...) -> None: ...
 
 class BootstrapAuthRequest(_message.Message):
     __slots__ = ("token", "mode", "nonce")
@@ -113,7 +147,7 @@ class GetAuthStatusRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetAuthStatusResponse(_message.Message):
-    __slots__ = ("header", "mode", "bootstrapped", "tokens", "policies", "bindings", "deny_revision")
+    __slots__ = ("header", "mode", "bootstrapped", "tokens", "policies", "bindings", "deny_revision", "providers")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     BOOTSTRAPPED_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +155,7 @@ class GetAuthStatusResponse(_message.Message):
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     BINDINGS_FIELD_NUMBER: _ClassVar[int]
     DENY_REVISION_FIELD_NUMBER: _ClassVar[int]
+    PROVIDERS_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     mode: AuthMode
     bootstrapped: bool
@@ -128,7 +163,8 @@ class GetAuthStatusResponse(_message.Message):
     policies: int
     bindings: int
     deny_revision: int
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., mode: _Optional[_Union[AuthMode, str]] = ..., bootstrapped: bool = ..., tokens: _Optional[int] = ..., policies: _Optional[int] = ..., bindings: _Optional[int] = ..., deny_revision: _Optional[int] = ...) -> None: ...
+    providers: int
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., mode: _Optional[_Union[AuthMode, str]] = ..., bootstrapped: bool = ..., tokens: _Optional[int] = ..., policies: _Optional[int] = ..., bindings: _Optional[int] = ..., deny_revision: _Optional[int] = ..., providers: _Optional[int] = ...) -> None: ...
 
 class SetAuthModeRequest(_message.Message):
     __slots__ = ("mode",)
@@ -289,18 +325,20 @@ class RevokeTokenResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., revoked: bool = ...) -> None: ...
 
 class PutBindingRequest(_message.Message):
-    __slots__ = ("name", "kind", "principal", "policies", "node")
+    __slots__ = ("name", "kind", "principal", "policies", "node", "issued_after")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
+    ISSUED_AFTER_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: BindingKind
     principal: str
     policies: _containers.RepeatedScalarFieldContainer[str]
     node: str
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[BindingKind, str]] = ..., principal: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ...) -> None: ...
+    issued_after: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[BindingKind, str]] = ..., principal: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., issued_after: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class PutBindingResponse(_message.Message):
     __slots__ = ("header",)
@@ -333,6 +371,58 @@ class DeleteBindingRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class DeleteBindingResponse(_message.Message):
+    __slots__ = ("header", "deleted")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    header: _types_pb2.ResponseHeader
+    deleted: bool
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., deleted: bool = ...) -> None: ...
+
+class PutProviderRequest(_message.Message):
+    __slots__ = ("name", "issuer", "audiences", "jwks", "jwks_url", "ca_certificates", "algorithms")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ISSUER_FIELD_NUMBER: _ClassVar[int]
+    AUDIENCES_FIELD_NUMBER: _ClassVar[int]
+    JWKS_FIELD_NUMBER: _ClassVar[int]
+    JWKS_URL_FIELD_NUMBER: _ClassVar[int]
+    CA_CERTIFICATES_FIELD_NUMBER: _ClassVar[int]
+    ALGORITHMS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    issuer: str
+    audiences: _containers.RepeatedScalarFieldContainer[str]
+    jwks: str
+    jwks_url: str
+    ca_certificates: str
+    algorithms: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., issuer: _Optional[str] = ..., audiences: _Optional[_Iterable[str]] = ..., jwks: _Optional[str] = ..., jwks_url: _Optional[str] = ..., ca_certificates: _Optional[str] = ..., algorithms: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PutProviderResponse(_message.Message):
+    __slots__ = ("header",)
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    header: _types_pb2.ResponseHeader
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ...) -> None: ...
+
+class ListProvidersRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListProvidersResponse(_message.Message):
+    __slots__ = ("header", "providers", "keys")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    PROVIDERS_FIELD_NUMBER: _ClassVar[int]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    header: _types_pb2.ResponseHeader
+    providers: _containers.RepeatedCompositeFieldContainer[Provider]
+    keys: _containers.RepeatedCompositeFieldContainer[ProviderKeys]
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., providers: _Optional[_Iterable[_Union[Provider, _Mapping]]] = ..., keys: _Optional[_Iterable[_Union[ProviderKeys, _Mapping]]] = ...) -> None: ...
+
+class DeleteProviderRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class DeleteProviderResponse(_message.Message):
     __slots__ = ("header", "deleted")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     DELETED_FIELD_NUMBER: _ClassVar[int]

@@ -26,12 +26,13 @@ if _version_not_supported:
 
 
 class AuthServiceStub(object):
-    """AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+    """AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
     mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
     written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
 
-    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-    most 100 000 tokens, 4 096 policies and 1 024 bindings.
+    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+    providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+    bindings and 16 providers.
     """
 
     def __init__(self, channel):
@@ -120,6 +121,21 @@ class AuthServiceStub(object):
                 request_serializer=tenure_dot_v1_dot_auth__pb2.DeleteBindingRequest.SerializeToString,
                 response_deserializer=tenure_dot_v1_dot_auth__pb2.DeleteBindingResponse.FromString,
                 _registered_method=True)
+        self.PutProvider = channel.unary_unary(
+                '/tenure.v1.AuthService/PutProvider',
+                request_serializer=tenure_dot_v1_dot_auth__pb2.PutProviderRequest.SerializeToString,
+                response_deserializer=tenure_dot_v1_dot_auth__pb2.PutProviderResponse.FromString,
+                _registered_method=True)
+        self.ListProviders = channel.unary_unary(
+                '/tenure.v1.AuthService/ListProviders',
+                request_serializer=tenure_dot_v1_dot_auth__pb2.ListProvidersRequest.SerializeToString,
+                response_deserializer=tenure_dot_v1_dot_auth__pb2.ListProvidersResponse.FromString,
+                _registered_method=True)
+        self.DeleteProvider = channel.unary_unary(
+                '/tenure.v1.AuthService/DeleteProvider',
+                request_serializer=tenure_dot_v1_dot_auth__pb2.DeleteProviderRequest.SerializeToString,
+                response_deserializer=tenure_dot_v1_dot_auth__pb2.DeleteProviderResponse.FromString,
+                _registered_method=True)
         self.WhoAmI = channel.unary_unary(
                 '/tenure.v1.AuthService/WhoAmI',
                 request_serializer=tenure_dot_v1_dot_auth__pb2.WhoAmIRequest.SerializeToString,
@@ -133,12 +149,13 @@ class AuthServiceStub(object):
 
 
 class AuthServiceServicer(object):
-    """AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+    """AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
     mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
     written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
 
-    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-    most 100 000 tokens, 4 096 policies and 1 024 bindings.
+    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+    providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+    bindings and 16 providers.
     """
 
     def BootstrapAuth(self, request, context):
@@ -266,6 +283,30 @@ class AuthServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PutProvider(self, request, context):
+        """PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+        jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+        Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProviders(self, request, context):
+        """ListProviders lists all providers by name, with what the member that responds knows of their keys.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteProvider(self, request, context):
+        """DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+        AUTH_NOT_BOOTSTRAPPED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WhoAmI(self, request, context):
         """WhoAmI returns the caller as this member sees it, in every mode.
         """
@@ -363,6 +404,21 @@ def add_AuthServiceServicer_to_server(servicer, server):
                     request_deserializer=tenure_dot_v1_dot_auth__pb2.DeleteBindingRequest.FromString,
                     response_serializer=tenure_dot_v1_dot_auth__pb2.DeleteBindingResponse.SerializeToString,
             ),
+            'PutProvider': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutProvider,
+                    request_deserializer=tenure_dot_v1_dot_auth__pb2.PutProviderRequest.FromString,
+                    response_serializer=tenure_dot_v1_dot_auth__pb2.PutProviderResponse.SerializeToString,
+            ),
+            'ListProviders': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProviders,
+                    request_deserializer=tenure_dot_v1_dot_auth__pb2.ListProvidersRequest.FromString,
+                    response_serializer=tenure_dot_v1_dot_auth__pb2.ListProvidersResponse.SerializeToString,
+            ),
+            'DeleteProvider': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteProvider,
+                    request_deserializer=tenure_dot_v1_dot_auth__pb2.DeleteProviderRequest.FromString,
+                    response_serializer=tenure_dot_v1_dot_auth__pb2.DeleteProviderResponse.SerializeToString,
+            ),
             'WhoAmI': grpc.unary_unary_rpc_method_handler(
                     servicer.WhoAmI,
                     request_deserializer=tenure_dot_v1_dot_auth__pb2.WhoAmIRequest.FromString,
@@ -382,12 +438,13 @@ def add_AuthServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AuthService(object):
-    """AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+    """AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
     mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
     written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
 
-    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-    most 100 000 tokens, 4 096 policies and 1 024 bindings.
+    Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+    providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+    bindings and 16 providers.
     """
 
     @staticmethod
@@ -812,6 +869,87 @@ class AuthService(object):
             '/tenure.v1.AuthService/DeleteBinding',
             tenure_dot_v1_dot_auth__pb2.DeleteBindingRequest.SerializeToString,
             tenure_dot_v1_dot_auth__pb2.DeleteBindingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutProvider(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tenure.v1.AuthService/PutProvider',
+            tenure_dot_v1_dot_auth__pb2.PutProviderRequest.SerializeToString,
+            tenure_dot_v1_dot_auth__pb2.PutProviderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProviders(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tenure.v1.AuthService/ListProviders',
+            tenure_dot_v1_dot_auth__pb2.ListProvidersRequest.SerializeToString,
+            tenure_dot_v1_dot_auth__pb2.ListProvidersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteProvider(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tenure.v1.AuthService/DeleteProvider',
+            tenure_dot_v1_dot_auth__pb2.DeleteProviderRequest.SerializeToString,
+            tenure_dot_v1_dot_auth__pb2.DeleteProviderResponse.FromString,
             options,
             channel_credentials,
             insecure,

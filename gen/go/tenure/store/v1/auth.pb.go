@@ -88,6 +88,8 @@ const (
 	BindingKind_BINDING_KIND_ANONYMOUS BindingKind = 1
 	// Callers with a client certificate.
 	BindingKind_BINDING_KIND_CERTIFICATE BindingKind = 2
+	// Callers with a JSON Web Token of a provider.
+	BindingKind_BINDING_KIND_JWT BindingKind = 3
 )
 
 // Enum value maps for BindingKind.
@@ -96,11 +98,13 @@ var (
 		0: "BINDING_KIND_UNSPECIFIED",
 		1: "BINDING_KIND_ANONYMOUS",
 		2: "BINDING_KIND_CERTIFICATE",
+		3: "BINDING_KIND_JWT",
 	}
 	BindingKind_value = map[string]int32{
 		"BINDING_KIND_UNSPECIFIED": 0,
 		"BINDING_KIND_ANONYMOUS":   1,
 		"BINDING_KIND_CERTIFICATE": 2,
+		"BINDING_KIND_JWT":         3,
 	}
 )
 
@@ -148,6 +152,8 @@ type ChangeAuth struct {
 	//	*ChangeAuth_PutBinding
 	//	*ChangeAuth_DeleteBinding
 	//	*ChangeAuth_MakeFirst
+	//	*ChangeAuth_PutProvider
+	//	*ChangeAuth_DeleteProvider
 	Change        isChangeAuth_Change `protobuf_oneof:"change"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -280,6 +286,24 @@ func (x *ChangeAuth) GetMakeFirst() *TokenRecord {
 	return nil
 }
 
+func (x *ChangeAuth) GetPutProvider() *ProviderRecord {
+	if x != nil {
+		if x, ok := x.Change.(*ChangeAuth_PutProvider); ok {
+			return x.PutProvider
+		}
+	}
+	return nil
+}
+
+func (x *ChangeAuth) GetDeleteProvider() string {
+	if x != nil {
+		if x, ok := x.Change.(*ChangeAuth_DeleteProvider); ok {
+			return x.DeleteProvider
+		}
+	}
+	return ""
+}
+
 type isChangeAuth_Change interface {
 	isChangeAuth_Change()
 }
@@ -334,6 +358,16 @@ type ChangeAuth_MakeFirst struct {
 	MakeFirst *TokenRecord `protobuf:"bytes,10,opt,name=make_first,json=makeFirst,proto3,oneof"`
 }
 
+type ChangeAuth_PutProvider struct {
+	// Writes a provider.
+	PutProvider *ProviderRecord `protobuf:"bytes,11,opt,name=put_provider,json=putProvider,proto3,oneof"`
+}
+
+type ChangeAuth_DeleteProvider struct {
+	// Deletes the provider with this name.
+	DeleteProvider string `protobuf:"bytes,12,opt,name=delete_provider,json=deleteProvider,proto3,oneof"`
+}
+
 func (*ChangeAuth_Bootstrap) isChangeAuth_Change() {}
 
 func (*ChangeAuth_SetMode) isChangeAuth_Change() {}
@@ -353,6 +387,10 @@ func (*ChangeAuth_PutBinding) isChangeAuth_Change() {}
 func (*ChangeAuth_DeleteBinding) isChangeAuth_Change() {}
 
 func (*ChangeAuth_MakeFirst) isChangeAuth_Change() {}
+
+func (*ChangeAuth_PutProvider) isChangeAuth_Change() {}
+
+func (*ChangeAuth_DeleteProvider) isChangeAuth_Change() {}
 
 // Bootstrap makes the first token.
 type Bootstrap struct {
@@ -542,7 +580,9 @@ type AuthRecord struct {
 	// Number of policies.
 	Policies uint64 `protobuf:"varint,5,opt,name=policies,proto3" json:"policies,omitempty"`
 	// Number of bindings.
-	Bindings      uint64 `protobuf:"varint,6,opt,name=bindings,proto3" json:"bindings,omitempty"`
+	Bindings uint64 `protobuf:"varint,6,opt,name=bindings,proto3" json:"bindings,omitempty"`
+	// Number of providers.
+	Providers     uint64 `protobuf:"varint,7,opt,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -615,6 +655,13 @@ func (x *AuthRecord) GetPolicies() uint64 {
 func (x *AuthRecord) GetBindings() uint64 {
 	if x != nil {
 		return x.Bindings
+	}
+	return 0
+}
+
+func (x *AuthRecord) GetProviders() uint64 {
+	if x != nil {
+		return x.Providers
 	}
 	return 0
 }
@@ -802,7 +849,7 @@ func (x *TokenRecord) GetCreateTimeMs() int64 {
 	return 0
 }
 
-// BindingRecord gives policies to callers without a token.
+// BindingRecord gives policies to callers without a token of the cluster.
 type BindingRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Format of the record; 1. Zero in commands.
@@ -816,7 +863,10 @@ type BindingRecord struct {
 	// Names of its policies, 1 to 16.
 	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
 	// Machine that rules for `session node self` mean; empty: none.
-	Node          string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
+	Node string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
+	// For JWT: what was issued before, in milliseconds since the Unix epoch, is not meant. Members compare it with what a token says;
+	// applying a command never does. Zero: all are meant.
+	IssuedAfterMs int64 `protobuf:"varint,7,opt,name=issued_after_ms,json=issuedAfterMs,proto3" json:"issued_after_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -893,11 +943,127 @@ func (x *BindingRecord) GetNode() string {
 	return ""
 }
 
+func (x *BindingRecord) GetIssuedAfterMs() int64 {
+	if x != nil {
+		return x.IssuedAfterMs
+	}
+	return 0
+}
+
+// ProviderRecord is a provider of JSON Web Tokens. Its name is in the row, and in commands here.
+type ProviderRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1. Zero in commands.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// Name, 1 to 63 bytes; in commands only.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// What its tokens have as `iss`, 1 to 512 bytes. No two providers have the same one.
+	Issuer string `protobuf:"bytes,3,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// Audiences, 1 to 8, each of 1 to 256 bytes.
+	Audiences []string `protobuf:"bytes,4,rep,name=audiences,proto3" json:"audiences,omitempty"`
+	// Its keys as a JSON Web Key Set, at most 64 KiB; empty: they are fetched.
+	Jwks string `protobuf:"bytes,5,opt,name=jwks,proto3" json:"jwks,omitempty"`
+	// URL of the keys, at most 1 KiB; empty: the issuer says where they are, unless jwks has them.
+	JwksUrl string `protobuf:"bytes,6,opt,name=jwks_url,json=jwksUrl,proto3" json:"jwks_url,omitempty"`
+	// Certificates of the CA of the server with the keys, as PEM, at most 16 KiB; empty: the system's.
+	CaCertificates string `protobuf:"bytes,7,opt,name=ca_certificates,json=caCertificates,proto3" json:"ca_certificates,omitempty"`
+	// Algorithms that signatures may have, 1 to 4.
+	Algorithms    []string `protobuf:"bytes,8,rep,name=algorithms,proto3" json:"algorithms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderRecord) Reset() {
+	*x = ProviderRecord{}
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderRecord) ProtoMessage() {}
+
+func (x *ProviderRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderRecord.ProtoReflect.Descriptor instead.
+func (*ProviderRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ProviderRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *ProviderRecord) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProviderRecord) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *ProviderRecord) GetAudiences() []string {
+	if x != nil {
+		return x.Audiences
+	}
+	return nil
+}
+
+func (x *ProviderRecord) GetJwks() string {
+	if x != nil {
+		return x.Jwks
+	}
+	return ""
+}
+
+func (x *ProviderRecord) GetJwksUrl() string {
+	if x != nil {
+		return x.JwksUrl
+	}
+	return ""
+}
+
+func (x *ProviderRecord) GetCaCertificates() string {
+	if x != nil {
+		return x.CaCertificates
+	}
+	return ""
+}
+
+func (x *ProviderRecord) GetAlgorithms() []string {
+	if x != nil {
+		return x.Algorithms
+	}
+	return nil
+}
+
 var File_tenure_store_v1_auth_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\xc7\x04\n" +
+	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\xb8\x05\n" +
 	"\n" +
 	"ChangeAuth\x12:\n" +
 	"\tbootstrap\x18\x01 \x01(\v2\x1a.tenure.store.v1.BootstrapH\x00R\tbootstrap\x126\n" +
@@ -913,7 +1079,9 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x0edelete_binding\x18\t \x01(\tH\x00R\rdeleteBinding\x12=\n" +
 	"\n" +
 	"make_first\x18\n" +
-	" \x01(\v2\x1c.tenure.store.v1.TokenRecordH\x00R\tmakeFirstB\b\n" +
+	" \x01(\v2\x1c.tenure.store.v1.TokenRecordH\x00R\tmakeFirst\x12D\n" +
+	"\fput_provider\x18\v \x01(\v2\x1f.tenure.store.v1.ProviderRecordH\x00R\vputProvider\x12)\n" +
+	"\x0fdelete_provider\x18\f \x01(\tH\x00R\x0edeleteProviderB\b\n" +
 	"\x06change\"n\n" +
 	"\tBootstrap\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12-\n" +
@@ -924,7 +1092,7 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x10ChangeAuthResult\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12-\n" +
-	"\x04mode\x18\x03 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\"\xdd\x01\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\"\xfb\x01\n" +
 	"\n" +
 	"AuthRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12)\n" +
@@ -932,7 +1100,8 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x12bootstrap_accessor\x18\x03 \x01(\fR\x11bootstrapAccessor\x12\x16\n" +
 	"\x06tokens\x18\x04 \x01(\x04R\x06tokens\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x01(\x04R\bpolicies\x12\x1a\n" +
-	"\bbindings\x18\x06 \x01(\x04R\bbindings\"_\n" +
+	"\bbindings\x18\x06 \x01(\x04R\bbindings\x12\x1c\n" +
+	"\tproviders\x18\a \x01(\x04R\tproviders\"_\n" +
 	"\fPolicyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -947,23 +1116,36 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x0eexpire_time_ms\x18\a \x01(\x03R\fexpireTimeMs\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\b \x01(\tR\tcreatedBy\x12$\n" +
-	"\x0ecreate_time_ms\x18\t \x01(\x03R\fcreateTimeMs\"\xca\x01\n" +
+	"\x0ecreate_time_ms\x18\t \x01(\x03R\fcreateTimeMs\"\xf2\x01\n" +
 	"\rBindingRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x120\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x1c.tenure.store.v1.BindingKindR\x04kind\x12\x1c\n" +
 	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12\x1a\n" +
 	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12\x12\n" +
-	"\x04node\x18\x06 \x01(\tR\x04node*c\n" +
+	"\x04node\x18\x06 \x01(\tR\x04node\x12&\n" +
+	"\x0fissued_after_ms\x18\a \x01(\x03R\rissuedAfterMs\"\xf9\x01\n" +
+	"\x0eProviderRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06issuer\x18\x03 \x01(\tR\x06issuer\x12\x1c\n" +
+	"\taudiences\x18\x04 \x03(\tR\taudiences\x12\x12\n" +
+	"\x04jwks\x18\x05 \x01(\tR\x04jwks\x12\x19\n" +
+	"\bjwks_url\x18\x06 \x01(\tR\ajwksUrl\x12'\n" +
+	"\x0fca_certificates\x18\a \x01(\tR\x0ecaCertificates\x12\x1e\n" +
+	"\n" +
+	"algorithms\x18\b \x03(\tR\n" +
+	"algorithms*c\n" +
 	"\bAuthMode\x12\x19\n" +
 	"\x15AUTH_MODE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rAUTH_MODE_OFF\x10\x01\x12\x12\n" +
 	"\x0eAUTH_MODE_WARN\x10\x02\x12\x15\n" +
-	"\x11AUTH_MODE_ENFORCE\x10\x03*e\n" +
+	"\x11AUTH_MODE_ENFORCE\x10\x03*{\n" +
 	"\vBindingKind\x12\x1c\n" +
 	"\x18BINDING_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16BINDING_KIND_ANONYMOUS\x10\x01\x12\x1c\n" +
-	"\x18BINDING_KIND_CERTIFICATE\x10\x02B\xba\x01\n" +
+	"\x18BINDING_KIND_CERTIFICATE\x10\x02\x12\x14\n" +
+	"\x10BINDING_KIND_JWT\x10\x03B\xba\x01\n" +
 	"\x13com.tenure.store.v1B\tAuthProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -979,7 +1161,7 @@ func file_tenure_store_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_tenure_store_v1_auth_proto_goTypes = []any{
 	(AuthMode)(0),            // 0: tenure.store.v1.AuthMode
 	(BindingKind)(0),         // 1: tenure.store.v1.BindingKind
@@ -991,6 +1173,7 @@ var file_tenure_store_v1_auth_proto_goTypes = []any{
 	(*PolicyRecord)(nil),     // 7: tenure.store.v1.PolicyRecord
 	(*TokenRecord)(nil),      // 8: tenure.store.v1.TokenRecord
 	(*BindingRecord)(nil),    // 9: tenure.store.v1.BindingRecord
+	(*ProviderRecord)(nil),   // 10: tenure.store.v1.ProviderRecord
 }
 var file_tenure_store_v1_auth_proto_depIdxs = []int32{
 	3,  // 0: tenure.store.v1.ChangeAuth.bootstrap:type_name -> tenure.store.v1.Bootstrap
@@ -1000,16 +1183,17 @@ var file_tenure_store_v1_auth_proto_depIdxs = []int32{
 	4,  // 4: tenure.store.v1.ChangeAuth.rotate_token:type_name -> tenure.store.v1.RotateToken
 	9,  // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
 	8,  // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
-	8,  // 7: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 8: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
-	8,  // 9: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 10: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
-	1,  // 11: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	10, // 7: tenure.store.v1.ChangeAuth.put_provider:type_name -> tenure.store.v1.ProviderRecord
+	8,  // 8: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 9: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
+	8,  // 10: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 11: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
+	1,  // 12: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_auth_proto_init() }
@@ -1028,6 +1212,8 @@ func file_tenure_store_v1_auth_proto_init() {
 		(*ChangeAuth_PutBinding)(nil),
 		(*ChangeAuth_DeleteBinding)(nil),
 		(*ChangeAuth_MakeFirst)(nil),
+		(*ChangeAuth_PutProvider)(nil),
+		(*ChangeAuth_DeleteProvider)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1035,7 +1221,7 @@ func file_tenure_store_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_auth_proto_rawDesc), len(file_tenure_store_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

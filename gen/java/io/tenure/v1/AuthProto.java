@@ -31,6 +31,16 @@ public final class AuthProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_Binding_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_Provider_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_Provider_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_ProviderKeys_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_ProviderKeys_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_BootstrapAuthRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -191,6 +201,36 @@ public final class AuthProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_tenure_v1_DeleteBindingResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_PutProviderRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_PutProviderRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_PutProviderResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_PutProviderResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_ListProvidersRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_ListProvidersRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_ListProvidersResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_ListProvidersResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_DeleteProviderRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_DeleteProviderRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_tenure_v1_DeleteProviderResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_tenure_v1_DeleteProviderResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_tenure_v1_WhoAmIRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -229,147 +269,183 @@ public final class AuthProto {
       ";\n\013expire_time\030\005 \001(\0132\032.google.protobuf.T" +
       "imestampR\nexpireTime\022\035\n\ncreated_by\030\006 \001(\t" +
       "R\tcreatedBy\022;\n\013create_time\030\007 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\ncreateTime\"\227\001\n\007Bin" +
+      "e.protobuf.TimestampR\ncreateTime\"\326\001\n\007Bin" +
       "ding\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002 \001(\0162\026" +
       ".tenure.v1.BindingKindR\004kind\022\034\n\tprincipa" +
       "l\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003(\tR\010po" +
-      "licies\022\022\n\004node\030\005 \001(\tR\004node\"k\n\024BootstrapA" +
-      "uthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\'\n\004mode" +
-      "\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\024\n\005non" +
-      "ce\030\003 \001(\tR\005nonce\">\n\020ResetAuthRequest\022\024\n\005t" +
-      "oken\030\001 \001(\tR\005token\022\024\n\005nonce\030\002 \001(\tR\005nonce\"" +
-      "\213\001\n\021ResetAuthResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022\032\n\010acce" +
-      "ssor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\0162\023.ten" +
-      "ure.v1.AuthModeR\004mode\"\217\001\n\025BootstrapAuthR" +
-      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
-      "onseHeaderR\006header\022\032\n\010accessor\030\002 \001(\tR\010ac" +
-      "cessor\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.AuthMod" +
-      "eR\004mode\"\026\n\024GetAuthStatusRequest\"\214\002\n\025GetA" +
-      "uthStatusResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
-      "re.v1.ResponseHeaderR\006header\022\'\n\004mode\030\002 \001" +
-      "(\0162\023.tenure.v1.AuthModeR\004mode\022\"\n\014bootstr" +
-      "apped\030\003 \001(\010R\014bootstrapped\022\026\n\006tokens\030\004 \001(" +
-      "\004R\006tokens\022\032\n\010policies\030\005 \001(\004R\010policies\022\032\n" +
-      "\010bindings\030\006 \001(\004R\010bindings\022#\n\rdeny_revisi" +
-      "on\030\007 \001(\004R\014denyRevision\"=\n\022SetAuthModeReq" +
-      "uest\022\'\n\004mode\030\001 \001(\0162\023.tenure.v1.AuthModeR" +
-      "\004mode\"H\n\023SetAuthModeResponse\0221\n\006header\030\001" +
-      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\"" +
-      "<\n\020PutPolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\022" +
-      "\024\n\005rules\030\002 \001(\tR\005rules\"F\n\021PutPolicyRespon" +
-      "se\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseH" +
-      "eaderR\006header\"&\n\020GetPolicyRequest\022\022\n\004nam" +
-      "e\030\001 \001(\tR\004name\"q\n\021GetPolicyResponse\0221\n\006he" +
-      "ader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006h" +
-      "eader\022)\n\006policy\030\002 \001(\0132\021.tenure.v1.Policy" +
-      "R\006policy\"Q\n\023ListPoliciesRequest\022\033\n\tpage_" +
-      "size\030\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\t" +
-      "R\tpageToken\"\240\001\n\024ListPoliciesResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\022-\n\010policies\030\002 \003(\0132\021.tenure.v1.Po" +
-      "licyR\010policies\022&\n\017next_page_token\030\003 \001(\tR" +
-      "\rnextPageToken\")\n\023DeletePolicyRequest\022\022\n" +
-      "\004name\030\001 \001(\tR\004name\"c\n\024DeletePolicyRespons" +
+      "licies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014issued_aft" +
+      "er\030\006 \001(\0132\032.google.protobuf.TimestampR\013is" +
+      "suedAfter\"\314\001\n\010Provider\022\022\n\004name\030\001 \001(\tR\004na" +
+      "me\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\taudiences\030" +
+      "\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001(\tR\004jwks\022\031\n\010" +
+      "jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_certificat" +
+      "es\030\006 \001(\tR\016caCertificates\022\036\n\nalgorithms\030\007" +
+      " \003(\tR\nalgorithms\"\223\001\n\014ProviderKeys\022\032\n\010pro" +
+      "vider\030\001 \001(\tR\010provider\022\022\n\004keys\030\002 \001(\rR\004key" +
+      "s\0229\n\nfetch_time\030\003 \001(\0132\032.google.protobuf." +
+      "TimestampR\tfetchTime\022\030\n\007failure\030\004 \001(\tR\007f" +
+      "ailure\"k\n\024BootstrapAuthRequest\022\024\n\005token\030" +
+      "\001 \001(\tR\005token\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1.A" +
+      "uthModeR\004mode\022\024\n\005nonce\030\003 \001(\tR\005nonce\">\n\020R" +
+      "esetAuthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\024\n" +
+      "\005nonce\030\002 \001(\tR\005nonce\"\213\001\n\021ResetAuthRespons" +
       "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\242" +
-      "\001\n\022CreateTokenRequest\022\022\n\004name\030\001 \001(\tR\004nam" +
-      "e\022\032\n\010policies\030\002 \003(\tR\010policies\022\022\n\004node\030\003 " +
-      "\001(\tR\004node\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf" +
-      ".DurationR\003ttl\022\033\n\tno_expiry\030\005 \001(\010R\010noExp" +
-      "iry\"\204\001\n\023CreateTokenResponse\0221\n\006header\030\001 " +
-      "\001(\0132\031.tenure.v1.ResponseHeaderR\006header\022&" +
-      "\n\005token\030\002 \001(\0132\020.tenure.v1.TokenR\005token\022\022" +
-      "\n\004text\030\003 \001(\tR\004text\"-\n\017GetTokenRequest\022\032\n" +
-      "\010accessor\030\001 \001(\tR\010accessor\"m\n\020GetTokenRes" +
-      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
-      "seHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenure" +
-      ".v1.TokenR\005token\"O\n\021ListTokensRequest\022\033\n" +
-      "\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_token" +
-      "\030\002 \001(\tR\tpageToken\"\231\001\n\022ListTokensResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\022(\n\006tokens\030\002 \003(\0132\020.tenure.v1." +
-      "TokenR\006tokens\022&\n\017next_page_token\030\003 \001(\tR\r" +
-      "nextPageToken\"0\n\022RotateTokenRequest\022\032\n\010a" +
-      "ccessor\030\001 \001(\tR\010accessor\"\204\001\n\023RotateTokenR" +
+      "aderR\006header\022\032\n\010accessor\030\002 \001(\tR\010accessor" +
+      "\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.AuthModeR\004mod" +
+      "e\"\217\001\n\025BootstrapAuthResponse\0221\n\006header\030\001 " +
+      "\001(\0132\031.tenure.v1.ResponseHeaderR\006header\022\032" +
+      "\n\010accessor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\016" +
+      "2\023.tenure.v1.AuthModeR\004mode\"\026\n\024GetAuthSt" +
+      "atusRequest\"\252\002\n\025GetAuthStatusResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1.AuthM" +
+      "odeR\004mode\022\"\n\014bootstrapped\030\003 \001(\010R\014bootstr" +
+      "apped\022\026\n\006tokens\030\004 \001(\004R\006tokens\022\032\n\010policie" +
+      "s\030\005 \001(\004R\010policies\022\032\n\010bindings\030\006 \001(\004R\010bin" +
+      "dings\022#\n\rdeny_revision\030\007 \001(\004R\014denyRevisi" +
+      "on\022\034\n\tproviders\030\010 \001(\004R\tproviders\"=\n\022SetA" +
+      "uthModeRequest\022\'\n\004mode\030\001 \001(\0162\023.tenure.v1" +
+      ".AuthModeR\004mode\"H\n\023SetAuthModeResponse\0221" +
+      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
+      "rR\006header\"<\n\020PutPolicyRequest\022\022\n\004name\030\001 " +
+      "\001(\tR\004name\022\024\n\005rules\030\002 \001(\tR\005rules\"F\n\021PutPo" +
+      "licyResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
+      ".ResponseHeaderR\006header\"&\n\020GetPolicyRequ" +
+      "est\022\022\n\004name\030\001 \001(\tR\004name\"q\n\021GetPolicyResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022)\n\006policy\030\002 \001(\0132\021.tenure" +
+      ".v1.PolicyR\006policy\"Q\n\023ListPoliciesReques" +
+      "t\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_t" +
+      "oken\030\002 \001(\tR\tpageToken\"\240\001\n\024ListPoliciesRe" +
+      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
+      "nseHeaderR\006header\022-\n\010policies\030\002 \003(\0132\021.te" +
+      "nure.v1.PolicyR\010policies\022&\n\017next_page_to" +
+      "ken\030\003 \001(\tR\rnextPageToken\")\n\023DeletePolicy" +
+      "Request\022\022\n\004name\030\001 \001(\tR\004name\"c\n\024DeletePol" +
+      "icyResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R" +
+      "\007deleted\"\242\001\n\022CreateTokenRequest\022\022\n\004name\030" +
+      "\001 \001(\tR\004name\022\032\n\010policies\030\002 \003(\tR\010policies\022" +
+      "\022\n\004node\030\003 \001(\tR\004node\022+\n\003ttl\030\004 \001(\0132\031.googl" +
+      "e.protobuf.DurationR\003ttl\022\033\n\tno_expiry\030\005 " +
+      "\001(\010R\010noExpiry\"\204\001\n\023CreateTokenResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022&\n\005token\030\002 \001(\0132\020.tenure.v1.Toke" +
+      "nR\005token\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017GetToken" +
+      "Request\022\032\n\010accessor\030\001 \001(\tR\010accessor\"m\n\020G" +
+      "etTokenResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\022&\n\005token\030\002 \001(" +
+      "\0132\020.tenure.v1.TokenR\005token\"O\n\021ListTokens" +
+      "Request\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\n" +
+      "page_token\030\002 \001(\tR\tpageToken\"\231\001\n\022ListToke" +
+      "nsResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
+      "esponseHeaderR\006header\022(\n\006tokens\030\002 \003(\0132\020." +
+      "tenure.v1.TokenR\006tokens\022&\n\017next_page_tok" +
+      "en\030\003 \001(\tR\rnextPageToken\"0\n\022RotateTokenRe" +
+      "quest\022\032\n\010accessor\030\001 \001(\tR\010accessor\"\204\001\n\023Ro" +
+      "tateTokenResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\022&\n\005token\030\002 " +
+      "\001(\0132\020.tenure.v1.TokenR\005token\022\022\n\004text\030\003 \001" +
+      "(\tR\004text\"0\n\022RevokeTokenRequest\022\032\n\010access" +
+      "or\030\001 \001(\tR\010accessor\"b\n\023RevokeTokenRespons" +
+      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
+      "aderR\006header\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\340" +
+      "\001\n\021PutBindingRequest\022\022\n\004name\030\001 \001(\tR\004name" +
+      "\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.BindingKindR\004" +
+      "kind\022\034\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010po" +
+      "licies\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004no" +
+      "de\022=\n\014issued_after\030\006 \001(\0132\032.google.protob" +
+      "uf.TimestampR\013issuedAfter\"G\n\022PutBindingR" +
       "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
-      "onseHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenu" +
-      "re.v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004text\"0" +
-      "\n\022RevokeTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010" +
-      "accessor\"b\n\023RevokeTokenResponse\0221\n\006heade" +
-      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
-      "er\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\241\001\n\021PutBind" +
-      "ingRequest\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002" +
-      " \001(\0162\026.tenure.v1.BindingKindR\004kind\022\034\n\tpr" +
-      "incipal\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003" +
-      "(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004node\"G\n\022PutB" +
+      "onseHeaderR\006header\"Q\n\023ListBindingsReques" +
+      "t\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_t" +
+      "oken\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBindingsRe" +
+      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
+      "nseHeaderR\006header\022.\n\010bindings\030\002 \003(\0132\022.te" +
+      "nure.v1.BindingR\010bindings\022&\n\017next_page_t" +
+      "oken\030\003 \001(\tR\rnextPageToken\"*\n\024DeleteBindi" +
+      "ngRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025DeleteB" +
       "indingResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\"Q\n\023ListBinding" +
-      "sRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n" +
-      "\npage_token\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBin" +
-      "dingsResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
-      "1.ResponseHeaderR\006header\022.\n\010bindings\030\002 \003" +
-      "(\0132\022.tenure.v1.BindingR\010bindings\022&\n\017next" +
-      "_page_token\030\003 \001(\tR\rnextPageToken\"*\n\024Dele" +
-      "teBindingRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025" +
-      "DeleteBindingResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022\030\n\007dele" +
-      "ted\030\002 \001(\010R\007deleted\"\017\n\rWhoAmIRequest\"\231\002\n\016" +
-      "WhoAmIResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\022\034\n\tprincipal\030\002" +
-      " \001(\tR\tprincipal\022\036\n\ncredential\030\003 \001(\tR\ncre" +
-      "dential\022\024\n\005cause\030\004 \001(\tR\005cause\022\032\n\010policie" +
-      "s\030\005 \003(\tR\010policies\022;\n\013expire_time\030\006 \001(\0132\032" +
-      ".google.protobuf.TimestampR\nexpireTime\022\'" +
-      "\n\004mode\030\007 \001(\0162\023.tenure.v1.AuthModeR\004mode\"" +
-      "(\n\022CheckAccessRequest\022\022\n\004rule\030\001 \001(\tR\004rul" +
-      "e\"b\n\023CheckAccessResponse\0221\n\006header\030\001 \001(\013" +
-      "2\031.tenure.v1.ResponseHeaderR\006header\022\030\n\007a" +
-      "llowed\030\002 \001(\010R\007allowed*c\n\010AuthMode\022\031\n\025AUT" +
-      "H_MODE_UNSPECIFIED\020\000\022\021\n\rAUTH_MODE_OFF\020\001\022" +
-      "\022\n\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_MODE_ENFORCE" +
-      "\020\003*e\n\013BindingKind\022\034\n\030BINDING_KIND_UNSPEC" +
-      "IFIED\020\000\022\032\n\026BINDING_KIND_ANONYMOUS\020\001\022\034\n\030B" +
-      "INDING_KIND_CERTIFICATE\020\0022\364\n\n\013AuthServic" +
-      "e\022R\n\rBootstrapAuth\022\037.tenure.v1.Bootstrap" +
-      "AuthRequest\032 .tenure.v1.BootstrapAuthRes" +
-      "ponse\022F\n\tResetAuth\022\033.tenure.v1.ResetAuth" +
-      "Request\032\034.tenure.v1.ResetAuthResponse\022R\n" +
-      "\rGetAuthStatus\022\037.tenure.v1.GetAuthStatus" +
-      "Request\032 .tenure.v1.GetAuthStatusRespons" +
-      "e\022L\n\013SetAuthMode\022\035.tenure.v1.SetAuthMode" +
-      "Request\032\036.tenure.v1.SetAuthModeResponse\022" +
-      "F\n\tPutPolicy\022\033.tenure.v1.PutPolicyReques" +
-      "t\032\034.tenure.v1.PutPolicyResponse\022F\n\tGetPo" +
-      "licy\022\033.tenure.v1.GetPolicyRequest\032\034.tenu" +
-      "re.v1.GetPolicyResponse\022O\n\014ListPolicies\022" +
-      "\036.tenure.v1.ListPoliciesRequest\032\037.tenure" +
-      ".v1.ListPoliciesResponse\022O\n\014DeletePolicy" +
-      "\022\036.tenure.v1.DeletePolicyRequest\032\037.tenur" +
-      "e.v1.DeletePolicyResponse\022L\n\013CreateToken" +
-      "\022\035.tenure.v1.CreateTokenRequest\032\036.tenure" +
-      ".v1.CreateTokenResponse\022C\n\010GetToken\022\032.te" +
-      "nure.v1.GetTokenRequest\032\033.tenure.v1.GetT" +
-      "okenResponse\022I\n\nListTokens\022\034.tenure.v1.L" +
-      "istTokensRequest\032\035.tenure.v1.ListTokensR" +
-      "esponse\022L\n\013RotateToken\022\035.tenure.v1.Rotat" +
-      "eTokenRequest\032\036.tenure.v1.RotateTokenRes" +
-      "ponse\022L\n\013RevokeToken\022\035.tenure.v1.RevokeT" +
-      "okenRequest\032\036.tenure.v1.RevokeTokenRespo" +
-      "nse\022I\n\nPutBinding\022\034.tenure.v1.PutBinding" +
-      "Request\032\035.tenure.v1.PutBindingResponse\022O" +
-      "\n\014ListBindings\022\036.tenure.v1.ListBindingsR" +
-      "equest\032\037.tenure.v1.ListBindingsResponse\022" +
-      "R\n\rDeleteBinding\022\037.tenure.v1.DeleteBindi" +
-      "ngRequest\032 .tenure.v1.DeleteBindingRespo" +
-      "nse\022=\n\006WhoAmI\022\030.tenure.v1.WhoAmIRequest\032" +
-      "\031.tenure.v1.WhoAmIResponse\022L\n\013CheckAcces" +
-      "s\022\035.tenure.v1.CheckAccessRequest\032\036.tenur" +
-      "e.v1.CheckAccessResponseB\225\001\n\014io.tenure.v" +
-      "1B\tAuthProtoP\001Z5github.com/tenure-io/ten" +
-      "ure/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTe" +
-      "nure.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetad" +
-      "ata\352\002\nTenure::V1b\006proto3"
+      "v1.ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001" +
+      "(\010R\007deleted\"\326\001\n\022PutProviderRequest\022\022\n\004na" +
+      "me\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034" +
+      "\n\taudiences\030\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001" +
+      "(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017c" +
+      "a_certificates\030\006 \001(\tR\016caCertificates\022\036\n\n" +
+      "algorithms\030\007 \003(\tR\nalgorithms\"H\n\023PutProvi" +
+      "derResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\"\026\n\024ListProvidersR" +
+      "equest\"\252\001\n\025ListProvidersResponse\0221\n\006head" +
+      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
+      "der\0221\n\tproviders\030\002 \003(\0132\023.tenure.v1.Provi" +
+      "derR\tproviders\022+\n\004keys\030\003 \003(\0132\027.tenure.v1" +
+      ".ProviderKeysR\004keys\"+\n\025DeleteProviderReq" +
+      "uest\022\022\n\004name\030\001 \001(\tR\004name\"e\n\026DeleteProvid" +
+      "erResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
+      "esponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007" +
+      "deleted\"\017\n\rWhoAmIRequest\"\231\002\n\016WhoAmIRespo" +
+      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
+      "HeaderR\006header\022\034\n\tprincipal\030\002 \001(\tR\tprinc" +
+      "ipal\022\036\n\ncredential\030\003 \001(\tR\ncredential\022\024\n\005" +
+      "cause\030\004 \001(\tR\005cause\022\032\n\010policies\030\005 \003(\tR\010po" +
+      "licies\022;\n\013expire_time\030\006 \001(\0132\032.google.pro" +
+      "tobuf.TimestampR\nexpireTime\022\'\n\004mode\030\007 \001(" +
+      "\0162\023.tenure.v1.AuthModeR\004mode\"(\n\022CheckAcc" +
+      "essRequest\022\022\n\004rule\030\001 \001(\tR\004rule\"b\n\023CheckA" +
+      "ccessResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
+      "1.ResponseHeaderR\006header\022\030\n\007allowed\030\002 \001(" +
+      "\010R\007allowed*c\n\010AuthMode\022\031\n\025AUTH_MODE_UNSP" +
+      "ECIFIED\020\000\022\021\n\rAUTH_MODE_OFF\020\001\022\022\n\016AUTH_MOD" +
+      "E_WARN\020\002\022\025\n\021AUTH_MODE_ENFORCE\020\003*{\n\013Bindi" +
+      "ngKind\022\034\n\030BINDING_KIND_UNSPECIFIED\020\000\022\032\n\026" +
+      "BINDING_KIND_ANONYMOUS\020\001\022\034\n\030BINDING_KIND" +
+      "_CERTIFICATE\020\002\022\024\n\020BINDING_KIND_JWT\020\0032\355\014\n" +
+      "\013AuthService\022R\n\rBootstrapAuth\022\037.tenure.v" +
+      "1.BootstrapAuthRequest\032 .tenure.v1.Boots" +
+      "trapAuthResponse\022F\n\tResetAuth\022\033.tenure.v" +
+      "1.ResetAuthRequest\032\034.tenure.v1.ResetAuth" +
+      "Response\022R\n\rGetAuthStatus\022\037.tenure.v1.Ge" +
+      "tAuthStatusRequest\032 .tenure.v1.GetAuthSt" +
+      "atusResponse\022L\n\013SetAuthMode\022\035.tenure.v1." +
+      "SetAuthModeRequest\032\036.tenure.v1.SetAuthMo" +
+      "deResponse\022F\n\tPutPolicy\022\033.tenure.v1.PutP" +
+      "olicyRequest\032\034.tenure.v1.PutPolicyRespon" +
+      "se\022F\n\tGetPolicy\022\033.tenure.v1.GetPolicyReq" +
+      "uest\032\034.tenure.v1.GetPolicyResponse\022O\n\014Li" +
+      "stPolicies\022\036.tenure.v1.ListPoliciesReque" +
+      "st\032\037.tenure.v1.ListPoliciesResponse\022O\n\014D" +
+      "eletePolicy\022\036.tenure.v1.DeletePolicyRequ" +
+      "est\032\037.tenure.v1.DeletePolicyResponse\022L\n\013" +
+      "CreateToken\022\035.tenure.v1.CreateTokenReque" +
+      "st\032\036.tenure.v1.CreateTokenResponse\022C\n\010Ge" +
+      "tToken\022\032.tenure.v1.GetTokenRequest\032\033.ten" +
+      "ure.v1.GetTokenResponse\022I\n\nListTokens\022\034." +
+      "tenure.v1.ListTokensRequest\032\035.tenure.v1." +
+      "ListTokensResponse\022L\n\013RotateToken\022\035.tenu" +
+      "re.v1.RotateTokenRequest\032\036.tenure.v1.Rot" +
+      "ateTokenResponse\022L\n\013RevokeToken\022\035.tenure" +
+      ".v1.RevokeTokenRequest\032\036.tenure.v1.Revok" +
+      "eTokenResponse\022I\n\nPutBinding\022\034.tenure.v1" +
+      ".PutBindingRequest\032\035.tenure.v1.PutBindin" +
+      "gResponse\022O\n\014ListBindings\022\036.tenure.v1.Li" +
+      "stBindingsRequest\032\037.tenure.v1.ListBindin" +
+      "gsResponse\022R\n\rDeleteBinding\022\037.tenure.v1." +
+      "DeleteBindingRequest\032 .tenure.v1.DeleteB" +
+      "indingResponse\022L\n\013PutProvider\022\035.tenure.v" +
+      "1.PutProviderRequest\032\036.tenure.v1.PutProv" +
+      "iderResponse\022R\n\rListProviders\022\037.tenure.v" +
+      "1.ListProvidersRequest\032 .tenure.v1.ListP" +
+      "rovidersResponse\022U\n\016DeleteProvider\022 .ten" +
+      "ure.v1.DeleteProviderRequest\032!.tenure.v1" +
+      ".DeleteProviderResponse\022=\n\006WhoAmI\022\030.tenu" +
+      "re.v1.WhoAmIRequest\032\031.tenure.v1.WhoAmIRe" +
+      "sponse\022L\n\013CheckAccess\022\035.tenure.v1.CheckA" +
+      "ccessRequest\032\036.tenure.v1.CheckAccessResp" +
+      "onseB\225\001\n\014io.tenure.v1B\tAuthProtoP\001Z5gith" +
+      "ub.com/tenure-io/tenure/gen/go/tenure/v1" +
+      ";tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342" +
+      "\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b\006pr" +
+      "oto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -395,219 +471,267 @@ public final class AuthProto {
     internal_static_tenure_v1_Binding_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Binding_descriptor,
-        new java.lang.String[] { "Name", "Kind", "Principal", "Policies", "Node", });
-    internal_static_tenure_v1_BootstrapAuthRequest_descriptor =
+        new java.lang.String[] { "Name", "Kind", "Principal", "Policies", "Node", "IssuedAfter", });
+    internal_static_tenure_v1_Provider_descriptor =
       getDescriptor().getMessageTypes().get(3);
+    internal_static_tenure_v1_Provider_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_Provider_descriptor,
+        new java.lang.String[] { "Name", "Issuer", "Audiences", "Jwks", "JwksUrl", "CaCertificates", "Algorithms", });
+    internal_static_tenure_v1_ProviderKeys_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_tenure_v1_ProviderKeys_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_ProviderKeys_descriptor,
+        new java.lang.String[] { "Provider", "Keys", "FetchTime", "Failure", });
+    internal_static_tenure_v1_BootstrapAuthRequest_descriptor =
+      getDescriptor().getMessageTypes().get(5);
     internal_static_tenure_v1_BootstrapAuthRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BootstrapAuthRequest_descriptor,
         new java.lang.String[] { "Token", "Mode", "Nonce", });
     internal_static_tenure_v1_ResetAuthRequest_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_tenure_v1_ResetAuthRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ResetAuthRequest_descriptor,
         new java.lang.String[] { "Token", "Nonce", });
     internal_static_tenure_v1_ResetAuthResponse_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_tenure_v1_ResetAuthResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ResetAuthResponse_descriptor,
         new java.lang.String[] { "Header", "Accessor", "Mode", });
     internal_static_tenure_v1_BootstrapAuthResponse_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_tenure_v1_BootstrapAuthResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_BootstrapAuthResponse_descriptor,
         new java.lang.String[] { "Header", "Accessor", "Mode", });
     internal_static_tenure_v1_GetAuthStatusRequest_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_tenure_v1_GetAuthStatusRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetAuthStatusRequest_descriptor,
         new java.lang.String[] { });
     internal_static_tenure_v1_GetAuthStatusResponse_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_tenure_v1_GetAuthStatusResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetAuthStatusResponse_descriptor,
-        new java.lang.String[] { "Header", "Mode", "Bootstrapped", "Tokens", "Policies", "Bindings", "DenyRevision", });
+        new java.lang.String[] { "Header", "Mode", "Bootstrapped", "Tokens", "Policies", "Bindings", "DenyRevision", "Providers", });
     internal_static_tenure_v1_SetAuthModeRequest_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_tenure_v1_SetAuthModeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_SetAuthModeRequest_descriptor,
         new java.lang.String[] { "Mode", });
     internal_static_tenure_v1_SetAuthModeResponse_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_tenure_v1_SetAuthModeResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_SetAuthModeResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_PutPolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_tenure_v1_PutPolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutPolicyRequest_descriptor,
         new java.lang.String[] { "Name", "Rules", });
     internal_static_tenure_v1_PutPolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_tenure_v1_PutPolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutPolicyResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_GetPolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_tenure_v1_GetPolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetPolicyRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_GetPolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_tenure_v1_GetPolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetPolicyResponse_descriptor,
         new java.lang.String[] { "Header", "Policy", });
     internal_static_tenure_v1_ListPoliciesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_tenure_v1_ListPoliciesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListPoliciesRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListPoliciesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_tenure_v1_ListPoliciesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListPoliciesResponse_descriptor,
         new java.lang.String[] { "Header", "Policies", "NextPageToken", });
     internal_static_tenure_v1_DeletePolicyRequest_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_tenure_v1_DeletePolicyRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeletePolicyRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_DeletePolicyResponse_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_tenure_v1_DeletePolicyResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeletePolicyResponse_descriptor,
         new java.lang.String[] { "Header", "Deleted", });
     internal_static_tenure_v1_CreateTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_tenure_v1_CreateTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateTokenRequest_descriptor,
         new java.lang.String[] { "Name", "Policies", "Node", "Ttl", "NoExpiry", });
     internal_static_tenure_v1_CreateTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(22);
     internal_static_tenure_v1_CreateTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", "Text", });
     internal_static_tenure_v1_GetTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_tenure_v1_GetTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_GetTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_tenure_v1_GetTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_GetTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", });
     internal_static_tenure_v1_ListTokensRequest_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_tenure_v1_ListTokensRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListTokensRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListTokensResponse_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_tenure_v1_ListTokensResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListTokensResponse_descriptor,
         new java.lang.String[] { "Header", "Tokens", "NextPageToken", });
     internal_static_tenure_v1_RotateTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_tenure_v1_RotateTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RotateTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_RotateTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_tenure_v1_RotateTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RotateTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Token", "Text", });
     internal_static_tenure_v1_RevokeTokenRequest_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_tenure_v1_RevokeTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RevokeTokenRequest_descriptor,
         new java.lang.String[] { "Accessor", });
     internal_static_tenure_v1_RevokeTokenResponse_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_tenure_v1_RevokeTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RevokeTokenResponse_descriptor,
         new java.lang.String[] { "Header", "Revoked", });
     internal_static_tenure_v1_PutBindingRequest_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_tenure_v1_PutBindingRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutBindingRequest_descriptor,
-        new java.lang.String[] { "Name", "Kind", "Principal", "Policies", "Node", });
+        new java.lang.String[] { "Name", "Kind", "Principal", "Policies", "Node", "IssuedAfter", });
     internal_static_tenure_v1_PutBindingResponse_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_tenure_v1_PutBindingResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_PutBindingResponse_descriptor,
         new java.lang.String[] { "Header", });
     internal_static_tenure_v1_ListBindingsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_tenure_v1_ListBindingsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListBindingsRequest_descriptor,
         new java.lang.String[] { "PageSize", "PageToken", });
     internal_static_tenure_v1_ListBindingsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_tenure_v1_ListBindingsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_ListBindingsResponse_descriptor,
         new java.lang.String[] { "Header", "Bindings", "NextPageToken", });
     internal_static_tenure_v1_DeleteBindingRequest_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_tenure_v1_DeleteBindingRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeleteBindingRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_tenure_v1_DeleteBindingResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_tenure_v1_DeleteBindingResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_DeleteBindingResponse_descriptor,
         new java.lang.String[] { "Header", "Deleted", });
+    internal_static_tenure_v1_PutProviderRequest_descriptor =
+      getDescriptor().getMessageTypes().get(37);
+    internal_static_tenure_v1_PutProviderRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_PutProviderRequest_descriptor,
+        new java.lang.String[] { "Name", "Issuer", "Audiences", "Jwks", "JwksUrl", "CaCertificates", "Algorithms", });
+    internal_static_tenure_v1_PutProviderResponse_descriptor =
+      getDescriptor().getMessageTypes().get(38);
+    internal_static_tenure_v1_PutProviderResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_PutProviderResponse_descriptor,
+        new java.lang.String[] { "Header", });
+    internal_static_tenure_v1_ListProvidersRequest_descriptor =
+      getDescriptor().getMessageTypes().get(39);
+    internal_static_tenure_v1_ListProvidersRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_ListProvidersRequest_descriptor,
+        new java.lang.String[] { });
+    internal_static_tenure_v1_ListProvidersResponse_descriptor =
+      getDescriptor().getMessageTypes().get(40);
+    internal_static_tenure_v1_ListProvidersResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_ListProvidersResponse_descriptor,
+        new java.lang.String[] { "Header", "Providers", "Keys", });
+    internal_static_tenure_v1_DeleteProviderRequest_descriptor =
+      getDescriptor().getMessageTypes().get(41);
+    internal_static_tenure_v1_DeleteProviderRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_DeleteProviderRequest_descriptor,
+        new java.lang.String[] { "Name", });
+    internal_static_tenure_v1_DeleteProviderResponse_descriptor =
+      getDescriptor().getMessageTypes().get(42);
+    internal_static_tenure_v1_DeleteProviderResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_tenure_v1_DeleteProviderResponse_descriptor,
+        new java.lang.String[] { "Header", "Deleted", });
     internal_static_tenure_v1_WhoAmIRequest_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_tenure_v1_WhoAmIRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WhoAmIRequest_descriptor,
         new java.lang.String[] { });
     internal_static_tenure_v1_WhoAmIResponse_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(44);
     internal_static_tenure_v1_WhoAmIResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WhoAmIResponse_descriptor,
         new java.lang.String[] { "Header", "Principal", "Credential", "Cause", "Policies", "ExpireTime", "Mode", });
     internal_static_tenure_v1_CheckAccessRequest_descriptor =
-      getDescriptor().getMessageTypes().get(37);
+      getDescriptor().getMessageTypes().get(45);
     internal_static_tenure_v1_CheckAccessRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CheckAccessRequest_descriptor,
         new java.lang.String[] { "Rule", });
     internal_static_tenure_v1_CheckAccessResponse_descriptor =
-      getDescriptor().getMessageTypes().get(38);
+      getDescriptor().getMessageTypes().get(46);
     internal_static_tenure_v1_CheckAccessResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CheckAccessResponse_descriptor,

@@ -4,11 +4,12 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+ * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
  * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
  * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
- * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
- * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+ * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+ * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+ * bindings and 16 providers.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -515,6 +516,99 @@ public final class AuthServiceGrpc {
     return getDeleteBindingMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<io.tenure.v1.PutProviderRequest,
+      io.tenure.v1.PutProviderResponse> getPutProviderMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "PutProvider",
+      requestType = io.tenure.v1.PutProviderRequest.class,
+      responseType = io.tenure.v1.PutProviderResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.tenure.v1.PutProviderRequest,
+      io.tenure.v1.PutProviderResponse> getPutProviderMethod() {
+    io.grpc.MethodDescriptor<io.tenure.v1.PutProviderRequest, io.tenure.v1.PutProviderResponse> getPutProviderMethod;
+    if ((getPutProviderMethod = AuthServiceGrpc.getPutProviderMethod) == null) {
+      synchronized (AuthServiceGrpc.class) {
+        if ((getPutProviderMethod = AuthServiceGrpc.getPutProviderMethod) == null) {
+          AuthServiceGrpc.getPutProviderMethod = getPutProviderMethod =
+              io.grpc.MethodDescriptor.<io.tenure.v1.PutProviderRequest, io.tenure.v1.PutProviderResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "PutProvider"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.PutProviderRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.PutProviderResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new AuthServiceMethodDescriptorSupplier("PutProvider"))
+              .build();
+        }
+      }
+    }
+    return getPutProviderMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<io.tenure.v1.ListProvidersRequest,
+      io.tenure.v1.ListProvidersResponse> getListProvidersMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListProviders",
+      requestType = io.tenure.v1.ListProvidersRequest.class,
+      responseType = io.tenure.v1.ListProvidersResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.tenure.v1.ListProvidersRequest,
+      io.tenure.v1.ListProvidersResponse> getListProvidersMethod() {
+    io.grpc.MethodDescriptor<io.tenure.v1.ListProvidersRequest, io.tenure.v1.ListProvidersResponse> getListProvidersMethod;
+    if ((getListProvidersMethod = AuthServiceGrpc.getListProvidersMethod) == null) {
+      synchronized (AuthServiceGrpc.class) {
+        if ((getListProvidersMethod = AuthServiceGrpc.getListProvidersMethod) == null) {
+          AuthServiceGrpc.getListProvidersMethod = getListProvidersMethod =
+              io.grpc.MethodDescriptor.<io.tenure.v1.ListProvidersRequest, io.tenure.v1.ListProvidersResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListProviders"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.ListProvidersRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.ListProvidersResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new AuthServiceMethodDescriptorSupplier("ListProviders"))
+              .build();
+        }
+      }
+    }
+    return getListProvidersMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<io.tenure.v1.DeleteProviderRequest,
+      io.tenure.v1.DeleteProviderResponse> getDeleteProviderMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "DeleteProvider",
+      requestType = io.tenure.v1.DeleteProviderRequest.class,
+      responseType = io.tenure.v1.DeleteProviderResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<io.tenure.v1.DeleteProviderRequest,
+      io.tenure.v1.DeleteProviderResponse> getDeleteProviderMethod() {
+    io.grpc.MethodDescriptor<io.tenure.v1.DeleteProviderRequest, io.tenure.v1.DeleteProviderResponse> getDeleteProviderMethod;
+    if ((getDeleteProviderMethod = AuthServiceGrpc.getDeleteProviderMethod) == null) {
+      synchronized (AuthServiceGrpc.class) {
+        if ((getDeleteProviderMethod = AuthServiceGrpc.getDeleteProviderMethod) == null) {
+          AuthServiceGrpc.getDeleteProviderMethod = getDeleteProviderMethod =
+              io.grpc.MethodDescriptor.<io.tenure.v1.DeleteProviderRequest, io.tenure.v1.DeleteProviderResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteProvider"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.DeleteProviderRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  io.tenure.v1.DeleteProviderResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new AuthServiceMethodDescriptorSupplier("DeleteProvider"))
+              .build();
+        }
+      }
+    }
+    return getDeleteProviderMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<io.tenure.v1.WhoAmIRequest,
       io.tenure.v1.WhoAmIResponse> getWhoAmIMethod;
 
@@ -638,11 +732,12 @@ public final class AuthServiceGrpc {
 
   /**
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public interface AsyncService {
@@ -822,6 +917,39 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
+     * PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+     * jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    default void putProvider(io.tenure.v1.PutProviderRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.PutProviderResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getPutProviderMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * ListProviders lists all providers by name, with what the member that responds knows of their keys.
+     * </pre>
+     */
+    default void listProviders(io.tenure.v1.ListProvidersRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.ListProvidersResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListProvidersMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * AUTH_NOT_BOOTSTRAPPED.
+     * </pre>
+     */
+    default void deleteProvider(io.tenure.v1.DeleteProviderRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.DeleteProviderResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteProviderMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * WhoAmI returns the caller as this member sees it, in every mode.
      * </pre>
      */
@@ -844,11 +972,12 @@ public final class AuthServiceGrpc {
   /**
    * Base class for the server implementation of the service AuthService.
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public static abstract class AuthServiceImplBase
@@ -862,11 +991,12 @@ public final class AuthServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service AuthService.
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public static final class AuthServiceStub
@@ -1073,6 +1203,42 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
+     * PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+     * jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public void putProvider(io.tenure.v1.PutProviderRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.PutProviderResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getPutProviderMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * ListProviders lists all providers by name, with what the member that responds knows of their keys.
+     * </pre>
+     */
+    public void listProviders(io.tenure.v1.ListProvidersRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.ListProvidersResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListProvidersMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * AUTH_NOT_BOOTSTRAPPED.
+     * </pre>
+     */
+    public void deleteProvider(io.tenure.v1.DeleteProviderRequest request,
+        io.grpc.stub.StreamObserver<io.tenure.v1.DeleteProviderResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getDeleteProviderMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * WhoAmI returns the caller as this member sees it, in every mode.
      * </pre>
      */
@@ -1097,11 +1263,12 @@ public final class AuthServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service AuthService.
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public static final class AuthServiceBlockingV2Stub
@@ -1292,6 +1459,39 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
+     * PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+     * jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public io.tenure.v1.PutProviderResponse putProvider(io.tenure.v1.PutProviderRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getPutProviderMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * ListProviders lists all providers by name, with what the member that responds knows of their keys.
+     * </pre>
+     */
+    public io.tenure.v1.ListProvidersResponse listProviders(io.tenure.v1.ListProvidersRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListProvidersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * AUTH_NOT_BOOTSTRAPPED.
+     * </pre>
+     */
+    public io.tenure.v1.DeleteProviderResponse deleteProvider(io.tenure.v1.DeleteProviderRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getDeleteProviderMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * WhoAmI returns the caller as this member sees it, in every mode.
      * </pre>
      */
@@ -1314,11 +1514,12 @@ public final class AuthServiceGrpc {
   /**
    * A stub to allow clients to do limited synchronous rpc calls to service AuthService.
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public static final class AuthServiceBlockingStub
@@ -1509,6 +1710,39 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
+     * PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+     * jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public io.tenure.v1.PutProviderResponse putProvider(io.tenure.v1.PutProviderRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getPutProviderMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * ListProviders lists all providers by name, with what the member that responds knows of their keys.
+     * </pre>
+     */
+    public io.tenure.v1.ListProvidersResponse listProviders(io.tenure.v1.ListProvidersRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListProvidersMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * AUTH_NOT_BOOTSTRAPPED.
+     * </pre>
+     */
+    public io.tenure.v1.DeleteProviderResponse deleteProvider(io.tenure.v1.DeleteProviderRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getDeleteProviderMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * WhoAmI returns the caller as this member sees it, in every mode.
      * </pre>
      */
@@ -1531,11 +1765,12 @@ public final class AuthServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service AuthService.
    * <pre>
-   * AuthService keeps what decides who may do what: tokens, policies, bindings and the mode. All of it is guarded in every
+   * AuthService keeps what decides who may do what: tokens, policies, bindings, providers of JSON Web Tokens and the mode. All of it is guarded in every
    * mode: reading it takes the right `admin read`, changing it `admin write`. Before BootstrapAuth nothing of it can be
    * written. Methods that write need the cluster version that knows tokens; before, they fail with FEATURE_NOT_ENABLED.
-   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen. A cluster has at
-   * most 100 000 tokens, 4 096 policies and 1 024 bindings.
+   * Names of policies, tokens and bindings are 1 to 128 of the characters a-z, A-Z, 0-9, dot, underscore and hyphen; those of
+   * providers are 1 to 63 of the characters a-z, 0-9 and hyphen. A cluster has at most 100 000 tokens, 4 096 policies, 1 024
+   * bindings and 16 providers.
    * </pre>
    */
   public static final class AuthServiceFutureStub
@@ -1742,6 +1977,42 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
+     * PutProvider writes a provider of JSON Web Tokens; one with this name is replaced. Callers with a token of a provider are
+     * jwt:NAME/SUBJECT, and have the policies of the bindings that are about that. The provider's keys need not be reachable.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, LIMIT_EXCEEDED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.PutProviderResponse> putProvider(
+        io.tenure.v1.PutProviderRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getPutProviderMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * ListProviders lists all providers by name, with what the member that responds knows of their keys.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ListProvidersResponse> listProviders(
+        io.tenure.v1.ListProvidersRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListProvidersMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * AUTH_NOT_BOOTSTRAPPED.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.DeleteProviderResponse> deleteProvider(
+        io.tenure.v1.DeleteProviderRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getDeleteProviderMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * WhoAmI returns the caller as this member sees it, in every mode.
      * </pre>
      */
@@ -1779,8 +2050,11 @@ public final class AuthServiceGrpc {
   private static final int METHODID_PUT_BINDING = 13;
   private static final int METHODID_LIST_BINDINGS = 14;
   private static final int METHODID_DELETE_BINDING = 15;
-  private static final int METHODID_WHO_AM_I = 16;
-  private static final int METHODID_CHECK_ACCESS = 17;
+  private static final int METHODID_PUT_PROVIDER = 16;
+  private static final int METHODID_LIST_PROVIDERS = 17;
+  private static final int METHODID_DELETE_PROVIDER = 18;
+  private static final int METHODID_WHO_AM_I = 19;
+  private static final int METHODID_CHECK_ACCESS = 20;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1862,6 +2136,18 @@ public final class AuthServiceGrpc {
         case METHODID_DELETE_BINDING:
           serviceImpl.deleteBinding((io.tenure.v1.DeleteBindingRequest) request,
               (io.grpc.stub.StreamObserver<io.tenure.v1.DeleteBindingResponse>) responseObserver);
+          break;
+        case METHODID_PUT_PROVIDER:
+          serviceImpl.putProvider((io.tenure.v1.PutProviderRequest) request,
+              (io.grpc.stub.StreamObserver<io.tenure.v1.PutProviderResponse>) responseObserver);
+          break;
+        case METHODID_LIST_PROVIDERS:
+          serviceImpl.listProviders((io.tenure.v1.ListProvidersRequest) request,
+              (io.grpc.stub.StreamObserver<io.tenure.v1.ListProvidersResponse>) responseObserver);
+          break;
+        case METHODID_DELETE_PROVIDER:
+          serviceImpl.deleteProvider((io.tenure.v1.DeleteProviderRequest) request,
+              (io.grpc.stub.StreamObserver<io.tenure.v1.DeleteProviderResponse>) responseObserver);
           break;
         case METHODID_WHO_AM_I:
           serviceImpl.whoAmI((io.tenure.v1.WhoAmIRequest) request,
@@ -2002,6 +2288,27 @@ public final class AuthServiceGrpc {
               io.tenure.v1.DeleteBindingResponse>(
                 service, METHODID_DELETE_BINDING)))
         .addMethod(
+          getPutProviderMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.tenure.v1.PutProviderRequest,
+              io.tenure.v1.PutProviderResponse>(
+                service, METHODID_PUT_PROVIDER)))
+        .addMethod(
+          getListProvidersMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.tenure.v1.ListProvidersRequest,
+              io.tenure.v1.ListProvidersResponse>(
+                service, METHODID_LIST_PROVIDERS)))
+        .addMethod(
+          getDeleteProviderMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              io.tenure.v1.DeleteProviderRequest,
+              io.tenure.v1.DeleteProviderResponse>(
+                service, METHODID_DELETE_PROVIDER)))
+        .addMethod(
           getWhoAmIMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
@@ -2079,6 +2386,9 @@ public final class AuthServiceGrpc {
               .addMethod(getPutBindingMethod())
               .addMethod(getListBindingsMethod())
               .addMethod(getDeleteBindingMethod())
+              .addMethod(getPutProviderMethod())
+              .addMethod(getListProvidersMethod())
+              .addMethod(getDeleteProviderMethod())
               .addMethod(getWhoAmIMethod())
               .addMethod(getCheckAccessMethod())
               .build();

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * Binding gives policies to callers that have no token.
+ * Binding gives policies to callers that have no token of the cluster.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Binding}
@@ -49,6 +49,7 @@ private static final long serialVersionUID = 0L;
             io.tenure.v1.Binding.class, io.tenure.v1.Binding.Builder.class);
   }
 
+  private int bitField0_;
   public static final int NAME_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object name_ = "";
@@ -127,8 +128,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object principal_ = "";
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-   * Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+   * stands for all that begin with it. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -149,8 +150,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-   * Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+   * stands for all that begin with it. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -271,6 +272,47 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int ISSUED_AFTER_FIELD_NUMBER = 6;
+  private com.google.protobuf.Timestamp issuedAfter_;
+  /**
+   * <pre>
+   * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+   * Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   * @return Whether the issuedAfter field is set.
+   */
+  @java.lang.Override
+  public boolean hasIssuedAfter() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+   * Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   * @return The issuedAfter.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getIssuedAfter() {
+    return issuedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : issuedAfter_;
+  }
+  /**
+   * <pre>
+   * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+   * Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getIssuedAfterOrBuilder() {
+    return issuedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : issuedAfter_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -299,6 +341,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(node_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 5, node_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(6, getIssuedAfter());
     }
     getUnknownFields().writeTo(output);
   }
@@ -330,6 +375,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(node_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, node_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, getIssuedAfter());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -354,6 +403,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getPoliciesList())) return false;
     if (!getNode()
         .equals(other.getNode())) return false;
+    if (hasIssuedAfter() != other.hasIssuedAfter()) return false;
+    if (hasIssuedAfter()) {
+      if (!getIssuedAfter()
+          .equals(other.getIssuedAfter())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -377,6 +431,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + NODE_FIELD_NUMBER;
     hash = (53 * hash) + getNode().hashCode();
+    if (hasIssuedAfter()) {
+      hash = (37 * hash) + ISSUED_AFTER_FIELD_NUMBER;
+      hash = (53 * hash) + getIssuedAfter().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -476,7 +534,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Binding gives policies to callers that have no token.
+   * Binding gives policies to callers that have no token of the cluster.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Binding}
@@ -500,13 +558,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using io.tenure.v1.Binding.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getIssuedAfterFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -518,6 +582,11 @@ private static final long serialVersionUID = 0L;
       policies_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
       node_ = "";
+      issuedAfter_ = null;
+      if (issuedAfterBuilder_ != null) {
+        issuedAfterBuilder_.dispose();
+        issuedAfterBuilder_ = null;
+      }
       return this;
     }
 
@@ -567,6 +636,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.node_ = node_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.issuedAfter_ = issuedAfterBuilder_ == null
+            ? issuedAfter_
+            : issuedAfterBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -641,6 +718,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000010;
         onChanged();
       }
+      if (other.hasIssuedAfter()) {
+        mergeIssuedAfter(other.getIssuedAfter());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -693,6 +773,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              input.readMessage(
+                  getIssuedAfterFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -878,8 +965,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object principal_ = "";
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-     * Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+     * stands for all that begin with it. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -899,8 +986,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-     * Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+     * stands for all that begin with it. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -921,8 +1008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-     * Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+     * stands for all that begin with it. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -939,8 +1026,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-     * Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+     * stands for all that begin with it. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -954,8 +1041,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-     * Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+     * stands for all that begin with it. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1209,6 +1296,172 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000010;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Timestamp issuedAfter_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> issuedAfterBuilder_;
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     * @return Whether the issuedAfter field is set.
+     */
+    public boolean hasIssuedAfter() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     * @return The issuedAfter.
+     */
+    public com.google.protobuf.Timestamp getIssuedAfter() {
+      if (issuedAfterBuilder_ == null) {
+        return issuedAfter_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : issuedAfter_;
+      } else {
+        return issuedAfterBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public Builder setIssuedAfter(com.google.protobuf.Timestamp value) {
+      if (issuedAfterBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        issuedAfter_ = value;
+      } else {
+        issuedAfterBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public Builder setIssuedAfter(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (issuedAfterBuilder_ == null) {
+        issuedAfter_ = builderForValue.build();
+      } else {
+        issuedAfterBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public Builder mergeIssuedAfter(com.google.protobuf.Timestamp value) {
+      if (issuedAfterBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0) &&
+          issuedAfter_ != null &&
+          issuedAfter_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getIssuedAfterBuilder().mergeFrom(value);
+        } else {
+          issuedAfter_ = value;
+        }
+      } else {
+        issuedAfterBuilder_.mergeFrom(value);
+      }
+      if (issuedAfter_ != null) {
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public Builder clearIssuedAfter() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      issuedAfter_ = null;
+      if (issuedAfterBuilder_ != null) {
+        issuedAfterBuilder_.dispose();
+        issuedAfterBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getIssuedAfterBuilder() {
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return getIssuedAfterFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getIssuedAfterOrBuilder() {
+      if (issuedAfterBuilder_ != null) {
+        return issuedAfterBuilder_.getMessageOrBuilder();
+      } else {
+        return issuedAfter_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : issuedAfter_;
+      }
+    }
+    /**
+     * <pre>
+     * For JWT: tokens that were issued before this, or do not say when they were, are not meant; so leaked ones are revoked.
+     * Unset: all are meant.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        getIssuedAfterFieldBuilder() {
+      if (issuedAfterBuilder_ == null) {
+        issuedAfterBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getIssuedAfter(),
+                getParentForChildren(),
+                isClean());
+        issuedAfter_ = null;
+      }
+      return issuedAfterBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -37,6 +37,14 @@ public enum BindingKind
    * <code>BINDING_KIND_CERTIFICATE = 2;</code>
    */
   BINDING_KIND_CERTIFICATE(2),
+  /**
+   * <pre>
+   * Callers with a JSON Web Token of a provider.
+   * </pre>
+   *
+   * <code>BINDING_KIND_JWT = 3;</code>
+   */
+  BINDING_KIND_JWT(3),
   UNRECOGNIZED(-1),
   ;
 
@@ -64,6 +72,14 @@ public enum BindingKind
    * <code>BINDING_KIND_CERTIFICATE = 2;</code>
    */
   public static final int BINDING_KIND_CERTIFICATE_VALUE = 2;
+  /**
+   * <pre>
+   * Callers with a JSON Web Token of a provider.
+   * </pre>
+   *
+   * <code>BINDING_KIND_JWT = 3;</code>
+   */
+  public static final int BINDING_KIND_JWT_VALUE = 3;
 
 
   public final int getNumber() {
@@ -93,6 +109,7 @@ public enum BindingKind
       case 0: return BINDING_KIND_UNSPECIFIED;
       case 1: return BINDING_KIND_ANONYMOUS;
       case 2: return BINDING_KIND_CERTIFICATE;
+      case 3: return BINDING_KIND_JWT;
       default: return null;
     }
   }

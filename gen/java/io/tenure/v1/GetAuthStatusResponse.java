@@ -184,6 +184,21 @@ private static final long serialVersionUID = 0L;
     return denyRevision_;
   }
 
+  public static final int PROVIDERS_FIELD_NUMBER = 8;
+  private long providers_ = 0L;
+  /**
+   * <pre>
+   * Number of providers of JSON Web Tokens.
+   * </pre>
+   *
+   * <code>uint64 providers = 8 [json_name = "providers"];</code>
+   * @return The providers.
+   */
+  @java.lang.Override
+  public long getProviders() {
+    return providers_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -218,6 +233,9 @@ private static final long serialVersionUID = 0L;
     }
     if (denyRevision_ != 0L) {
       output.writeUInt64(7, denyRevision_);
+    }
+    if (providers_ != 0L) {
+      output.writeUInt64(8, providers_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -256,6 +274,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(7, denyRevision_);
     }
+    if (providers_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt64Size(8, providers_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -287,6 +309,8 @@ private static final long serialVersionUID = 0L;
         != other.getBindings()) return false;
     if (getDenyRevision()
         != other.getDenyRevision()) return false;
+    if (getProviders()
+        != other.getProviders()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -319,6 +343,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + DENY_REVISION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getDenyRevision());
+    hash = (37 * hash) + PROVIDERS_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getProviders());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -471,6 +498,7 @@ private static final long serialVersionUID = 0L;
       policies_ = 0L;
       bindings_ = 0L;
       denyRevision_ = 0L;
+      providers_ = 0L;
       return this;
     }
 
@@ -528,6 +556,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.denyRevision_ = denyRevision_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.providers_ = providers_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -597,6 +628,9 @@ private static final long serialVersionUID = 0L;
       if (other.getDenyRevision() != 0L) {
         setDenyRevision(other.getDenyRevision());
       }
+      if (other.getProviders() != 0L) {
+        setProviders(other.getProviders());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -660,6 +694,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 64: {
+              providers_ = input.readUInt64();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1123,6 +1162,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearDenyRevision() {
       bitField0_ = (bitField0_ & ~0x00000040);
       denyRevision_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long providers_ ;
+    /**
+     * <pre>
+     * Number of providers of JSON Web Tokens.
+     * </pre>
+     *
+     * <code>uint64 providers = 8 [json_name = "providers"];</code>
+     * @return The providers.
+     */
+    @java.lang.Override
+    public long getProviders() {
+      return providers_;
+    }
+    /**
+     * <pre>
+     * Number of providers of JSON Web Tokens.
+     * </pre>
+     *
+     * <code>uint64 providers = 8 [json_name = "providers"];</code>
+     * @param value The providers to set.
+     * @return This builder for chaining.
+     */
+    public Builder setProviders(long value) {
+
+      providers_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of providers of JSON Web Tokens.
+     * </pre>
+     *
+     * <code>uint64 providers = 8 [json_name = "providers"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearProviders() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      providers_ = 0L;
       onChanged();
       return this;
     }

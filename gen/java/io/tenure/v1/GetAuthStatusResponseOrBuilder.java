@@ -103,4 +103,14 @@ public interface GetAuthStatusResponseOrBuilder extends
    * @return The denyRevision.
    */
   long getDenyRevision();
+
+  /**
+   * <pre>
+   * Number of providers of JSON Web Tokens.
+   * </pre>
+   *
+   * <code>uint64 providers = 8 [json_name = "providers"];</code>
+   * @return The providers.
+   */
+  long getProviders();
 }

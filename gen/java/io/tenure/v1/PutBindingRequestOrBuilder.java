@@ -49,8 +49,8 @@ public interface PutBindingRequestOrBuilder extends
 
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-   * Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+   * stands for all that begin with it. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -59,8 +59,8 @@ public interface PutBindingRequestOrBuilder extends
   java.lang.String getPrincipal();
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, at most 2 KiB; one that ends in / or : stands for all that begin with it.
-   * Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
+   * stands for all that begin with it. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -129,4 +129,31 @@ public interface PutBindingRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getNodeBytes();
+
+  /**
+   * <pre>
+   * For JWT only: tokens that were issued before this, or do not say when they were, are not meant. Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   * @return Whether the issuedAfter field is set.
+   */
+  boolean hasIssuedAfter();
+  /**
+   * <pre>
+   * For JWT only: tokens that were issued before this, or do not say when they were, are not meant. Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   * @return The issuedAfter.
+   */
+  com.google.protobuf.Timestamp getIssuedAfter();
+  /**
+   * <pre>
+   * For JWT only: tokens that were issued before this, or do not say when they were, are not meant. Unset: all are meant.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp issued_after = 6 [json_name = "issuedAfter"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getIssuedAfterOrBuilder();
 }

@@ -93,7 +93,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object principal_ = "";
   /**
    * <pre>
-   * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+   * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
    * </pre>
    *
    * <code>string principal = 2 [json_name = "principal"];</code>
@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+   * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
    * </pre>
    *
    * <code>string principal = 2 [json_name = "principal"];</code>
@@ -140,7 +140,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object credential_ = "";
   /**
    * <pre>
-   * What the caller showed: none, token or certificate.
+   * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
    * </pre>
    *
    * <code>string credential = 3 [json_name = "credential"];</code>
@@ -161,7 +161,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the caller showed: none, token or certificate.
+   * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
    * </pre>
    *
    * <code>string credential = 3 [json_name = "credential"];</code>
@@ -1028,7 +1028,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object principal_ = "";
     /**
      * <pre>
-     * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+     * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
      * </pre>
      *
      * <code>string principal = 2 [json_name = "principal"];</code>
@@ -1048,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+     * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
      * </pre>
      *
      * <code>string principal = 2 [json_name = "principal"];</code>
@@ -1069,7 +1069,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+     * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
      * </pre>
      *
      * <code>string principal = 2 [json_name = "principal"];</code>
@@ -1086,7 +1086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+     * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
      * </pre>
      *
      * <code>string principal = 2 [json_name = "principal"];</code>
@@ -1100,7 +1100,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+     * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
      * </pre>
      *
      * <code>string principal = 2 [json_name = "principal"];</code>
@@ -1120,7 +1120,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object credential_ = "";
     /**
      * <pre>
-     * What the caller showed: none, token or certificate.
+     * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
      * </pre>
      *
      * <code>string credential = 3 [json_name = "credential"];</code>
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller showed: none, token or certificate.
+     * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
      * </pre>
      *
      * <code>string credential = 3 [json_name = "credential"];</code>
@@ -1161,7 +1161,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller showed: none, token or certificate.
+     * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
      * </pre>
      *
      * <code>string credential = 3 [json_name = "credential"];</code>
@@ -1178,7 +1178,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller showed: none, token or certificate.
+     * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
      * </pre>
      *
      * <code>string credential = 3 [json_name = "credential"];</code>
@@ -1192,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the caller showed: none, token or certificate.
+     * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
      * </pre>
      *
      * <code>string credential = 3 [json_name = "credential"];</code>

@@ -37,7 +37,7 @@ public interface WhoAmIResponseOrBuilder extends
 
   /**
    * <pre>
-   * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+   * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
    * </pre>
    *
    * <code>string principal = 2 [json_name = "principal"];</code>
@@ -46,7 +46,7 @@ public interface WhoAmIResponseOrBuilder extends
   java.lang.String getPrincipal();
   /**
    * <pre>
-   * The principal: token:ACCESSOR, cert:NAME; empty for a caller without a credential.
+   * The principal: token:ACCESSOR, jwt:PROVIDER/SUBJECT or cert:NAME; empty for a caller without a credential.
    * </pre>
    *
    * <code>string principal = 2 [json_name = "principal"];</code>
@@ -57,7 +57,7 @@ public interface WhoAmIResponseOrBuilder extends
 
   /**
    * <pre>
-   * What the caller showed: none, token or certificate.
+   * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
    * </pre>
    *
    * <code>string credential = 3 [json_name = "credential"];</code>
@@ -66,7 +66,7 @@ public interface WhoAmIResponseOrBuilder extends
   java.lang.String getCredential();
   /**
    * <pre>
-   * What the caller showed: none, token or certificate.
+   * What the caller showed: none, token, jwt, certificate, or bad for what cannot be right.
    * </pre>
    *
    * <code>string credential = 3 [json_name = "credential"];</code>
