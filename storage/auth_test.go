@@ -63,6 +63,18 @@ func putPolicy(name, rules string) *storev1.Command {
 	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: name, Rules: rules}}})
 }
 
+func putProvider(name, issuer string) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutProvider{PutProvider: &storev1.ProviderRecord{
+		Name: name, Issuer: issuer, Audiences: []string{"tenure"}, Algorithms: []string{"ES256"},
+	}}})
+}
+
+func bindJWT(principal string) *storev1.Command {
+	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
+		Name: "j", Kind: storev1.BindingKind_BINDING_KIND_JWT, Principal: principal, Policies: []string{"p"}, IssuedAfterMs: 7,
+	}}})
+}
+
 func setMode(mode storev1.AuthMode) *storev1.Command {
 	return authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: mode}})
 }
@@ -106,6 +118,14 @@ func TestWhatTakesRightsAway(t *testing.T) {
 		{"a stricter mode", setMode(authEnforce), 0, true},
 		{"a milder mode", setMode(authOff), 0, false},
 		{"no binding", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteBinding{DeleteBinding: "b"}}), 0, true},
+		{"a provider", putProvider("ci", "https://a"), 0, false},
+		{"another with its issuer", putProvider("cj", "https://a"), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+		{"the provider again", putProvider("ci", "https://b"), 0, true},
+		{"one with a name that none has", putProvider("C", "https://c"), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+		{"a binding of its callers", bindJWT("jwt:ci/a"), 0, false},
+		{"one of all callers of all providers", bindJWT("jwt:"), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
+		{"no provider", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: "ci"}}), 0, true},
+		{"none already", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: "ci"}}), 0, false},
 		{"no policy", authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: "p"}}), 0, true},
 		{"nothing", authCommand(&storev1.ChangeAuth{}), storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND, false},
 	} {
@@ -218,7 +238,9 @@ func TestRandomAuthChangesAreDeterministic(t *testing.T) {
 				Name: name, Kind: storev1.BindingKind_BINDING_KIND_CERTIFICATE, Principal: "cert:", Policies: []string{name},
 			}}}),
 			{AuthorisedBelow: uint64(rng.IntN(40)), Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}},
-		}[rng.IntN(10)]
+			putProvider(name, fmt.Sprint("https://", rng.IntN(4))),
+			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: name}}),
+		}[rng.IntN(12)]
 		at := one.store.Applied()
 		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{proto.CloneOf(cmd)}})
 		if err != nil {

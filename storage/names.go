@@ -55,6 +55,25 @@ const AdminPolicy = auth.AdminPolicy
 // PoliciesOfMax is how many policies one token or binding names.
 const PoliciesOfMax = auth.PoliciesOfMax
 
+// What providers of JSON Web Tokens may have.
+const (
+	ProviderIssuerBytesMax   = auth.IssuerBytesMax
+	ProviderAudiencesMax     = auth.AudiencesMax
+	ProviderAudienceBytesMax = auth.AudienceBytesMax
+	ProviderJWKSBytesMax     = auth.JWKSBytesMax
+	ProviderURLBytesMax      = auth.URLBytesMax
+	ProviderCABytesMax       = auth.CABytesMax
+)
+
+// IsProviderName reports whether a text can name a provider of JSON Web Tokens.
+func IsProviderName(s string) bool { return auth.IsProviderName(s) }
+
+// JWTPrincipal returns the principal of a provider's caller.
+func JWTPrincipal(provider, subject string) string { return auth.JWTPrincipal(provider, subject) }
+
+// IsJWTPrincipal reports whether a text is such a principal, or begins one.
+func IsJWTPrincipal(s string) bool { return auth.IsJWTPrincipal(s) }
+
 // IsAuthName reports whether a text can name a policy, a token or a binding.
 func IsAuthName(s string) bool { return auth.IsName(s) }
 

@@ -7,6 +7,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/storage/catalog"
 )
 
@@ -66,8 +67,26 @@ func catalogBytesMax(field protoreflect.FieldDescriptor) int {
 		return principalBytesMax
 	case "rules":
 		return rulesBytesMax
-	case "policies", "delete_policy", "delete_binding", "created_by":
+	case "policies", "delete_policy", "delete_binding", "delete_provider", "created_by":
 		return call.NameBytesMax
+	default:
+		return providerBytesMax(field)
+	}
+}
+
+// providerBytesMax is bytesMax for what is only in providers of JSON Web Tokens.
+func providerBytesMax(field protoreflect.FieldDescriptor) int {
+	switch field.Name() {
+	case "issuer":
+		return storage.ProviderIssuerBytesMax
+	case "audiences":
+		return storage.ProviderAudienceBytesMax
+	case "jwks":
+		return storage.ProviderJWKSBytesMax
+	case "jwks_url":
+		return storage.ProviderURLBytesMax
+	case "ca_certificates":
+		return storage.ProviderCABytesMax
 	default:
 		return otherBytesMax
 	}

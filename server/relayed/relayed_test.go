@@ -22,6 +22,7 @@ var bounds = map[string]int{
 	"check_ids": 256, "delete_services": 256, "delete_checks": 256, "tags": 256, "address": 256, "gossip_address": 512, "zone": 128,
 	"output": 4096, "notes": 4096, "definition": 16 << 10,
 	"principal": 2048, "rules": 64 << 10, "policies": 256, "delete_policy": 256, "delete_binding": 256, "created_by": 256,
+	"delete_provider": 256, "issuer": 512, "audiences": 256, "jwks": 64 << 10, "jwks_url": 1024, "ca_certificates": 16 << 10,
 }
 
 // boundOf returns how long a text may be at a path.

@@ -74,6 +74,10 @@ func (c *Change) Do(change *storev1.ChangeAuth) (*storev1.ChangeAuthResult, erro
 		err = c.putBinding(head, kind.PutBinding)
 	case *storev1.ChangeAuth_DeleteBinding:
 		out.Deleted, err = c.remove(bindingRow(kind.DeleteBinding), &head.Bindings)
+	case *storev1.ChangeAuth_PutProvider:
+		err = c.putProvider(head, kind.PutProvider)
+	case *storev1.ChangeAuth_DeleteProvider:
+		out.Deleted, err = c.remove(providerRow(kind.DeleteProvider), &head.Providers)
 	default:
 		err = malformed("change")
 	}
@@ -168,13 +172,16 @@ func (c *Change) putPolicy(head *storev1.AuthRecord, p *storev1.PolicyRecord) er
 // putBinding writes a binding. One that replaces another may take rights away.
 func (c *Change) putBinding(head *storev1.AuthRecord, b *storev1.BindingRecord) error {
 	anonymous := b.GetKind() == storev1.BindingKind_BINDING_KIND_ANONYMOUS
+	ofJWT := b.GetKind() == storev1.BindingKind_BINDING_KIND_JWT
 	switch {
 	case !IsName(b.GetName()):
 		return malformed("name")
-	case !anonymous && b.GetKind() != storev1.BindingKind_BINDING_KIND_CERTIFICATE:
+	case !anonymous && !ofJWT && b.GetKind() != storev1.BindingKind_BINDING_KIND_CERTIFICATE:
 		return malformed("kind")
-	case anonymous != (b.GetPrincipal() == "") || len(b.GetPrincipal()) > principalBytesMax:
+	case anonymous != (b.GetPrincipal() == "") || len(b.GetPrincipal()) > principalBytesMax, ofJWT && !IsJWTPrincipal(b.GetPrincipal()):
 		return malformed("principal")
+	case b.GetIssuedAfterMs() < 0 || b.GetIssuedAfterMs() > 0 && !ofJWT:
+		return malformed("issued_after")
 	}
 	if err := c.checkPolicies(b.GetPolicies(), b.GetNode()); err != nil {
 		return err
@@ -318,6 +325,8 @@ func (c *Change) write(row []byte, r layout.Record) error {
 	case *storev1.TokenRecord:
 		r.FormatVersion = layout.RecordFormat
 	case *storev1.BindingRecord:
+		r.FormatVersion = layout.RecordFormat
+	case *storev1.ProviderRecord:
 		r.FormatVersion = layout.RecordFormat
 	default:
 		return fmt.Errorf("%w: record %T", layout.ErrUnknownFormat, r)

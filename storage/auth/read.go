@@ -18,6 +18,8 @@ func tokenRow(accessor []byte) []byte { return append([]byte{layout.RowToken}, a
 
 func bindingRow(name string) []byte { return append([]byte{layout.RowAuthBinding}, name...) }
 
+func providerRow(name string) []byte { return append([]byte{layout.RowProvider}, name...) }
+
 // read reads a record into r, and reports whether there is one.
 func read(rows table.Reader, row []byte, r layout.Record) (bool, error) {
 	value, found, err := rows.Get(row)

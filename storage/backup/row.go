@@ -65,7 +65,7 @@ func rowNamed(row []byte) bool {
 		ok = behind == id+2*number
 	case layout.RowTombstone:
 		_, _, ok = layout.CutTombstoneRow(row)
-	case layout.RowPolicy, layout.RowAuthBinding:
+	case layout.RowPolicy, layout.RowAuthBinding, layout.RowProvider:
 		ok = behind > 0
 	case layout.RowTokenHash:
 		ok = behind == sha256.Size

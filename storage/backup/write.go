@@ -38,7 +38,7 @@ const (
 // kinds are the kinds of rows that a backup holds, in order. What belongs to the cluster, its history or the
 // moment is left out: members, join tokens, events, the applied record and a freeze.
 var kinds = [...]byte{
-	layout.RowAuth, layout.RowPolicy, layout.RowTokenHash, layout.RowToken, layout.RowAuthBinding,
+	layout.RowAuth, layout.RowPolicy, layout.RowTokenHash, layout.RowToken, layout.RowAuthBinding, layout.RowProvider,
 	layout.RowNode, layout.RowNodeID, layout.RowService, layout.RowCheck, layout.RowInstance, layout.RowBinding,
 	layout.RowNodeTally, layout.RowEndMark,
 	layout.RowUnmoved, layout.RowKeyBrief, layout.RowPlaceBrief,

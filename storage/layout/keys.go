@@ -49,6 +49,7 @@ const (
 	RowTokenHash   byte = 'C' // hash of a token's text → accessor
 	RowToken       byte = 'D' // accessor → token
 	RowAuthBinding byte = 'E' // name → binding of policies to callers
+	RowProvider    byte = 'F' // name → provider of JSON Web Tokens
 	RowJoinToken   byte = 'W' // name of a member → join token
 	RowUnmoved     byte = 'X' // namespace, key → change of a key that is to be moved by GrantWaiters
 	RowKeyBrief    byte = 'Y' // namespace, key → sizes of a key with a large value, and its record without the value

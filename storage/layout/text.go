@@ -125,6 +125,8 @@ func authRecordOf(kind byte) Record {
 		return &storev1.TokenRecord{}
 	case RowAuthBinding:
 		return &storev1.BindingRecord{}
+	case RowProvider:
+		return &storev1.ProviderRecord{}
 	default:
 		return nil
 	}
