@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 
 	"google.golang.org/grpc/credentials"
@@ -79,6 +80,24 @@ func (d Dialing) Config() (*tls.Config, error) {
 	c.RootCAs, c.ServerName = m.pool, d.ServerName // Without a pool the system's CAs are used.
 	if m.pair != nil {
 		c.Certificates = []tls.Certificate{*m.pair}
+	}
+	return c, nil
+}
+
+// Asking returns the configuration for asking a server over HTTPS that is verified with the CAs in a text of PEM; an empty one means
+// the system's.
+func Asking(pem []byte) (*tls.Config, error) {
+	c := base(protoHTTP1)
+	if len(pem) == 0 {
+		return c, nil
+	}
+	all, err := parseCertificates(pem)
+	if err != nil {
+		return nil, err
+	}
+	c.RootCAs = x509.NewCertPool()
+	for _, ca := range all {
+		c.RootCAs.AddCert(ca)
 	}
 	return c, nil
 }
