@@ -11,9 +11,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -82,8 +84,20 @@ func (r auditPart) handshakeFailed(listener string) func(net.Addr, string) {
 	return func(address net.Addr, cause string) { r.audit.Handshake(address.String(), via, cause) }
 }
 
-// watchEnds makes what knows which tokens end soon.
-func (r auditPart) watchEnds() (err error) {
+// authorise makes what decides who may do what, and what knows which tokens end soon and which keys are old.
+func (r auditPart) authorise(stopping context.Context) (err error) {
+	r.keys, err = provider.New(provider.Options{Store: r.node.Store, Registerer: r.config.Registry, Logger: r.log})
+	if err != nil {
+		return err
+	}
+	r.background(stopping, r.keys.Run)
+	r.authority, err = access.New(access.Options{
+		Node: r.node, Registerer: r.config.Registry, StaleMax: r.config.AuthStaleMax, Keys: r.keys,
+	})
+	if err != nil {
+		return err
+	}
+	r.background(stopping, r.authority.Run)
 	r.ends, err = auth.NewEnds(auth.EndsOptions{Store: r.node.Store, Registerer: r.config.Registry})
 	return err
 }
@@ -93,6 +107,9 @@ func (r auditPart) alarms() []raftnode.Alarm {
 	alarms := append(r.certificateAlarms(), r.peers.Alarms()...)
 	if problem := r.audit.Problem(); problem != "" {
 		alarms = append(alarms, raftnode.Alarm{Name: "audit-dropped", Member: r.node.Status().MemberID, Message: problem})
+	}
+	if problem := r.keys.Problem(); problem != "" {
+		alarms = append(alarms, raftnode.Alarm{Name: provider.ProblemStale, Member: r.node.Status().MemberID, Message: problem})
 	}
 	ends, err := r.ends.Problems()
 	if err != nil {

@@ -30,6 +30,7 @@ import (
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/pool"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/service"
 	"github.com/tenure-io/tenure/server/share"
@@ -151,6 +152,7 @@ type running struct {
 	secured    secured
 	audit      *audit.Log
 	ends       *auth.Ends
+	keys       *provider.Keys
 }
 
 // start opens everything, from the ground up. What it opened is on the stack, also when it fails.
@@ -333,12 +335,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 
 // makeServices makes what answers calls.
 func (r *running) makeServices(stopping context.Context) error {
-	var err error
-	if r.authority, err = access.New(access.Options{Node: r.node, Registerer: r.config.Registry, StaleMax: r.config.AuthStaleMax}); err != nil {
-		return err
-	}
-	r.background(stopping, r.authority.Run)
-	if err = (auditPart{r}).watchEnds(); err != nil {
+	if err := (auditPart{r}).authorise(stopping); err != nil {
 		return err
 	}
 	named, err := identity.ParseCertificateIdentity(r.config.TLS.CertIdentity)
@@ -404,6 +401,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		Pool:   r.peers,
 		Nonces: auth.NewNonces(r.config.writeNonce, nil),
 		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },
+		Keys:   r.keys,
 	})
 	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })
 	r.relayed.Open(r.api)

@@ -15,6 +15,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -46,6 +47,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Now is the wall clock; nil is the machine's. Only the ends of tokens are compared with it.
 	Now func() time.Time
+	// Keys verify JSON Web Tokens.
+	Keys *provider.Keys
 	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
 	// them all; zero is StaleMaxDefault.
 	StaleMax time.Duration
@@ -56,6 +59,7 @@ type Authority struct {
 	node    Node
 	table   *authz.Table
 	answers *authz.Answers
+	keys    *provider.Keys
 	now     func() time.Time
 	metrics *metrics
 	cache   cache
@@ -73,6 +77,7 @@ func New(o Options) (*Authority, error) {
 	}
 	a := &Authority{
 		node: o.Node, table: authz.NewTable(), answers: authz.NewAnswers(), now: o.Now, metrics: m, streams: map[*Stream]struct{}{},
+		keys: o.Keys,
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -182,6 +187,9 @@ func (g *Grant) Again(ctx context.Context) error {
 		g.under.Store(at)
 		return nil
 	}
+	if who := g.who.Load(); who != nil && who.lacksKeys {
+		a.keys.Ask(ctx, who.provider)
+	}
 	at, err = g.local()
 	return g.allowed(at, g.count(err))
 }
@@ -228,7 +236,7 @@ func (g *Grant) local() (under uint64, err error) {
 func (g *Grant) remembered() (under uint64, ok bool) {
 	at := g.authority.node.Store().Applied()
 	who := g.authority.cache.get(at, g.caller)
-	if who == nil || who.ExpireTimeMs != 0 && g.authority.now().UnixMilli() >= who.ExpireTimeMs {
+	if who == nil || who.ended(g.authority) {
 		return 0, false
 	}
 	for i := range g.needs {

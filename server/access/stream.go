@@ -147,7 +147,7 @@ func (a *Authority) open() []*Stream {
 }
 
 // check returns why a stream is no longer allowed; nil if it is. It decides again if its last decision was under another deny
-// revision than this member has now, or if the credential has ended.
+// revision than this member has now, or if the credential has ended, or the key with which it was verified.
 func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) error {
 	g := s.grant.Load()
 	if g == nil {
@@ -156,9 +156,7 @@ func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) e
 		}
 		return nil
 	}
-	ends := g.Who().ExpireTimeMs
-	expired := ends != 0 && s.authority.now().UnixMilli() >= ends
-	if g.looked.Load() == now.DenyRevision && !expired {
+	if g.looked.Load() == now.DenyRevision && !g.Who().ended(s.authority) {
 		return nil
 	}
 	if err := g.Again(ctx); s.method != tenurev1.SessionService_KeepAlive_FullMethodName || !isDenial(err) {

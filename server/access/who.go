@@ -9,6 +9,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -17,7 +18,7 @@ const knownMax = 16_384
 
 // Who is a caller as the state knows it.
 type Who struct {
-	// Principal is token:ACCESSOR, or that of a certificate; empty for a caller without a credential.
+	// Principal is token:ACCESSOR, jwt:PROVIDER/SUBJECT, or that of a certificate; empty for a caller without a credential.
 	Principal string
 	// Credential is what it showed.
 	Credential identity.Kind
@@ -31,6 +32,19 @@ type Who struct {
 	ExpireTimeMs int64
 
 	rights *authz.Rights // nil: none
+
+	provider  string         // of a JSON Web Token, if it is known
+	key       provider.KeyID // what verified it
+	issuedMs  int64          // when it was issued, in milliseconds since the Unix epoch; zero: it does not say
+	lacksKeys bool           // its provider's keys may be old
+}
+
+// ended reports whether the credential of a caller has ended, or its provider has withdrawn the key that verified it.
+func (w *Who) ended(a *Authority) bool {
+	if w.ExpireTimeMs != 0 && a.now().UnixMilli() >= w.ExpireTimeMs {
+		return true
+	}
+	return w.Cause == "" && w.Credential == identity.JWT && !a.keys.Holds(w.provider, w.key)
 }
 
 // Covers reports whether the caller has a right.
@@ -51,7 +65,7 @@ func (c *cache) get(at storage.Applied, caller identity.Caller) *Who {
 	if c.changes != at.AuthChanges || c.history != at.HistoryID {
 		return nil
 	}
-	return c.known[caller]
+	return c.known[caller.Brief()]
 }
 
 // put remembers a caller as of a state. What is older than the newest state is not remembered.
@@ -64,15 +78,15 @@ func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
 	case at.AuthChanges < c.changes:
 		return
 	}
-	c.known[caller] = who
+	c.known[caller.Brief()] = who
 }
 
 // who returns a caller as a snapshot knows it.
 func (a *Authority) who(s *storage.Reader, at storage.Applied, caller identity.Caller) (*Who, error) {
 	who := a.cache.get(at, caller)
-	if who == nil {
+	if who == nil || caller.Kind == identity.JWT && who.ended(a) {
 		var err error
-		if who, err = look(s, caller); err != nil {
+		if who, err = a.look(s, caller); err != nil {
 			return nil, err
 		}
 		if who.Cause == "" {
@@ -86,10 +100,15 @@ func (a *Authority) who(s *storage.Reader, at storage.Applied, caller identity.C
 }
 
 // look finds a caller in a snapshot.
-func look(s *storage.Reader, caller identity.Caller) (*Who, error) {
+func (a *Authority) look(s *storage.Reader, caller identity.Caller) (*Who, error) {
 	who := &Who{Credential: caller.Kind, Cause: caller.Cause, Principal: caller.Principal}
 	if who.Cause != "" {
 		return who, nil
+	}
+	if caller.Kind == identity.JWT {
+		if err := a.verify(s, who, caller.JWT); err != nil || who.Cause != "" {
+			return who, err
+		}
 	}
 	if caller.Kind != identity.Token {
 		return who, bind(s, who)
@@ -111,17 +130,38 @@ func look(s *storage.Reader, caller identity.Caller) (*Who, error) {
 	return who, err
 }
 
+// verify finds who has a JSON Web Token.
+func (a *Authority) verify(s *storage.Reader, who *Who, text identity.Text) error {
+	providers, err := s.Providers()
+	if err != nil {
+		return err
+	}
+	claims, cause := a.keys.Verify(providers, string(text))
+	who.provider = claims.Provider
+	if cause != 0 {
+		who.Cause, who.lacksKeys = cause.String(), cause == provider.CauseNoKeys || cause == provider.CauseKey
+		return nil
+	}
+	who.Principal, who.ExpireTimeMs = storage.JWTPrincipal(claims.Provider, claims.Subject), claims.ExpireMs
+	who.key, who.issuedMs = claims.Key, claims.IssuedMs
+	return nil
+}
+
 // grantOf are policies with the machine that their rules mean by self.
 type grantOf struct {
 	node     string
 	policies []string
 }
 
-// bind gives a caller without a token the policies of the bindings that are about it.
+// bind gives a caller without a token of the cluster the policies of the bindings that are about it.
 func bind(s *storage.Reader, who *Who) error {
 	kind := storev1.BindingKind_BINDING_KIND_ANONYMOUS
-	if who.Credential == identity.Certificate {
+	switch who.Credential {
+	case identity.Certificate:
 		kind = storev1.BindingKind_BINDING_KIND_CERTIFICATE
+	case identity.JWT:
+		kind = storev1.BindingKind_BINDING_KIND_JWT
+	case identity.None, identity.Token, identity.Bad:
 	}
 	bindings, err := s.Bindings("", int(^uint(0)>>1))
 	if err != nil {
@@ -129,7 +169,7 @@ func bind(s *storage.Reader, who *Who) error {
 	}
 	var all []grantOf
 	for _, b := range bindings {
-		if b.GetKind() == kind && matches(b.GetPrincipal(), who.Principal) {
+		if b.GetKind() == kind && matches(b.GetPrincipal(), who.Principal) && who.issuedMs >= b.GetIssuedAfterMs() {
 			all = append(all, grantOf{b.GetNode(), b.GetPolicies()})
 			who.Policies = append(who.Policies, b.GetPolicies()...)
 		}

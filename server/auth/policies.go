@@ -102,16 +102,7 @@ func (a *Service) PutBinding(ctx context.Context, r *tenurev1.PutBindingRequest)
 	if err := checkName("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	anonymous := r.GetKind() == tenurev1.BindingKind_BINDING_KIND_ANONYMOUS
-	switch {
-	case !anonymous && r.GetKind() != tenurev1.BindingKind_BINDING_KIND_CERTIFICATE:
-		return nil, reason.Invalid("kind", "must be anonymous or certificate")
-	case anonymous && r.GetPrincipal() != "":
-		return nil, reason.Invalid("principal", "must be empty for anonymous callers")
-	case !anonymous && r.GetPrincipal() == "":
-		return nil, reason.Invalid("principal", "must be given")
-	}
-	if err := call.CheckText("principal", r.GetPrincipal(), principalBytesMax); err != nil {
+	if err := checkCallers(r); err != nil {
 		return nil, err
 	}
 	if err := checkPolicies(r.GetPolicies(), r.GetNode()); err != nil {
@@ -119,11 +110,41 @@ func (a *Service) PutBinding(ctx context.Context, r *tenurev1.PutBindingRequest)
 	}
 	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
 		Name: r.GetName(), Kind: storev1.BindingKind(r.GetKind()), Principal: r.GetPrincipal(), Policies: r.GetPolicies(), Node: r.GetNode(),
+		IssuedAfterMs: issuedAfterMs(r),
 	}}})
 	if err != nil {
 		return nil, err
 	}
 	return &tenurev1.PutBindingResponse{Header: a.HeaderOf(result)}, nil
+}
+
+// checkCallers refuses a binding that does not say which callers it is about.
+func checkCallers(r *tenurev1.PutBindingRequest) error {
+	anonymous := r.GetKind() == tenurev1.BindingKind_BINDING_KIND_ANONYMOUS
+	ofJWT := r.GetKind() == tenurev1.BindingKind_BINDING_KIND_JWT
+	switch {
+	case !anonymous && !ofJWT && r.GetKind() != tenurev1.BindingKind_BINDING_KIND_CERTIFICATE:
+		return reason.Invalid("kind", "must be anonymous, certificate or jwt")
+	case anonymous && r.GetPrincipal() != "":
+		return reason.Invalid("principal", "must be empty for anonymous callers")
+	case !anonymous && r.GetPrincipal() == "":
+		return reason.Invalid("principal", "must be given")
+	case ofJWT && !storage.IsJWTPrincipal(r.GetPrincipal()):
+		return reason.Invalid("principal", "must be jwt:PROVIDER/SUBJECT, or begin so and end in / or :")
+	case r.GetIssuedAfter() != nil && !ofJWT:
+		return reason.Invalid("issued_after", "is only for callers with a JSON Web Token")
+	case r.GetIssuedAfter() != nil && (!r.GetIssuedAfter().IsValid() || r.GetIssuedAfter().AsTime().UnixMilli() <= 0):
+		return reason.Invalid("issued_after", "must be a time after 1970")
+	}
+	return call.CheckText("principal", r.GetPrincipal(), principalBytesMax)
+}
+
+// issuedAfterMs returns what tokens must have been issued after, in milliseconds since the Unix epoch; zero: any time.
+func issuedAfterMs(r *tenurev1.PutBindingRequest) int64 {
+	if r.GetIssuedAfter() == nil {
+		return 0
+	}
+	return r.GetIssuedAfter().AsTime().UnixMilli()
 }
 
 // ListBindings serves AuthService.
@@ -141,6 +162,7 @@ func (a *Service) ListBindings(ctx context.Context, r *tenurev1.ListBindingsRequ
 	for _, b := range bindings {
 		out.Bindings = append(out.Bindings, &tenurev1.Binding{
 			Name: b.GetName(), Kind: tenurev1.BindingKind(b.GetKind()), Principal: b.GetPrincipal(), Policies: b.GetPolicies(), Node: b.GetNode(),
+			IssuedAfter: instant(b.GetIssuedAfterMs()),
 		})
 	}
 	out.NextPageToken = p.next(len(bindings), func() string { return bindings[len(bindings)-1].GetName() })

@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -37,11 +38,24 @@ type Service struct {
 	// unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
 	unsafe func() string
 	nonces *Nonces
+	keys   *provider.Keys
 }
 
-// New returns the service. unsafe says which address of a member has no TLS and can be reached from elsewhere.
-func New(c *call.Caller, unsafe func() string, nonces *Nonces) *Service {
-	return &Service{Caller: c, unsafe: unsafe, nonces: nonces}
+// Options are what the service needs.
+type Options struct {
+	// Caller is what all services share.
+	Caller *call.Caller
+	// Unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	Unsafe func() string
+	// Nonces prove who may read the directory of this member.
+	Nonces *Nonces
+	// Keys are those of the providers of JSON Web Tokens.
+	Keys *provider.Keys
+}
+
+// New returns the service.
+func New(o Options) *Service {
+	return &Service{Caller: o.Caller, unsafe: o.Unsafe, nonces: o.Nonces, keys: o.Keys}
 }
 
 // change has a change ordered.
@@ -162,7 +176,7 @@ func (a *Service) GetAuthStatus(
 	}
 	return &tenurev1.GetAuthStatusResponse{
 		Header: a.Header(s.At), Mode: shownMode(s.At.AuthMode), Bootstrapped: head != nil, Tokens: head.GetTokens(),
-		Policies: head.GetPolicies(), Bindings: head.GetBindings(), DenyRevision: s.At.DenyRevision,
+		Policies: head.GetPolicies(), Bindings: head.GetBindings(), DenyRevision: s.At.DenyRevision, Providers: head.GetProviders(),
 	}, nil
 }
 

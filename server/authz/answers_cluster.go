@@ -46,7 +46,7 @@ func showAuth(a *Answers) {
 	tell[*tenurev1.BootstrapAuthResponse](a, nil, head(), shown(admin, "accessor", "mode"))
 	tell[*tenurev1.ResetAuthResponse](a, nil, head(), shown(admin, "accessor", "mode"))
 	tell[*tenurev1.GetAuthStatusResponse](a, nil, head(), shown(admin,
-		"mode", "bootstrapped", "tokens", "policies", "bindings", "deny_revision"))
+		"mode", "bootstrapped", "tokens", "policies", "bindings", "deny_revision", "providers"))
 	tell[*tenurev1.SetAuthModeResponse](a, nil, head())
 	tell[*tenurev1.PutPolicyResponse](a, nil, head())
 	tell[*tenurev1.GetPolicyResponse](a, nil, head(), shown(admin, "policy"))
@@ -60,6 +60,9 @@ func showAuth(a *Answers) {
 	tell[*tenurev1.PutBindingResponse](a, nil, head())
 	tell[*tenurev1.ListBindingsResponse](a, nil, head(), shown(admin, "bindings", "next_page_token"))
 	tell[*tenurev1.DeleteBindingResponse](a, nil, head(), shown(admin, "deleted"))
+	tell[*tenurev1.PutProviderResponse](a, nil, head())
+	tell[*tenurev1.ListProvidersResponse](a, nil, head(), shown(admin, "providers", "keys"))
+	tell[*tenurev1.DeleteProviderResponse](a, nil, head(), shown(admin, "deleted"))
 	tell[*tenurev1.WhoAmIResponse](a, nil, head(), shown(admin, "principal", "credential", "cause", "policies", "expire_time", "mode"))
 	tell[*tenurev1.CheckAccessResponse](a, nil, head(), shown(admin, "allowed"))
 }

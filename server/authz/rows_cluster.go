@@ -40,9 +40,13 @@ func addAuth(t *Table) {
 		needs("accessor", func(v *visit, m *tenurev1.RotateTokenRequest) { v.token(m.GetAccessor(), Write) }))
 	set[*tenurev1.RevokeTokenRequest](t,
 		needs("accessor", func(v *visit, m *tenurev1.RevokeTokenRequest) { v.token(m.GetAccessor(), Write) }))
-	set[*tenurev1.PutBindingRequest](t, with(nones(part, "name", "kind", "principal", "policies", "node"), whole(Admin, Write))...)
+	set[*tenurev1.PutBindingRequest](t, with(nones(part, "name", "kind", "principal", "policies", "node", "issued_after"), whole(Admin, Write))...)
 	set[*tenurev1.ListBindingsRequest](t, with(page(), whole(Admin, Read))...)
 	set[*tenurev1.DeleteBindingRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
+	set[*tenurev1.PutProviderRequest](t, with(
+		nones(part, "name", "issuer", "audiences", "jwks", "jwks_url", "ca_certificates", "algorithms"), whole(Admin, Write))...)
+	set[*tenurev1.ListProvidersRequest](t, whole(Admin, Read))
+	set[*tenurev1.DeleteProviderRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
 	set[*tenurev1.WhoAmIRequest](t, whole(Any, Read))
 	set[*tenurev1.CheckAccessRequest](t, with(nones(part, "rule"), whole(Any, Read))...)
 }

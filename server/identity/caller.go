@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ const (
 	Certificate
 	// Bad means a credential that cannot be right. Its caller is not anonymous.
 	Bad
+	// JWT means what looks like a JSON Web Token. Whether a provider issued it is for others to say.
+	JWT
 )
 
 // String returns the word for a kind.
@@ -38,6 +41,8 @@ func (k Kind) String() string {
 		return "certificate"
 	case Bad:
 		return "bad"
+	case JWT:
+		return "jwt"
 	default:
 		return "none"
 	}
@@ -46,12 +51,26 @@ func (k Kind) String() string {
 // Caller is who calls, as far as that can be read from a call.
 type Caller struct {
 	Kind Kind
-	// Token is the hash of the token's text, for Token.
+	// Token is the hash of the token's text, for Token and JWT.
 	Token Hash
+	// JWT is the text of a JSON Web Token, which is needed to verify it.
+	JWT Text
 	// Principal is who calls, for Certificate. Who a token's principal is has to be looked up.
 	Principal string
 	// Cause says what is wrong with a credential, for Bad. It repeats nothing of it.
 	Cause string
+}
+
+// Text is a text that nobody prints by mistake: as text it is three stars.
+type Text string
+
+// Format prints three stars.
+func (Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("***")) }
+
+// Brief returns the caller without the text of a token: what may be kept for long.
+func (c Caller) Brief() Caller {
+	c.JWT = ""
+	return c
 }
 
 // CertificateIdentity says what of a client certificate is an identity.
@@ -94,11 +113,11 @@ const nameMax = 256
 // the client, nil if it has none. A token comes before a certificate.
 func Of(authorization []string, certificate *x509.Certificate, by CertificateIdentity) Caller {
 	if len(authorization) > 0 {
-		hash, err := bearer(authorization)
+		caller, err := bearer(authorization)
 		if err != nil {
 			return Caller{Kind: Bad, Cause: err.Error()}
 		}
-		return Caller{Kind: Token, Token: hash}
+		return caller
 	}
 	if certificate == nil || by == ByNothing {
 		return Caller{}
@@ -114,19 +133,24 @@ func Of(authorization []string, certificate *x509.Certificate, by CertificateIde
 	}
 }
 
-// bearer returns the hash of the token in the values of the metadata.
-func bearer(values []string) (Hash, error) {
+// bearer returns the caller whose token is in the values of the metadata.
+func bearer(values []string) (Caller, error) {
 	if len(values) > 1 {
-		return Hash{}, errors.New("authorization is given more than once")
+		return Caller{}, errors.New("authorization is given more than once")
 	}
 	if len(values[0]) > bearerMax {
-		return Hash{}, fmt.Errorf("authorization is longer than %d bytes", bearerMax)
+		return Caller{}, fmt.Errorf("authorization is longer than %d bytes", bearerMax)
 	}
 	scheme, text, found := strings.Cut(values[0], " ")
 	if !found || !strings.EqualFold(scheme, "bearer") {
-		return Hash{}, errors.New("authorization must be of the form: Bearer TOKEN")
+		return Caller{}, errors.New("authorization must be of the form: Bearer TOKEN")
 	}
-	return ParseToken(text)
+	// A JSON object in base64 begins so, and a token of Tenure does not.
+	if strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2 {
+		return Caller{Kind: JWT, Token: sha256.Sum256([]byte(text)), JWT: Text(text)}, nil
+	}
+	hash, err := ParseToken(text)
+	return Caller{Kind: Token, Token: hash}, err
 }
 
 // principalOf returns who a certificate names; empty if it names nobody.

@@ -10,6 +10,7 @@ import (
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/pool"
+	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -51,6 +52,8 @@ type Options struct {
 	Unsafe func() string
 	// Nonces prove that callers can read the directory of this member.
 	Nonces *auth.Nonces
+	// Keys are those of the providers of JSON Web Tokens.
+	Keys *provider.Keys
 }
 
 // Run proves to watches that this member shows all that is committed, until ctx ends.
@@ -69,7 +72,7 @@ func New(o Options) *Services {
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		Catalog:   catalog.New(o.Caller),
 		Pool:      pool.NewService(o.Caller, o.Pool),
-		Auth:      auth.New(o.Caller, o.Unsafe, o.Nonces),
+		Auth:      auth.New(auth.Options{Caller: o.Caller, Unsafe: o.Unsafe, Nonces: o.Nonces, Keys: o.Keys}),
 		renewer:   o.Renewer,
 	}
 }
