@@ -13,7 +13,7 @@ import (
 
 // newAuthCommand returns `tenure auth`.
 func newAuthCommand(env *environment) *cobra.Command {
-	return groupCommand("auth", "Manage tokens, policies, bindings and the mode", `  tenure auth bootstrap --out admin.token
+	return groupCommand("auth", "Manage tokens, policies, bindings, providers and the mode", `  tenure auth bootstrap --out admin.token
   export TENURE_TOKEN_FILE=admin.token
   echo 'key "service/web/"* rw' | tenure auth policy put web -
   tenure auth token create --name web --policy web > web.token
@@ -27,6 +27,7 @@ func newAuthCommand(env *environment) *cobra.Command {
 		newAuthPolicyCommand(env),
 		newAuthTokenCommand(env),
 		newAuthBindingCommand(env),
+		newAuthProviderCommand(env),
 	)
 }
 
@@ -133,6 +134,7 @@ func newAuthStatusCommand(env *environment) *cobra.Command {
 				{"tokens", strconv.FormatUint(answer.GetTokens(), 10)},
 				{"policies", strconv.FormatUint(answer.GetPolicies(), 10)},
 				{"bindings", strconv.FormatUint(answer.GetBindings(), 10)},
+				{"providers", strconv.FormatUint(answer.GetProviders(), 10)},
 			})
 		},
 	}

@@ -3,15 +3,17 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // newAuthBindingCommand returns `tenure auth binding`.
 func newAuthBindingCommand(env *environment) *cobra.Command {
-	return groupCommand("binding", "Give policies to callers without a token", `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
+	return groupCommand("binding", "Give policies to callers without a token of the cluster", `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
   tenure auth binding put everyone --anonymous --policy public
   tenure auth binding list`,
 		newAuthBindingPutCommand(env), newAuthBindingListCommand(env), newAuthBindingDeleteCommand(env))
@@ -21,27 +23,39 @@ func newAuthBindingCommand(env *environment) *cobra.Command {
 func newAuthBindingPutCommand(env *environment) *cobra.Command {
 	request := &tenurev1.PutBindingRequest{}
 	var anonymous bool
+	var issuedAfter string
 	cmd := &cobra.Command{
 		Use:   "put NAME",
 		Short: "Write a binding",
-		Long: `Write a binding, or replace it. It gives policies to callers with a client certificate, by their principal, or with
---anonymous to callers without any credential. A principal that ends in / or : stands for all that begin with it. A
-caller with a token has only the policies of the token.`,
+		Long: `Write a binding, or replace it. It gives policies to callers with a client certificate or a JSON Web Token, by their
+principal, or with --anonymous to callers without any credential. A principal that ends in / or : stands for all that
+begin with it. A caller with a token of the cluster has only the policies of the token.
+
+With --issued-after, JSON Web Tokens that were issued before that time have nothing from the binding: leaked ones are of
+no use any more.`,
 		Example: `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
   tenure auth binding put all-web --principal cert:spiffe://tenure.internal/web/ --policy web
+  tenure auth binding put k8s-web --principal jwt:k8s/system:serviceaccount:web: --policy web --issued-after now
   tenure auth binding put everyone --anonymous --policy public`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Name = args[0]
 			request.Kind = tenurev1.BindingKind_BINDING_KIND_CERTIFICATE
-			if anonymous {
+			switch {
+			case anonymous:
 				request.Kind = tenurev1.BindingKind_BINDING_KIND_ANONYMOUS
+			case strings.HasPrefix(request.GetPrincipal(), "jwt:"):
+				request.Kind = tenurev1.BindingKind_BINDING_KIND_JWT
+			}
+			var err error
+			if request.IssuedAfter, err = instantOf(issuedAfter, time.Now()); err != nil {
+				return err
 			}
 			if anonymous == (request.GetPrincipal() != "") {
 				return usageError("give --principal or --anonymous: one of them")
 			}
 			var answer *tenurev1.PutBindingResponse
-			err := callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.PutBinding(ctx, request)
 				return err
 			})
@@ -59,7 +73,23 @@ caller with a token has only the policies of the token.`,
 	flags.BoolVar(&anonymous, "anonymous", false, "callers without any credential")
 	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the callers; may be repeated")
 	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
+	flags.StringVar(&issuedAfter, "issued-after", "", "only JSON Web Tokens that were issued from this time on, such as 2026-11-27T06:00:00Z, or now")
 	return cmd
+}
+
+// instantOf reads a time, or now; nothing is none.
+func instantOf(text string, now time.Time) (*timestamppb.Timestamp, error) {
+	switch text {
+	case "":
+		return nil, nil
+	case "now":
+		return timestamppb.New(now.Truncate(time.Second)), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil, usageError("--issued-after is %s; it must be a time such as 2026-11-27T06:00:00Z, or now", quoted(text))
+	}
+	return timestamppb.New(at), nil
 }
 
 // newAuthBindingListCommand returns `tenure auth binding list`.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tenure-io/tenure/internal/issuer"
 	"github.com/tenure-io/tenure/internal/port"
 )
 
@@ -39,11 +40,14 @@ const outputPatience = 10 * time.Second
 //	signal NAME SIGNAL     send it a signal
 //	finish NAME [CODE]     wait for its end, with this exit code
 //	set VAR LINE           set a variable to a line of the last standard output, from 1
+//	issuer                 start a provider of JSON Web Tokens: $ISSUER is its URL, and keys.json has its keys
+//	jwt FILE SUBJECT LIFE  write a token of it to a file, which ends after LIFE
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Values[backgroundKey{}] = map[string]*background{}
+			e.Values[issuerKey{}] = issuer.New()
 			e.Setenv("TENURE_TIMEOUT", scriptPatience.String())
 			return nil
 		},
@@ -61,6 +65,8 @@ func TestScripts(t *testing.T) {
 			"signal": scriptSignal,
 			"finish": scriptFinish,
 			"set":    scriptSet,
+			"issuer": scriptIssuer,
+			"jwt":    scriptJWT,
 		},
 	})
 }
