@@ -73,6 +73,8 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"administrators end in days":  {"TenureLastAdminExpires", []string{`tenure_auth_last_admin_end_seconds{instance="a"} 1800600000`}, true},
 		"they end in three months":    {"TenureLastAdminExpires", []string{`tenure_auth_last_admin_end_seconds{instance="a"} 1807776000`}, false},
 		"they never end":              {"TenureLastAdminExpires", []string{`tenure_auth_last_admin_end_seconds{instance="a"} 0`}, false},
+		"keys cannot be fetched":      {"TenureKeysStale", []string{`tenure_provider_keys_stale{instance="a"} 1x80`, `tenure_provider_keys_stale{instance="b"} 0x80`}, true},
+		"their server was restarted":  {"TenureKeysStale", []string{`tenure_provider_keys_stale{instance="a"} 0x60 1x10 0x10`}, false},
 		"a line is lost":              {"TenureAuditDropped", []string{`tenure_audit_dropped_total{instance="a"} 0x20 1x10`, `tenure_audit_failing{instance="a"} 0x30`}, true},
 		"a full disk":                 {"TenureAuditDropped", []string{`tenure_audit_dropped_total{instance="a"} 0x10`, `tenure_audit_failing{instance="a"} 0x9 1`}, true},
 		"lines were lost an hour ago": {"TenureAuditDropped", []string{`tenure_audit_dropped_total{instance="a"} 0x20 9x240`, `tenure_audit_failing{instance="a"} 0x260`}, false},
