@@ -80,9 +80,8 @@ type result struct {
 
 // mayLack says which languages have no such thing as a feature that scenarios need. Whoever else lacks it fails.
 var mayLack = map[string][]string{
-	"cancel":  {"python"}, // Nobody can cancel a call that blocks a thread.
-	"fork":    {"go", "java"},
-	"catalog": {"java"},
+	"cancel": {"python"}, // Nobody can cancel a call that blocks a thread.
+	"fork":   {"go", "java"},
 }
 
 // verdict tells what the end of a scenario means for a language.

@@ -8,6 +8,7 @@ import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.SessionServiceGrpc;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -37,8 +38,17 @@ public final class Client implements AutoCloseable {
   }
 
   private Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout, Security security) {
-    this.core = new ClientCore(at, callTimeout, attemptTimeout, clock, security);
+    this(new ClientCore(at, callTimeout, attemptTimeout, clock, security));
+  }
+
+  private Client(ClientCore core) {
+    this.core = core;
     this.opening = new Opening(core);
+  }
+
+  /** A client of an agent, which is called without TLS and token, whatever the environment says. */
+  static Client ofAgent(ConnectionString at, Duration callTimeout) {
+    return new Client(new ClientCore(at, callTimeout, ATTEMPT_TIMEOUT, new BootClock(), Security.NONE, Map.of()));
   }
 
   /**
@@ -304,6 +314,42 @@ public final class Client implements AutoCloseable {
   }
 
   /**
+   * {@return a list of the instances that pass, of some services, kept up to date by a watch} {@link ServiceList#begin} fills it.
+   *
+   * @param services the names of 1 to 128 services
+   */
+  public ServiceList serviceList(String... services) {
+    return new ServiceList(core, List.of(services));
+  }
+
+  /**
+   * Registers an instance of a service in the catalog, without an agent, until the registration or the client is closed. The node need
+   * not exist yet, and remains. The library repeats the registration every minute, and reports what {@link ServiceOptions#withHealth}
+   * or {@link Registration#set} say immediately. If the process dies, nothing turns the check critical: members time no checks. Where
+   * that matters, use {@link Agent#register}.
+   *
+   * @param service what is registered; needs {@link ServiceOptions#withNode}
+   * @return the registration
+   */
+  public Registration register(ServiceOptions service) {
+    return Await.of(registerInner(service));
+  }
+
+  /**
+   * Registers an instance of a service in the catalog; see {@link #register}.
+   *
+   * @param service what is registered
+   * @return a future of the registration
+   */
+  public CompletableFuture<Registration> registerAsync(ServiceOptions service) {
+    return core.loop.shown(registerInner(service), Registration::closeAsync);
+  }
+
+  private CompletableFuture<Registration> registerInner(ServiceOptions service) {
+    return Registration.open(core, new Registrar.Catalog(core), service);
+  }
+
+  /**
    * Asks the cluster whether a hold is still valid.
    *
    * @param sequencer the proof of the hold
@@ -474,6 +520,9 @@ public final class Client implements AutoCloseable {
       opening.close();
       for (SessionCore s : List.copyOf(core.sessions)) {
         s.end.close();
+      }
+      for (Registration r : core.registrations) {
+        core.ends(r.ending());
       }
       CompletableFuture<Void> ends = CompletableFuture.allOf(core.endings.toArray(CompletableFuture[]::new));
       core.loop.after(CLOSE_TIMEOUT.toNanos(), () -> ends.complete(null));

@@ -43,6 +43,8 @@ final class ClientCore implements Link.Listener {
   /** What a client that closes waits for: sessions that the cluster is told the end of, and openings that may have made one. */
   final Set<CompletableFuture<Void>> endings = new HashSet<>();
   final Set<AutoCloseable> parts = new HashSet<>();
+  /** What a client that closes deregisters. */
+  final Set<Registration> registrations = ConcurrentHashMap.newKeySet();
   /** No session begins any more. What runs goes on, until it is closed. */
   volatile boolean closing;
   volatile boolean closed;
@@ -54,11 +56,17 @@ final class ClientCore implements Link.Listener {
   private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
 
   ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
+    this(at, callTimeout, attemptTimeout, clock, security, System.getenv());
+  }
+
+  /** What is shared, with the environment that says how connections are secured. */
+  ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security,
+      Map<String, String> environment) {
     this.at = at;
     this.clock = clock;
     this.namespace = Namespace.of(at.namespace());
     this.callTimeout = callTimeout;
-    this.link = new Link(loop, at, random, door(security));
+    this.link = new Link(loop, at, random, door(security, environment));
     this.calls = new Calls(loop, link, random, attemptTimeout.toNanos());
     this.keeper = new Keeper(loop, link, clock, random);
     loop.execute(() -> {
@@ -68,9 +76,9 @@ final class ClientCore implements Link.Listener {
     });
   }
 
-  private Door door(Security security) {
+  private Door door(Security security, Map<String, String> environment) {
     try {
-      return Door.of(security, at, System.getenv(), clock, loop);
+      return Door.of(security, at, environment, clock, loop);
     } catch (RuntimeException e) {
       loop.shutdown(); // There will be no client.
       throw e;

@@ -16,6 +16,16 @@ public enum ErrorKind {
   LOCK_NOT_FOUND,
   /** The session does not exist. */
   SESSION_NOT_FOUND,
+  /** The catalog has no such node. */
+  NODE_NOT_FOUND,
+  /** The node has no such instance of a service. */
+  SERVICE_NOT_FOUND,
+  /** The node has no such check. */
+  CHECK_NOT_FOUND,
+  /** The check to which a session was to be bound is critical. */
+  CHECK_CRITICAL,
+  /** Another machine has the name of the node. */
+  NODE_ID_CONFLICT,
   /** A key does not have the expected revision, version or value, or exists when it must not, or the reverse. */
   COMPARE_FAILED,
   /** The lock is held, or another session waits for it; in transactions. */

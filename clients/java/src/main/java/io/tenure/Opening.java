@@ -217,12 +217,15 @@ final class Opening {
         .setTtl(Wire.duration(options.ttl().orElse(core.at.ttl())))
         .setSecret(secret)
         .setInstanceId(instance)
-        // None: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
-        .setChecks(SessionChecks.getDefaultInstance())
+        .setNode(options.bound().node())
         .setBehavior(options.deleteKeys()
             ? SessionBehavior.SESSION_BEHAVIOR_DELETE : SessionBehavior.SESSION_BEHAVIOR_RELEASE)
         .setOptions(io.tenure.v1.CallOptions.newBuilder()
             .setIdempotencyKey(ClientCore.randomBytes(ClientCore.ID_BYTES)));
+    if (!options.bound().defaultCheck()) {
+      // None, unless asked: its TTL bounds the session, and a false alarm about its machine must not end what it holds.
+      r.setChecks(SessionChecks.newBuilder().addAllNodeChecks(options.bound().checks()));
+    }
     options.lockDelay().or(core.at::lockDelay).ifPresent(d -> r.setLockDelay(Wire.duration(d)));
     return r.build();
   }

@@ -2,7 +2,9 @@ package io.tenure;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Options of a session. Defaults come from the connection string, and then from the cluster. Immutable. */
@@ -12,19 +14,26 @@ public final class SessionOptions {
   private final boolean deleteKeys;
   private final String name;
   private final Map<String, String> metadata;
+  private final Bound bound;
+
+  /** What of the catalog it is bound to. */
+  record Bound(String node, List<String> checks, boolean defaultCheck) {
+    static final Bound NOTHING = new Bound("", List.of(), false);
+  }
 
   private SessionOptions(
-      Duration ttl, Duration lockDelay, boolean deleteKeys, String name, Map<String, String> metadata) {
+      Duration ttl, Duration lockDelay, boolean deleteKeys, String name, Map<String, String> metadata, Bound bound) {
     this.ttl = ttl;
     this.lockDelay = lockDelay;
     this.deleteKeys = deleteKeys;
     this.name = name;
     this.metadata = metadata;
+    this.bound = bound;
   }
 
   /** {@return options with nothing set} */
   public static SessionOptions defaults() {
-    return new SessionOptions(null, null, false, null, Map.of());
+    return new SessionOptions(null, null, false, null, Map.of(), Bound.NOTHING);
   }
 
   /**
@@ -35,7 +44,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withTtl(Duration ttl) {
-    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
+    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata, bound);
   }
 
   /**
@@ -46,7 +55,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withLockDelay(Duration lockDelay) {
-    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
+    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata, bound);
   }
 
   /**
@@ -55,7 +64,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions deletingKeys() {
-    return new SessionOptions(ttl, lockDelay, true, name, metadata);
+    return new SessionOptions(ttl, lockDelay, true, name, metadata, bound);
   }
 
   /**
@@ -65,7 +74,7 @@ public final class SessionOptions {
    * @return new options
    */
   public SessionOptions withName(String name) {
-    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata);
+    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata, bound);
   }
 
   /**
@@ -78,7 +87,47 @@ public final class SessionOptions {
   public SessionOptions withMetadata(String key, String value) {
     Map<String, String> more = new LinkedHashMap<>(metadata);
     more.put(key, value);
-    return new SessionOptions(ttl, lockDelay, deleteKeys, name, Map.copyOf(more));
+    return new SessionOptions(ttl, lockDelay, deleteKeys, name, Map.copyOf(more), bound);
+  }
+
+  /**
+   * Binds the session to a node of the catalog: it ends when the node is deregistered. By default it is bound to none.
+   *
+   * @param node the name of the node
+   * @return new options
+   */
+  public SessionOptions withNode(String node) {
+    return bound(new Bound(Objects.requireNonNull(node, "node"), bound.checks, bound.defaultCheck));
+  }
+
+  /**
+   * Binds the session to checks of its node, at most 16: it ends when one of them turns critical or is deregistered. Needs {@link
+   * #withNode}. Each check must exist, or opening fails as CHECK_NOT_FOUND or NODE_NOT_FOUND, and not be critical, or it fails as
+   * CHECK_CRITICAL. By default no check ends the session.
+   *
+   * @param ids the ids of the checks
+   * @return new options
+   */
+  public SessionOptions withChecks(String... ids) {
+    return bound(new Bound(bound.node, List.of(ids), false));
+  }
+
+  /**
+   * Binds the session to the check {@code liveness} of its node, which turns critical when the machine dies. Without such a check it is
+   * bound to the node alone. This replaces {@link #withChecks}.
+   *
+   * @return new options
+   */
+  public SessionOptions withDefaultCheck() {
+    return bound(new Bound(bound.node, List.of(), true));
+  }
+
+  private SessionOptions bound(Bound to) {
+    return new SessionOptions(ttl, lockDelay, deleteKeys, name, metadata, to);
+  }
+
+  Bound bound() {
+    return bound;
   }
 
   Optional<Duration> ttl() {

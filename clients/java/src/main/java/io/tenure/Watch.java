@@ -47,9 +47,14 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private boolean closed;
   private int failures;
   private volatile long provedAt;
+  private volatile List<Event> given = List.of();
 
   /** A message, and the moment before which all that was committed has been told with it and what came before. */
-  private record Ready(WatchMessage message, long provedAt) {}
+  private record Ready(WatchMessage message, long provedAt, List<Event> events) {
+    Ready(WatchMessage message, long provedAt) {
+      this(message, provedAt, List.of());
+    }
+  }
 
   Watch(ClientCore core, WatchOptions options) {
     this(core, options, Duration.ofNanos(Long.MAX_VALUE));
@@ -69,6 +74,11 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
    */
   long provedAt() {
     return provedAt;
+  }
+
+  /** Returns the events of the message that the reader was given last, as they were received. The same goes for them. */
+  List<Event> given() {
+    return given;
   }
 
   /** Waits until the watch has started: every change from now on will be delivered. */
@@ -225,6 +235,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     if (!ready.isEmpty()) {
       reader = null;
       provedAt = Math.max(provedAt, ready.peek().provedAt());
+      given = ready.peek().events();
       if (f.complete(Optional.of(ready.peek().message()))) {
         ready.poll();
         ask();
@@ -303,7 +314,8 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
           events.add(WatchEvent.of(e, core.namespace));
         }
         // Events prove nothing: a member that catches up sends old ones.
-        ready.add(new Ready(new WatchMessage.Events(List.copyOf(events), token, revision), Long.MIN_VALUE));
+        ready.add(new Ready(new WatchMessage.Events(List.copyOf(events), token, revision), Long.MIN_VALUE,
+            r.getEvents().getEventsList()));
       }
       case PROGRESS -> {
         Duration after = Wire.duration(r.getProgress().getProvedAfter());

@@ -21,9 +21,11 @@ public final class WatchOptions {
   private final Duration progress;
 
   private record Selection(
-      List<String> keys, List<String> prefixes, List<String> locks, List<String> lockPrefixes, List<String> sessions) {
+      List<String> keys, List<String> prefixes, List<String> locks, List<String> lockPrefixes, List<String> sessions,
+      List<String> services) {
     boolean isEmpty() {
-      return keys.isEmpty() && prefixes.isEmpty() && locks.isEmpty() && lockPrefixes.isEmpty() && sessions.isEmpty();
+      return keys.isEmpty() && prefixes.isEmpty() && locks.isEmpty() && lockPrefixes.isEmpty() && sessions.isEmpty()
+          && services.isEmpty();
     }
   }
 
@@ -40,8 +42,13 @@ public final class WatchOptions {
 
   /** {@return the options of a watch of every key, from now on} */
   public static WatchOptions all() {
-    return new WatchOptions(new Selection(List.of(), List.of(), List.of(), List.of(), List.of()), false, false, false,
-        0, "", Duration.ofSeconds(5));
+    return new WatchOptions(new Selection(List.of(), List.of(), List.of(), List.of(), List.of(), List.of()), false, false,
+        false, 0, "", Duration.ofSeconds(5));
+  }
+
+  /** Watches services of the catalog. */
+  static WatchOptions services(List<String> names) {
+    return all().with(new Selection(List.of(), List.of(), List.of(), List.of(), List.of(), names));
   }
 
   /**
@@ -82,7 +89,7 @@ public final class WatchOptions {
    */
   public WatchOptions andKey(String key) {
     return with(new Selection(more(selection.keys, key), selection.prefixes, selection.locks, selection.lockPrefixes,
-        selection.sessions));
+        selection.sessions, selection.services));
   }
 
   /**
@@ -93,7 +100,7 @@ public final class WatchOptions {
    */
   public WatchOptions andPrefix(String prefix) {
     return with(new Selection(selection.keys, more(selection.prefixes, prefix), selection.locks,
-        selection.lockPrefixes, selection.sessions));
+        selection.lockPrefixes, selection.sessions, selection.services));
   }
 
   /**
@@ -104,7 +111,7 @@ public final class WatchOptions {
    */
   public WatchOptions andLock(String key) {
     return with(new Selection(selection.keys, selection.prefixes, more(selection.locks, key), selection.lockPrefixes,
-        selection.sessions));
+        selection.sessions, selection.services));
   }
 
   /**
@@ -115,7 +122,7 @@ public final class WatchOptions {
    */
   public WatchOptions andLockPrefix(String prefix) {
     return with(new Selection(selection.keys, selection.prefixes, selection.locks,
-        more(selection.lockPrefixes, prefix), selection.sessions));
+        more(selection.lockPrefixes, prefix), selection.sessions, selection.services));
   }
 
   /**
@@ -126,7 +133,7 @@ public final class WatchOptions {
    */
   public WatchOptions andSession(String id) {
     return with(new Selection(selection.keys, selection.prefixes, selection.locks, selection.lockPrefixes,
-        more(selection.sessions, id)));
+        more(selection.sessions, id), selection.services));
   }
 
   /**
@@ -211,6 +218,7 @@ public final class WatchOptions {
     selection.locks.forEach(k -> r.addLocks(ns.full(k)));
     selection.lockPrefixes.forEach(p -> r.addLockPrefixes(ns.full(p)));
     selection.sessions.forEach(r::addSessionIds);
+    selection.services.forEach(r::addServices);
     if (selection.isEmpty()) {
       r.addPrefixes(ns.prefix());
     }

@@ -12,6 +12,7 @@ final class Operations {
   private final WatchOperations watches;
   private final ElectionOperations elections;
   private final RecipeOperations recipes;
+  private final CatalogOperations catalog;
 
   Operations(Things.Events events) {
     Things things = new Things(events);
@@ -22,6 +23,7 @@ final class Operations {
     watches = new WatchOperations(things);
     elections = new ElectionOperations(things);
     recipes = new RecipeOperations(things);
+    catalog = new CatalogOperations(things);
   }
 
   CompletableFuture<JsonObject> run(JsonObject line) {
@@ -33,6 +35,7 @@ final class Operations {
       case "lock", "held", "rwlock", "semaphore" -> locks.run(r);
       case "kv" -> keys.run(r);
       case "watch", "cache", "x" -> watches.run(r);
+      case "machine", "service", "services" -> catalog.run(r);
       case "election" -> elections.run(r);
       case "barrier", "double_barrier", "presence" -> recipes.run(r);
       default -> throw r.unknown();

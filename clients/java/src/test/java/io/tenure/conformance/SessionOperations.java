@@ -88,6 +88,16 @@ final class SessionOperations {
     if (a.maybe("behavior").orElse("release").equals("delete")) {
       o = o.deletingKeys();
     }
+    Optional<String> node = a.maybe("node");
+    if (node.isPresent()) {
+      o = o.withNode(node.get());
+    }
+    if (a.raw("checks").isPresent()) {
+      o = o.withChecks(a.list("checks").toArray(String[]::new));
+    }
+    if (a.flag("default_check")) {
+      o = o.withDefaultCheck();
+    }
     Optional<String> name = a.maybe("name");
     if (name.isPresent()) {
       o = o.withName(name.get());

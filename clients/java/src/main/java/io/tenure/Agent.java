@@ -1,0 +1,90 @@
+package io.tenure;
+
+import io.tenure.v1.AgentServiceGrpc;
+import io.tenure.v1.GetAgentRequest;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** The agent of a machine: it times the checks of what is registered there. Any thread can use it. */
+public final class Agent implements AutoCloseable {
+  private static final String ADDRESS = "127.0.0.1:7404";
+
+  private final Client client;
+
+  private Agent(Client client) {
+    this.client = client;
+  }
+
+  /**
+   * Returns the agent of this machine, at the address that the environment variable TENURE_AGENT has, or at 127.0.0.1:7404. It does not
+   * wait for the agent.
+   *
+   * @return the agent
+   */
+  public static Agent open() {
+    return open(Optional.ofNullable(System.getenv("TENURE_AGENT")).filter(a -> !a.isEmpty()).orElse(ADDRESS));
+  }
+
+  /**
+   * Returns an agent, which is called without TLS and without a token. It does not wait for the agent.
+   *
+   * @param address where it serves gRPC, host:port
+   * @return the agent
+   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address
+   */
+  public static Agent open(String address) {
+    return open(address, Client.DEFAULT_CALL_TIMEOUT);
+  }
+
+  /**
+   * Returns an agent; see {@link #open(String)}.
+   *
+   * @param address where it serves gRPC, host:port
+   * @param callTimeout how long calls wait for the agent
+   * @return the agent
+   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address
+   */
+  public static Agent open(String address, Duration callTimeout) {
+    if (address.chars().anyMatch(c -> "/?,".indexOf(c) >= 0)) {
+      throw TenureException.of(
+          ErrorKind.INVALID_ARGUMENT, Applied.NO, "\"" + address + "\" is not the address of an agent, host:port");
+    }
+    return new Agent(Client.ofAgent(ConnectionString.parse("tenure://" + address), callTimeout));
+  }
+
+  /**
+   * Registers an instance of a service, until the registration or this is closed. The library keeps its check passing, until {@link
+   * Registration#set} says otherwise. The agent turns the check critical if it gets no report within {@link ServiceOptions#withTtl}:
+   * when the process died, is stopped, or hangs in {@link ServiceOptions#withHealth}. It waits up to 5 s for the catalog to have it, and
+   * succeeds also if the agent cannot reach the cluster.
+   *
+   * @param service what is registered
+   * @return the registration
+   */
+  public Registration register(ServiceOptions service) {
+    return Await.of(registerInner(service));
+  }
+
+  /**
+   * Registers an instance of a service; see {@link #register}.
+   *
+   * @param service what is registered
+   * @return a future of the registration
+   */
+  public CompletableFuture<Registration> registerAsync(ServiceOptions service) {
+    return client.core().loop.shown(registerInner(service), Registration::closeAsync);
+  }
+
+  private CompletableFuture<Registration> registerInner(ServiceOptions service) {
+    ClientCore core = client.core();
+    return Futures.compose(core.read(AgentServiceGrpc.getGetAgentMethod(), GetAgentRequest::getDefaultInstance), r ->
+        Registration.open(core, new Registrar.AtAgent(core), service.withNode(r.getNode())));
+  }
+
+  /** Deregisters what was registered through it, and ends its threads. Closing it again does nothing. */
+  @Override
+  public void close() {
+    client.close();
+  }
+}

@@ -1,0 +1,19 @@
+package io.tenure;
+
+/** How a check of the catalog is. */
+public enum CheckStatus {
+  /** All is well. */
+  PASSING,
+  /** Something may be wrong. It ends no session. */
+  WARNING,
+  /** It does not work. Sessions that are bound to the check end. */
+  CRITICAL;
+
+  io.tenure.v1.CheckStatus wire() {
+    return switch (this) {
+      case PASSING -> io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING;
+      case WARNING -> io.tenure.v1.CheckStatus.CHECK_STATUS_WARNING;
+      case CRITICAL -> io.tenure.v1.CheckStatus.CHECK_STATUS_CRITICAL;
+    };
+  }
+}

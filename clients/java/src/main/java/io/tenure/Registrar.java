@@ -1,0 +1,133 @@
+package io.tenure;
+
+import io.grpc.MethodDescriptor;
+import io.tenure.v1.AddAgentServiceRequest;
+import io.tenure.v1.AgentServiceGrpc;
+import io.tenure.v1.CatalogServiceGrpc;
+import io.tenure.v1.DeregisterServiceRequest;
+import io.tenure.v1.ListAgentChecksRequest;
+import io.tenure.v1.Node;
+import io.tenure.v1.RegisterNodeRequest;
+import io.tenure.v1.RemoveAgentServiceRequest;
+import io.tenure.v1.ReportCheckRequest;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** Where a registration is kept: an agent or the catalog. */
+interface Registrar {
+  /** How often a report is due that says nothing new. */
+  Duration repeat();
+
+  /** Writes instance and check. */
+  CompletableFuture<Void> register(ServiceOptions s, Health h);
+
+  /** Writes how the check is, and whatever else is missing, within a time. */
+  CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait);
+
+  /** Deletes instance and check. */
+  CompletableFuture<Void> deregister(ServiceOptions s, Duration wait);
+
+  /** Registers in the catalog itself. What is there already changes nothing. */
+  record Catalog(ClientCore core) implements Registrar {
+    /** In case another client removed it. */
+    private static final Duration REPEAT = Duration.ofMinutes(1);
+
+    @Override
+    public Duration repeat() {
+      return REPEAT;
+    }
+
+    @Override
+    public CompletableFuture<Void> register(ServiceOptions s, Health h) {
+      return report(s, h, core.callTimeout);
+    }
+
+    @Override
+    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+      RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
+          .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once()).build();
+      return call(core, CatalogServiceGrpc.getRegisterNodeMethod(), request, wait);
+    }
+
+    @Override
+    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+      return call(core, CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
+          .setNode(s.node()).setServiceId(s.id()).setOptions(once()).build(), wait);
+    }
+
+    private static io.tenure.v1.CallOptions once() {
+      return io.tenure.v1.CallOptions.newBuilder().setIdempotencyKey(ClientCore.randomBytes(ClientCore.ID_BYTES)).build();
+    }
+  }
+
+  /** Registers at an agent. Its calls can all be made again. */
+  record AtAgent(ClientCore core) implements Registrar {
+    /** How long a registration waits for the catalog to have it, and how often it looks. */
+    private static final Duration SETTLE = Duration.ofSeconds(5);
+    private static final Duration LOOK = Duration.ofMillis(20);
+
+    @Override
+    public Duration repeat() {
+      return Duration.ZERO;
+    }
+
+    @Override
+    public CompletableFuture<Void> register(ServiceOptions s, Health h) {
+      return register(s, h, core.callTimeout);
+    }
+
+    private CompletableFuture<Void> register(ServiceOptions s, Health h, Duration wait) {
+      CompletableFuture<Void> added = call(core, AgentServiceGrpc.getAddAgentServiceMethod(),
+          AddAgentServiceRequest.newBuilder().setService(s.service()).addChecks(s.check(h)).build(), wait);
+      // An agent keeps the status of a check that it had before.
+      return Futures.compose(Futures.compose(added, v -> reportOnce(s, h, wait)), v -> settled(s, core.clock.nanos()));
+    }
+
+    /** Ends when the catalog has the check. An agent that is cut off from the cluster writes it later. */
+    private CompletableFuture<Void> settled(ServiceOptions s, long since) {
+      return Futures.compose(core.read(AgentServiceGrpc.getListAgentChecksMethod(),
+          () -> ListAgentChecksRequest.newBuilder().setServiceId(s.id()).build()), r -> {
+            boolean in = r.getChecksList().stream()
+                .anyMatch(c -> c.getInSync() && c.getCheck().getCheckId().equals(s.checkId()));
+            if (in || core.clock.nanos() - since >= SETTLE.toNanos()) {
+              return CompletableFuture.completedFuture(null);
+            }
+            CompletableFuture<Void> later = new CompletableFuture<>();
+            core.loop.after(LOOK.toNanos(), () -> later.complete(null));
+            return Futures.compose(later, v -> settled(s, since));
+          });
+    }
+
+    private CompletableFuture<Void> reportOnce(ServiceOptions s, Health h, Duration wait) {
+      return call(core, AgentServiceGrpc.getReportCheckMethod(), ReportCheckRequest.newBuilder()
+          .setCheckId(s.checkId()).setStatus(h.status().wire()).setOutput(h.output()).build(), wait);
+    }
+
+    @Override
+    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+      CompletableFuture<Void> told = new CompletableFuture<>();
+      reportOnce(s, h, wait).whenComplete((v, error) -> {
+        if (error != null && Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.CHECK_NOT_FOUND) {
+          Futures.connect(register(s, h, wait), told); // The agent has lost it.
+        } else if (error != null) {
+          told.completeExceptionally(Futures.error(error));
+        } else {
+          told.complete(null);
+        }
+      });
+      return told;
+    }
+
+    @Override
+    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+      return call(core, AgentServiceGrpc.getRemoveAgentServiceMethod(),
+          RemoveAgentServiceRequest.newBuilder().setServiceId(s.id()).build(), wait);
+    }
+  }
+
+  /** Makes a call that may be made again, within a time. */
+  private static <Q, R> CompletableFuture<Void> call(
+      ClientCore core, MethodDescriptor<Q, R> method, Q request, Duration wait) {
+    return Futures.map(core.onLoop(() -> core.calls.call(method, request, core.patience(wait))), r -> null);
+  }
+}

@@ -1,0 +1,299 @@
+package io.tenure;
+
+import io.tenure.v1.CatalogServiceGrpc;
+import io.tenure.v1.Event;
+import io.tenure.v1.ListInstancesRequest;
+import io.tenure.v1.ListInstancesResponse;
+import io.tenure.v1.ServiceInstance;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * The instances that pass, of some services, kept up to date by a watch. {@link #begin} fills it; before that it cannot be read. Reading
+ * it makes no call. The instances of a service are always those of one revision. While no member can be reached, it still shows what it
+ * has. Any thread can use it.
+ */
+public final class ServiceList implements AutoCloseable {
+  /** How often it is read anew, for what no watch tells: a changed address of a node. */
+  private static final Duration REFRESH = Duration.ofMinutes(1);
+
+  private final ClientCore core;
+  private final List<String> names;
+  private final CompletableFuture<Void> filled = new CompletableFuture<>();
+  private final List<Consumer<Map<String, List<Instance>>>> listeners = new CopyOnWriteArrayList<>();
+  private volatile Map<String, List<Instance>> passing = Map.of();
+  private volatile Watch watch;
+  private volatile boolean closed;
+  private volatile TenureException failure;
+  /** The revision of each service, and where its instances are, in lower case. Of what feeds it only, as what follows. */
+  private final Map<String, Long> shown = new HashMap<>();
+  private final Map<String, Set<String>> nodes = new HashMap<>();
+  private long readAt;
+  private int losses;
+
+  ServiceList(ClientCore core, List<String> services) {
+    if (services.isEmpty()) {
+      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, "no service is named");
+    }
+    this.core = core;
+    this.names = services.stream().sorted().distinct().toList();
+  }
+
+  /**
+   * Starts it, and waits until it is filled, for as long as that takes.
+   *
+   * @return this list
+   * @throws TenureException of kind CANCELLED if it is closed before that
+   */
+  public ServiceList begin() {
+    return Await.of(beginInner());
+  }
+
+  /**
+   * Starts it; see {@link #begin}.
+   *
+   * @return a future that completes with this list when it is filled
+   */
+  public CompletableFuture<ServiceList> beginAsync() {
+    return core.loop.shown(beginInner());
+  }
+
+  /**
+   * {@return the instances of a service that pass, ordered by node and id}
+   *
+   * @param service the name of the service
+   * @throws IllegalStateException if the list is not filled yet
+   */
+  public List<Instance> instances(String service) {
+    return all().getOrDefault(Objects.requireNonNull(service, "service"), List.of());
+  }
+
+  /**
+   * {@return the instances that pass, by the name of the service} A service without one has an empty list.
+   *
+   * @throws IllegalStateException if the list is not filled yet
+   */
+  public Map<String, List<Instance>> all() {
+    if (!filled.isDone() || filled.isCompletedExceptionally()) {
+      throw new IllegalStateException("the service list is not filled: call begin() before it is read");
+    }
+    return passing;
+  }
+
+  /** {@return why it is no longer updated; empty while it is, and after {@link #close}} */
+  public Optional<TenureException> failure() {
+    return Optional.ofNullable(failure);
+  }
+
+  /**
+   * Registers a listener: it gets what {@link #all} returns, after each change. An exception in it goes to the thread's handler of
+   * uncaught exceptions. While it runs, the list is not updated.
+   *
+   * @param listener gets the states in order, on a thread of the client's pool
+   */
+  public void onChange(Consumer<Map<String, List<Instance>>> listener) {
+    listeners.add(Objects.requireNonNull(listener, "listener"));
+  }
+
+  /** Ends the watch. The list can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
+  @Override
+  public void close() {
+    closed = true;
+    filled.completeExceptionally(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the service list is closed"));
+    Watch w = watch;
+    if (w != null) {
+      w.close();
+    }
+  }
+
+  private synchronized CompletableFuture<ServiceList> beginInner() {
+    if (watch == null && !closed) {
+      follow();
+    }
+    return filled.thenApply(v -> this);
+  }
+
+  /** Begins a watch, and reads all once it has begun. */
+  private void follow() {
+    if (closed) {
+      return;
+    }
+    Watch w = new Watch(core, WatchOptions.services(names));
+    watch = w;
+    if (closed) {
+      w.close(); // Whoever closed the list meanwhile may have seen the one before only.
+    }
+    w.beginAsync().whenComplete((v, error) -> core.loop.onPool(() -> {
+      if (error != null) {
+        ended(Futures.error(error));
+      } else if (guarded(() -> load(names))) {
+        losses = 0;
+        readAt = core.clock.nanos();
+        filled.complete(null);
+        w.publisher().subscribe(new Feed(w));
+      }
+    }));
+  }
+
+  /** Reads what the watch says. Its methods may block: they run on the pool, one after another. */
+  private final class Feed implements Flow.Subscriber<WatchMessage> {
+    private final Watch from;
+    private Flow.Subscription subscription;
+
+    Feed(Watch from) {
+      this.from = from;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription s) {
+      subscription = s;
+      s.request(1);
+    }
+
+    @Override
+    public void onNext(WatchMessage m) {
+      List<Event> events = from.given();
+      if (guarded(() -> take(m, events))) {
+        subscription.request(1);
+      } else {
+        subscription.cancel();
+      }
+    }
+
+    @Override
+    public void onError(Throwable t) {
+      ended(t);
+    }
+
+    @Override
+    public void onComplete() {
+      over(ClientCore.closedError());
+    }
+  }
+
+  /** Goes on after what history forgot, or ends. */
+  private void ended(Throwable t) {
+    if (t instanceof TenureException.HistoryLost && !closed) {
+      CompletableFuture.delayedExecutor(
+          Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(this::follow);
+    } else {
+      over(t instanceof TenureException e
+          ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
+    }
+  }
+
+  private void over(TenureException why) {
+    if (!closed) {
+      failure = why;
+    }
+    filled.completeExceptionally(why);
+  }
+
+  /** Does something that reads; an error ends the list. */
+  private boolean guarded(Runnable reading) {
+    try {
+      reading.run();
+      return true;
+    } catch (TenureException e) {
+      over(e);
+      return false;
+    }
+  }
+
+  /** Reads services anew that events are about, unless they were read at their revision or later: one read follows the other. */
+  private void take(WatchMessage m, List<Event> events) {
+    if (m instanceof WatchMessage.Progress && core.clock.nanos() - readAt >= REFRESH.toNanos()) {
+      load(names);
+      readAt = core.clock.nanos();
+    }
+    for (Event e : events) {
+      for (String name : concerned(e)) {
+        if (e.getRevision() > shown.get(name)) {
+          load(List.of(name));
+        }
+      }
+    }
+  }
+
+  /** Returns the services of the list that an event may be about. */
+  private List<String> concerned(Event e) {
+    String name = e.hasCheck() ? e.getCheck().getServiceName() : e.getService().getName();
+    String node = e.hasCheck() ? e.getCheck().getNode() : e.getService().getNode();
+    if (names.contains(name)) {
+      return List.of(name);
+    }
+    if (!name.isEmpty()) {
+      return names; // It had another name before.
+    }
+    // A check of the node counts for all instances on it.
+    return names.stream().filter(n -> nodes.get(n).contains(node.toLowerCase(Locale.ROOT))).toList();
+  }
+
+  private void load(List<String> some) {
+    for (String name : some) {
+      List<Instance> found = new ArrayList<>();
+      Set<String> on = new HashSet<>();
+      String page = "";
+      ListInstancesResponse r;
+      do {
+        r = read(name, page);
+        for (ServiceInstance i : r.getInstancesList()) {
+          on.add(i.getService().getNode().toLowerCase(Locale.ROOT));
+          if (i.getStatus() == io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING) {
+            found.add(Instance.of(i));
+          }
+        }
+        page = r.getNextPageToken();
+      } while (!page.isEmpty());
+      shown.put(name, r.getHeader().getRevision());
+      nodes.put(name, on);
+      show(name, List.copyOf(found));
+    }
+  }
+
+  /** Reads a page, for as long as it takes to reach a member. */
+  private ListInstancesResponse read(String name, String page) {
+    while (true) {
+      try {
+        return Await.uninterrupted(core.read(CatalogServiceGrpc.getListInstancesMethod(),
+            () -> ListInstancesRequest.newBuilder().setService(name).setPageToken(page).build()));
+      } catch (TenureException.Unavailable e) {
+        if (closed || e.kind() == ErrorKind.TLS_FAILED) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private void show(String name, List<Instance> found) {
+    if (found.equals(passing.get(name))) {
+      return;
+    }
+    Map<String, List<Instance>> all = new TreeMap<>(passing);
+    all.put(name, found);
+    passing = Collections.unmodifiableMap(all);
+    if (passing.size() < names.size()) {
+      return; // It is not filled yet.
+    }
+    Map<String, List<Instance>> now = passing;
+    for (Consumer<Map<String, List<Instance>>> l : listeners) {
+      // One that throws keeps neither the others nor the list from what comes.
+      Loop.guarded(() -> l.accept(now));
+    }
+  }
+}
