@@ -17,6 +17,12 @@ type metrics struct {
 	syncs   *prometheus.CounterVec
 }
 
+// Results of a sync.
+const (
+	syncOK     = "ok"
+	syncFailed = "failed"
+)
+
 func newMetrics(a *Agent) (*metrics, error) {
 	m := &metrics{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -29,6 +35,9 @@ func newMetrics(a *Agent) (*metrics, error) {
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tenure_agent_syncs_total", Help: "Comparisons with the catalog and what they wrote, by result.",
 		}, []string{"result"}),
+	}
+	for _, result := range []string{syncOK, syncFailed} {
+		m.syncs.WithLabelValues(result) // So that the first one is an increase.
 	}
 	outOfSync := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tenure_agent_out_of_sync", Help: "Entries of the catalog that are not yet as the agent has them.",
@@ -52,9 +61,9 @@ func (m *metrics) ran(d check.Definition, r check.Result, took time.Duration) {
 
 // synced counts a comparison.
 func (m *metrics) synced(err error) {
-	result := "ok"
+	result := syncOK
 	if err != nil {
-		result = "failed"
+		result = syncFailed
 	}
 	m.syncs.WithLabelValues(result).Inc()
 }

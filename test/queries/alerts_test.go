@@ -85,6 +85,35 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"a leader stood still":        {"TenureStalls", []string{`tenure_sessions_stall_seconds_total{instance="a"} 0x20 10x10`}, true},
 		"a leader never stood still":  {"TenureStalls", []string{`tenure_sessions_stall_seconds_total{instance="a"} 3x30`}, false},
 
+		"an agent whose syncs fail": {"TenureAgentCutOff", synced(`0x60`, `0+1x60`), true},
+		"an agent that was stopped": {"TenureAgentCutOff", synced(`0+1x30 30x30`, `0x60`), false},
+		"a sync now and then fails": {"TenureAgentCutOff", synced(`0+1x60`, `0+1x60`), false},
+		"a leader changed":          {"TenureAgentCutOff", synced(`0+1x20 20x8 20+1x32`, `0x20 0+1x8 8x32`), false},
+		"entries that are refused":  {"TenureAgentOutOfSync", []string{`tenure_agent_out_of_sync{instance="a"} 2x50`, `tenure_agent_out_of_sync{instance="b"} 0x50`}, true},
+		"entries that are written":  {"TenureAgentOutOfSync", []string{`tenure_agent_out_of_sync{instance="a"} 2x20 0x5 2x25`}, false},
+		"each check flips each minute": {"TenureChecksFlap", []string{
+			`tenure_catalog_check_changes_total{instance="a"} 0+25x100`, `tenure_catalog_checks{instance="a"} 100x100`,
+		}, true},
+		"one of 100 checks flips": {"TenureChecksFlap", []string{
+			`tenure_catalog_check_changes_total{instance="a"} 0+1x100`, `tenure_catalog_checks{instance="a"} 100x100`,
+		}, false},
+		"all are registered at once": {"TenureChecksFlap", []string{
+			`tenure_catalog_check_changes_total{instance="a"} 0x40 1000x60`, `tenure_catalog_checks{instance="a"} 0x40 500x60`,
+		}, false},
+		"a fifth is not in gossip": {"TenurePoolSmallerThanCatalog", []string{
+			`tenure_pool_nodes{instance="a",state="alive"} 8x80`, `tenure_catalog_nodes{instance="a"} 10x80`,
+		}, true},
+		"all but one are in gossip": {"TenurePoolSmallerThanCatalog", []string{
+			`tenure_pool_nodes{instance="a",state="alive"} 9x80`, `tenure_catalog_nodes{instance="a"} 10x80`,
+		}, false},
+		"gossip is off": {"TenurePoolSmallerThanCatalog", []string{
+			`tenure_pool_nodes{instance="a",state="alive"} 0x80`, `tenure_catalog_nodes{instance="a"} 10x80`,
+		}, false},
+		"a member sees itself only":     {"TenurePoolUnseen", []string{`tenure_pool_nodes{instance="a",state="alive"} 5x30`, `tenure_pool_nodes{instance="b",state="alive"} 1x30`}, true},
+		"members hear of one by one":    {"TenurePoolUnseen", []string{`tenure_pool_nodes{instance="a",state="alive"} 5x30`, `tenure_pool_nodes{instance="b",state="alive"} 4x10 5x20`}, false},
+		"ends do not come to their end": {"TenureEndList", []string{`tenure_catalog_end_list{instance="a"} 1x30`}, true},
+		"ends take a minute":            {"TenureEndList", []string{`tenure_catalog_end_list{instance="a"} 0x20 1x4 0x6`}, false},
+
 		"a tenth of the calls fails":      {"TenureErrors", calls(`0+90x50`, `Unavailable`, `0+10x50`), true},
 		"all calls fail":                  {"TenureErrors", calls(`0x50`, `Internal`, `0+10x50`), true},
 		"no call ever ended well":         {"TenureErrors", []string{`tenure_server_requests_total{code="Unavailable"} 0+10x50`}, true},
@@ -123,6 +152,14 @@ func syncs(fast, all string) []string {
 		`tenure_log_sync_seconds_bucket{instance="a",le="0.001"} ` + fast,
 		`tenure_log_sync_seconds_bucket{instance="a",le="1"} ` + all,
 		`tenure_log_sync_seconds_bucket{instance="a",le="+Inf"} ` + all,
+	}
+}
+
+// synced are rounds of an agent, of which so many ended well and so many failed.
+func synced(ok, failed string) []string {
+	return []string{
+		`tenure_agent_syncs_total{instance="a",result="ok"} ` + ok,
+		`tenure_agent_syncs_total{instance="a",result="failed"} ` + failed,
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,7 @@ func TestQueriesReturnDataOnARunningCluster(t *testing.T) {
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.Leader(ctx)
 	r, e := newRecorded(), newEngine(t)
+	r.agents = []string{runningAgent(ctx, t, c).HTTP}
 	r.scrape(ctx, t, c)
 	ctx, cancel := context.WithTimeout(ctx, expiryWait)
 	defer cancel()
@@ -82,6 +85,18 @@ func TestQueriesReturnDataOnARunningCluster(t *testing.T) {
 	if len(dashboard) < 45 || len(rules) < 13 || selectors < 20 {
 		t.Errorf("floors: %d queries, %d alerts, %d selectors", len(dashboard), len(rules), selectors)
 	}
+}
+
+// runningAgent starts an agent that has run a check.
+func runningAgent(ctx context.Context, t *testing.T, c *rig.Cluster) *rig.Agent {
+	t.Helper()
+	a := rig.StartAgent(ctx, t, binary, "machine", strings.Join(c.Endpoints(), ","))
+	//nolint:gosec // The program under test.
+	register := exec.CommandContext(ctx, binary, "service", "register", "web", "--check-tcp", c.Members[0].Addresses.GRPC, "--agent", a.Address)
+	if out, err := register.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return a
 }
 
 // serious are alerts that no slow machine makes fire.

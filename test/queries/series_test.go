@@ -64,6 +64,7 @@ func (s *series) add(at time.Time, v float64) {
 // recorded is what scrapes found; the engine queries it.
 type recorded struct {
 	scrapes int
+	agents  []string           // where agents export metrics
 	series  map[string]*series // by labels
 }
 
@@ -86,8 +87,11 @@ func (r *recorded) get(ls labels.Labels) *series {
 func (r *recorded) scrape(ctx context.Context, t *testing.T, c *rig.Cluster) {
 	t.Helper()
 	r.scrapes++
+	instances := slices.Clone(r.agents)
 	for _, m := range c.Members {
-		instance := m.Addresses.HTTP
+		instances = append(instances, m.Addresses.HTTP)
+	}
+	for _, instance := range instances {
 		present := map[string]bool{}
 		up := 0.0
 		if body, contentType, err := exported(ctx, instance); err == nil {

@@ -24,12 +24,12 @@ type Agent struct {
 	log  *logBuffer
 	done chan error
 
-	// Address is where it serves gRPC, the same after a restart.
-	Address string
+	// Address is where it serves gRPC, the same after a restart, and HTTP where it serves metrics.
+	Address, HTTP string
 }
 
 // agentReady is the line that an agent prints when it serves.
-var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+)`)
+var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+) http=(\S+)`)
 
 // StartAgent starts the agent of a node of members, without gossip, on a directory of the test's own, and waits until it serves. env is added to its
 // environment.
@@ -37,7 +37,7 @@ func StartAgent(ctx context.Context, t testing.TB, binary, node, endpoints strin
 	t.Helper()
 	a := &Agent{
 		t: t, binary: binary, dir: filepath.Join(t.TempDir(), node), env: env, Address: "127.0.0.1:0",
-		args: []string{"--node", node, "--endpoints", endpoints, "--http", "", "--gossip", "off"},
+		args: []string{"--node", node, "--endpoints", endpoints, "--http", "127.0.0.1:0", "--gossip", "off"},
 	}
 	t.Cleanup(func() {
 		a.Kill()
@@ -75,7 +75,7 @@ func (a *Agent) await(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if found := agentReady.FindStringSubmatch(a.log.from("tenure: agent ")); found != nil {
-			a.Address = found[1]
+			a.Address, a.HTTP = found[1], found[2]
 			return
 		}
 		select {
