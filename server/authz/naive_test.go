@@ -475,9 +475,10 @@ func (n *naive) ofOperators(request proto.Message) bool {
 	case *tenurev1.BackupRequest:
 		n.one("operator", "backup", "")
 	case *tenurev1.SetAuthModeRequest, *tenurev1.PutPolicyRequest, *tenurev1.DeletePolicyRequest, *tenurev1.CreateTokenRequest,
-		*tenurev1.PutBindingRequest, *tenurev1.DeleteBindingRequest:
+		*tenurev1.PutBindingRequest, *tenurev1.DeleteBindingRequest, *tenurev1.PutProviderRequest, *tenurev1.DeleteProviderRequest:
 		n.one("admin", "write", "")
-	case *tenurev1.GetPolicyRequest, *tenurev1.ListPoliciesRequest, *tenurev1.ListTokensRequest, *tenurev1.ListBindingsRequest:
+	case *tenurev1.GetPolicyRequest, *tenurev1.ListPoliciesRequest, *tenurev1.ListTokensRequest, *tenurev1.ListBindingsRequest,
+		*tenurev1.ListProvidersRequest:
 		n.one("admin", "read", "")
 	case *tenurev1.GetTokenRequest:
 		n.token("read", m.GetAccessor())
