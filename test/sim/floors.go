@@ -97,7 +97,7 @@ func (f Floors) Below() []string {
 		{"stale guards refused", f.StaleGuards, n / 4},
 		{"requests queued at a paused leader", f.QueuedAtPaused, n / 4},
 		{"forced losses", f.ForcedLosses, 5 * n},
-		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 10},
+		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 2},
 		{"renewals answered when their client had gone to another member", f.RenewalsAnsweredLate, n},
 		{"decisions of timers refused in a later term", f.OldDecisions, n / 4},
 		{"checksums compared", f.Checksums, 500 * n},
