@@ -75,7 +75,8 @@ func buildsMuch(method string) bool {
 	case tenurev1.KVService_Get_FullMethodName, tenurev1.KVService_List_FullMethodName, tenurev1.KVService_Txn_FullMethodName,
 		tenurev1.SessionService_GetSession_FullMethodName, tenurev1.SessionService_ListSessions_FullMethodName,
 		tenurev1.SessionService_AttachSession_FullMethodName,
-		tenurev1.LockService_GetLock_FullMethodName, tenurev1.LockService_ListLocks_FullMethodName:
+		tenurev1.LockService_GetLock_FullMethodName, tenurev1.LockService_ListLocks_FullMethodName,
+		tenurev1.ElectionService_GetLeader_FullMethodName:
 		return true
 	default:
 		return false

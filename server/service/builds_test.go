@@ -64,6 +64,10 @@ func TestLargeAnswersWaitForTheirTurn(t *testing.T) {
 			_, err := a.Sessions.AttachSession(ctx, &tenurev1.AttachSessionRequest{SessionId: session.String()})
 			return err
 		},
+		"a leader": func(ctx context.Context) error {
+			_, err := a.Elections.GetLeader(ctx, &tenurev1.GetLeaderRequest{Key: "k"})
+			return err
+		},
 		"a lock": func(ctx context.Context) error {
 			_, err := a.Locks.GetLock(ctx, &tenurev1.GetLockRequest{Key: "k"})
 			return err

@@ -10,6 +10,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -170,6 +171,9 @@ func (a *Elections) GetLeader(ctx context.Context, r *tenurev1.GetLeaderRequest)
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
+	if err = unread.Begin(ctx); err != nil {
+		return nil, err
+	}
 	office, err := a.officeAt(s, r.GetKey())
 	if err != nil {
 		return nil, err
