@@ -228,12 +228,16 @@ const (
 	// NOT_FOUND: the node has no check with this id. For the default check of a session that is expected soon, metadata
 	// "retry_after_ms".
 	ErrorReason_ERROR_REASON_CHECK_NOT_FOUND ErrorReason = 102
+	// NOT_FOUND: no prepared query has this id or name.
+	ErrorReason_ERROR_REASON_QUERY_NOT_FOUND ErrorReason = 103
 	// FAILED_PRECONDITION: a check that the session would be bound to is critical.
 	ErrorReason_ERROR_REASON_CHECK_CRITICAL ErrorReason = 104
 	// FAILED_PRECONDITION: another machine that still lives has this name or this id.
 	ErrorReason_ERROR_REASON_NODE_ID_CONFLICT ErrorReason = 105
 	// FAILED_PRECONDITION: a later call of SyncNode was applied; metadata "boot" and "number" are its number.
 	ErrorReason_ERROR_REASON_SYNC_OUTDATED ErrorReason = 106
+	// FAILED_PRECONDITION: another prepared query has this name.
+	ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN ErrorReason = 107
 )
 
 // Enum value maps for ErrorReason.
@@ -303,9 +307,11 @@ var (
 		100: "ERROR_REASON_NODE_NOT_FOUND",
 		101: "ERROR_REASON_SERVICE_NOT_FOUND",
 		102: "ERROR_REASON_CHECK_NOT_FOUND",
+		103: "ERROR_REASON_QUERY_NOT_FOUND",
 		104: "ERROR_REASON_CHECK_CRITICAL",
 		105: "ERROR_REASON_NODE_ID_CONFLICT",
 		106: "ERROR_REASON_SYNC_OUTDATED",
+		107: "ERROR_REASON_QUERY_NAME_TAKEN",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":             0,
@@ -372,9 +378,11 @@ var (
 		"ERROR_REASON_NODE_NOT_FOUND":          100,
 		"ERROR_REASON_SERVICE_NOT_FOUND":       101,
 		"ERROR_REASON_CHECK_NOT_FOUND":         102,
+		"ERROR_REASON_QUERY_NOT_FOUND":         103,
 		"ERROR_REASON_CHECK_CRITICAL":          104,
 		"ERROR_REASON_NODE_ID_CONFLICT":        105,
 		"ERROR_REASON_SYNC_OUTDATED":           106,
+		"ERROR_REASON_QUERY_NAME_TAKEN":        107,
 	}
 )
 
@@ -1245,7 +1253,7 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x15LOCK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOCK_MODE_EXCLUSIVE\x10\x01\x12\x14\n" +
 	"\x10LOCK_MODE_SHARED\x10\x02\x12\x17\n" +
-	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xec\x11\n" +
+	"\x13LOCK_MODE_SEMAPHORE\x10\x03*\xb1\x12\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1311,10 +1319,12 @@ const file_tenure_v1_types_proto_rawDesc = "" +
 	"\x1eERROR_REASON_AUDIT_UNAVAILABLE\x10C\x12\x1f\n" +
 	"\x1bERROR_REASON_NODE_NOT_FOUND\x10d\x12\"\n" +
 	"\x1eERROR_REASON_SERVICE_NOT_FOUND\x10e\x12 \n" +
-	"\x1cERROR_REASON_CHECK_NOT_FOUND\x10f\x12\x1f\n" +
+	"\x1cERROR_REASON_CHECK_NOT_FOUND\x10f\x12 \n" +
+	"\x1cERROR_REASON_QUERY_NOT_FOUND\x10g\x12\x1f\n" +
 	"\x1bERROR_REASON_CHECK_CRITICAL\x10h\x12!\n" +
 	"\x1dERROR_REASON_NODE_ID_CONFLICT\x10i\x12\x1e\n" +
-	"\x1aERROR_REASON_SYNC_OUTDATED\x10jB\x96\x01\n" +
+	"\x1aERROR_REASON_SYNC_OUTDATED\x10j\x12!\n" +
+	"\x1dERROR_REASON_QUERY_NAME_TAKEN\x10kB\x96\x01\n" +
 	"\fio.tenure.v1B\n" +
 	"TypesProtoP\x01Z5github.com/tenure-io/tenure/gen/go/tenure/v1;tenurev1\xa2\x02\x03TXX\xaa\x02\tTenure.V1\xca\x02\tTenure\\V1\xe2\x02\x15Tenure\\V1\\GPBMetadata\xea\x02\n" +
 	"Tenure::V1b\x06proto3"

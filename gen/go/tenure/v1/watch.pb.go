@@ -73,6 +73,10 @@ const (
 	EventType_EVENT_TYPE_CHECK_STATUS EventType = 21
 	// A check was deregistered.
 	EventType_EVENT_TYPE_CHECK_DELETED EventType = 22
+	// A prepared query was created or changed.
+	EventType_EVENT_TYPE_QUERY_PUT EventType = 23
+	// A prepared query was deleted, also with its session.
+	EventType_EVENT_TYPE_QUERY_DELETED EventType = 24
 )
 
 // Enum value maps for EventType.
@@ -101,6 +105,8 @@ var (
 		20: "EVENT_TYPE_CHECK_PUT",
 		21: "EVENT_TYPE_CHECK_STATUS",
 		22: "EVENT_TYPE_CHECK_DELETED",
+		23: "EVENT_TYPE_QUERY_PUT",
+		24: "EVENT_TYPE_QUERY_DELETED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":        0,
@@ -126,6 +132,8 @@ var (
 		"EVENT_TYPE_CHECK_PUT":          20,
 		"EVENT_TYPE_CHECK_STATUS":       21,
 		"EVENT_TYPE_CHECK_DELETED":      22,
+		"EVENT_TYPE_QUERY_PUT":          23,
+		"EVENT_TYPE_QUERY_DELETED":      24,
 	}
 )
 
@@ -210,7 +218,9 @@ type WatchRequest struct {
 	// Whether to watch every node, with all services and checks.
 	AllNodes bool `protobuf:"varint,21,opt,name=all_nodes,json=allNodes,proto3" json:"all_nodes,omitempty"`
 	// Whether to watch every service, with every check that counts for one.
-	AllServices   bool `protobuf:"varint,22,opt,name=all_services,json=allServices,proto3" json:"all_services,omitempty"`
+	AllServices bool `protobuf:"varint,22,opt,name=all_services,json=allServices,proto3" json:"all_services,omitempty"`
+	// Whether to watch every prepared query.
+	AllQueries    bool `protobuf:"varint,23,opt,name=all_queries,json=allQueries,proto3" json:"all_queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -395,6 +405,13 @@ func (x *WatchRequest) GetAllNodes() bool {
 func (x *WatchRequest) GetAllServices() bool {
 	if x != nil {
 		return x.AllServices
+	}
+	return false
+}
+
+func (x *WatchRequest) GetAllQueries() bool {
+	if x != nil {
+		return x.AllQueries
 	}
 	return false
 }
@@ -674,7 +691,9 @@ type WatchInitial struct {
 	// Instances of services, if they or their nodes are selected.
 	Services []*Service `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
 	// Checks, if their nodes are selected, or services for which they count.
-	Checks        []*Check `protobuf:"bytes,7,rep,name=checks,proto3" json:"checks,omitempty"`
+	Checks []*Check `protobuf:"bytes,7,rep,name=checks,proto3" json:"checks,omitempty"`
+	// Prepared queries, if they are selected.
+	Queries       []*Query `protobuf:"bytes,8,rep,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -754,6 +773,13 @@ func (x *WatchInitial) GetServices() []*Service {
 func (x *WatchInitial) GetChecks() []*Check {
 	if x != nil {
 		return x.Checks
+	}
+	return nil
+}
+
+func (x *WatchInitial) GetQueries() []*Query {
+	if x != nil {
+		return x.Queries
 	}
 	return nil
 }
@@ -906,8 +932,10 @@ type Event struct {
 	Check *Check `protobuf:"bytes,17,opt,name=check,proto3" json:"check,omitempty"`
 	// Status before; for CHECK_STATUS events.
 	PreviousStatus CheckStatus `protobuf:"varint,18,opt,name=previous_status,json=previousStatus,proto3,enum=tenure.v1.CheckStatus" json:"previous_status,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+	Query         *Query `protobuf:"bytes,19,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -1066,11 +1094,18 @@ func (x *Event) GetPreviousStatus() CheckStatus {
 	return CheckStatus_CHECK_STATUS_UNSPECIFIED
 }
 
+func (x *Event) GetQuery() *Query {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
 var File_tenure_v1_watch_proto protoreflect.FileDescriptor
 
 const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\n" +
-	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\xe6\x05\n" +
+	"\x15tenure/v1/watch.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17tenure/v1/catalog.proto\x1a\x14tenure/v1/lock.proto\x1a\x15tenure/v1/query.proto\x1a\x17tenure/v1/session.proto\x1a\x15tenure/v1/types.proto\"\x87\x06\n" +
 	"\fWatchRequest\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x1a\n" +
 	"\bprefixes\x18\x02 \x03(\tR\bprefixes\x12\x1f\n" +
@@ -1097,7 +1132,9 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x05nodes\x18\x13 \x03(\tR\x05nodes\x12\x1a\n" +
 	"\bservices\x18\x14 \x03(\tR\bservices\x12\x1b\n" +
 	"\tall_nodes\x18\x15 \x01(\bR\ballNodes\x12!\n" +
-	"\fall_services\x18\x16 \x01(\bR\vallServices\"\x8c\x01\n" +
+	"\fall_services\x18\x16 \x01(\bR\vallServices\x12\x1f\n" +
+	"\vall_queries\x18\x17 \x01(\bR\n" +
+	"allQueries\"\x8c\x01\n" +
 	"\vWatchFilter\x12\x17\n" +
 	"\ano_puts\x18\x01 \x01(\bR\x06noPuts\x12\x1d\n" +
 	"\n" +
@@ -1113,7 +1150,7 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\bprogress\x18\x06 \x01(\v2\x18.tenure.v1.WatchProgressH\x00R\bprogressB\t\n" +
 	"\amessage\"5\n" +
 	"\fWatchStarted\x12%\n" +
-	"\x0eafter_revision\x18\x01 \x01(\x04R\rafterRevision\"\xa9\x02\n" +
+	"\x0eafter_revision\x18\x01 \x01(\x04R\rafterRevision\"\xd5\x02\n" +
 	"\fWatchInitial\x12%\n" +
 	"\x03kvs\x18\x01 \x03(\v2\x13.tenure.v1.KeyValueR\x03kvs\x12%\n" +
 	"\x05locks\x18\x02 \x03(\v2\x0f.tenure.v1.LockR\x05locks\x12.\n" +
@@ -1121,12 +1158,13 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\bcomplete\x18\x04 \x01(\bR\bcomplete\x12%\n" +
 	"\x05nodes\x18\x05 \x03(\v2\x0f.tenure.v1.NodeR\x05nodes\x12.\n" +
 	"\bservices\x18\x06 \x03(\v2\x12.tenure.v1.ServiceR\bservices\x12(\n" +
-	"\x06checks\x18\a \x03(\v2\x10.tenure.v1.CheckR\x06checks\"K\n" +
+	"\x06checks\x18\a \x03(\v2\x10.tenure.v1.CheckR\x06checks\x12*\n" +
+	"\aqueries\x18\b \x03(\v2\x10.tenure.v1.QueryR\aqueries\"K\n" +
 	"\vWatchEvents\x12(\n" +
 	"\x06events\x18\x01 \x03(\v2\x10.tenure.v1.EventR\x06events\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\"M\n" +
 	"\rWatchProgress\x12<\n" +
-	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\xe0\x05\n" +
+	"\fproved_after\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vprovedAfter\"\x88\x06\n" +
 	"\x05Event\x12(\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x14.tenure.v1.EventTypeR\x04type\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x14\n" +
@@ -1146,7 +1184,8 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x04node\x18\x0f \x01(\v2\x0f.tenure.v1.NodeR\x04node\x12,\n" +
 	"\aservice\x18\x10 \x01(\v2\x12.tenure.v1.ServiceR\aservice\x12&\n" +
 	"\x05check\x18\x11 \x01(\v2\x10.tenure.v1.CheckR\x05check\x12?\n" +
-	"\x0fprevious_status\x18\x12 \x01(\x0e2\x16.tenure.v1.CheckStatusR\x0epreviousStatus*\xa1\x05\n" +
+	"\x0fprevious_status\x18\x12 \x01(\x0e2\x16.tenure.v1.CheckStatusR\x0epreviousStatus\x12&\n" +
+	"\x05query\x18\x13 \x01(\v2\x10.tenure.v1.QueryR\x05query*\xd9\x05\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eEVENT_TYPE_PUT\x10\x01\x12\x16\n" +
@@ -1171,7 +1210,9 @@ const file_tenure_v1_watch_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_SERVICE_DELETED\x10\x13\x12\x18\n" +
 	"\x14EVENT_TYPE_CHECK_PUT\x10\x14\x12\x1b\n" +
 	"\x17EVENT_TYPE_CHECK_STATUS\x10\x15\x12\x1c\n" +
-	"\x18EVENT_TYPE_CHECK_DELETED\x10\x162L\n" +
+	"\x18EVENT_TYPE_CHECK_DELETED\x10\x16\x12\x18\n" +
+	"\x14EVENT_TYPE_QUERY_PUT\x10\x17\x12\x1c\n" +
+	"\x18EVENT_TYPE_QUERY_DELETED\x10\x182L\n" +
 	"\fWatchService\x12<\n" +
 	"\x05Watch\x12\x17.tenure.v1.WatchRequest\x1a\x18.tenure.v1.WatchResponse0\x01B\x96\x01\n" +
 	"\fio.tenure.v1B\n" +
@@ -1210,12 +1251,13 @@ var file_tenure_v1_watch_proto_goTypes = []any{
 	(*Node)(nil),                  // 14: tenure.v1.Node
 	(*Service)(nil),               // 15: tenure.v1.Service
 	(*Check)(nil),                 // 16: tenure.v1.Check
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*Hold)(nil),                  // 18: tenure.v1.Hold
-	(*Place)(nil),                 // 19: tenure.v1.Place
-	(HoldEndCause)(0),             // 20: tenure.v1.HoldEndCause
-	(WaitEndCause)(0),             // 21: tenure.v1.WaitEndCause
-	(CheckStatus)(0),              // 22: tenure.v1.CheckStatus
+	(*Query)(nil),                 // 17: tenure.v1.Query
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*Hold)(nil),                  // 19: tenure.v1.Hold
+	(*Place)(nil),                 // 20: tenure.v1.Place
+	(HoldEndCause)(0),             // 21: tenure.v1.HoldEndCause
+	(WaitEndCause)(0),             // 22: tenure.v1.WaitEndCause
+	(CheckStatus)(0),              // 23: tenure.v1.CheckStatus
 }
 var file_tenure_v1_watch_proto_depIdxs = []int32{
 	2,  // 0: tenure.v1.WatchRequest.filter:type_name -> tenure.v1.WatchFilter
@@ -1232,28 +1274,30 @@ var file_tenure_v1_watch_proto_depIdxs = []int32{
 	14, // 11: tenure.v1.WatchInitial.nodes:type_name -> tenure.v1.Node
 	15, // 12: tenure.v1.WatchInitial.services:type_name -> tenure.v1.Service
 	16, // 13: tenure.v1.WatchInitial.checks:type_name -> tenure.v1.Check
-	8,  // 14: tenure.v1.WatchEvents.events:type_name -> tenure.v1.Event
-	9,  // 15: tenure.v1.WatchProgress.proved_after:type_name -> google.protobuf.Duration
-	0,  // 16: tenure.v1.Event.type:type_name -> tenure.v1.EventType
-	17, // 17: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
-	11, // 18: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
-	11, // 19: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
-	18, // 20: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
-	19, // 21: tenure.v1.Event.place:type_name -> tenure.v1.Place
-	20, // 22: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
-	21, // 23: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
-	13, // 24: tenure.v1.Event.session:type_name -> tenure.v1.Session
-	14, // 25: tenure.v1.Event.node:type_name -> tenure.v1.Node
-	15, // 26: tenure.v1.Event.service:type_name -> tenure.v1.Service
-	16, // 27: tenure.v1.Event.check:type_name -> tenure.v1.Check
-	22, // 28: tenure.v1.Event.previous_status:type_name -> tenure.v1.CheckStatus
-	1,  // 29: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
-	3,  // 30: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
-	30, // [30:31] is the sub-list for method output_type
-	29, // [29:30] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	17, // 14: tenure.v1.WatchInitial.queries:type_name -> tenure.v1.Query
+	8,  // 15: tenure.v1.WatchEvents.events:type_name -> tenure.v1.Event
+	9,  // 16: tenure.v1.WatchProgress.proved_after:type_name -> google.protobuf.Duration
+	0,  // 17: tenure.v1.Event.type:type_name -> tenure.v1.EventType
+	18, // 18: tenure.v1.Event.time:type_name -> google.protobuf.Timestamp
+	11, // 19: tenure.v1.Event.kv:type_name -> tenure.v1.KeyValue
+	11, // 20: tenure.v1.Event.previous:type_name -> tenure.v1.KeyValue
+	19, // 21: tenure.v1.Event.hold:type_name -> tenure.v1.Hold
+	20, // 22: tenure.v1.Event.place:type_name -> tenure.v1.Place
+	21, // 23: tenure.v1.Event.hold_end_cause:type_name -> tenure.v1.HoldEndCause
+	22, // 24: tenure.v1.Event.wait_end_cause:type_name -> tenure.v1.WaitEndCause
+	13, // 25: tenure.v1.Event.session:type_name -> tenure.v1.Session
+	14, // 26: tenure.v1.Event.node:type_name -> tenure.v1.Node
+	15, // 27: tenure.v1.Event.service:type_name -> tenure.v1.Service
+	16, // 28: tenure.v1.Event.check:type_name -> tenure.v1.Check
+	23, // 29: tenure.v1.Event.previous_status:type_name -> tenure.v1.CheckStatus
+	17, // 30: tenure.v1.Event.query:type_name -> tenure.v1.Query
+	1,  // 31: tenure.v1.WatchService.Watch:input_type -> tenure.v1.WatchRequest
+	3,  // 32: tenure.v1.WatchService.Watch:output_type -> tenure.v1.WatchResponse
+	32, // [32:33] is the sub-list for method output_type
+	31, // [31:32] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_tenure_v1_watch_proto_init() }
@@ -1263,6 +1307,7 @@ func file_tenure_v1_watch_proto_init() {
 	}
 	file_tenure_v1_catalog_proto_init()
 	file_tenure_v1_lock_proto_init()
+	file_tenure_v1_query_proto_init()
 	file_tenure_v1_session_proto_init()
 	file_tenure_v1_types_proto_init()
 	file_tenure_v1_watch_proto_msgTypes[2].OneofWrappers = []any{

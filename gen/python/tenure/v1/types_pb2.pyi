@@ -81,9 +81,11 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_NODE_NOT_FOUND: _ClassVar[ErrorReason]
     ERROR_REASON_SERVICE_NOT_FOUND: _ClassVar[ErrorReason]
     ERROR_REASON_CHECK_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_QUERY_NOT_FOUND: _ClassVar[ErrorReason]
     ERROR_REASON_CHECK_CRITICAL: _ClassVar[ErrorReason]
     ERROR_REASON_NODE_ID_CONFLICT: _ClassVar[ErrorReason]
     ERROR_REASON_SYNC_OUTDATED: _ClassVar[ErrorReason]
+    ERROR_REASON_QUERY_NAME_TAKEN: _ClassVar[ErrorReason]
 LOCK_MODE_UNSPECIFIED: LockMode
 LOCK_MODE_EXCLUSIVE: LockMode
 LOCK_MODE_SHARED: LockMode
@@ -152,9 +154,11 @@ ERROR_REASON_AUDIT_UNAVAILABLE: ErrorReason
 ERROR_REASON_NODE_NOT_FOUND: ErrorReason
 ERROR_REASON_SERVICE_NOT_FOUND: ErrorReason
 ERROR_REASON_CHECK_NOT_FOUND: ErrorReason
+ERROR_REASON_QUERY_NOT_FOUND: ErrorReason
 ERROR_REASON_CHECK_CRITICAL: ErrorReason
 ERROR_REASON_NODE_ID_CONFLICT: ErrorReason
 ERROR_REASON_SYNC_OUTDATED: ErrorReason
+ERROR_REASON_QUERY_NAME_TAKEN: ErrorReason
 
 class ResponseHeader(_message.Message):
     __slots__ = ("cluster_id", "history_id", "member_id", "revision", "term", "hidden")

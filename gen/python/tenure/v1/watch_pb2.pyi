@@ -2,6 +2,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from tenure.v1 import catalog_pb2 as _catalog_pb2
 from tenure.v1 import lock_pb2 as _lock_pb2
+from tenure.v1 import query_pb2 as _query_pb2
 from tenure.v1 import session_pb2 as _session_pb2
 from tenure.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
@@ -38,6 +39,8 @@ class EventType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_TYPE_CHECK_PUT: _ClassVar[EventType]
     EVENT_TYPE_CHECK_STATUS: _ClassVar[EventType]
     EVENT_TYPE_CHECK_DELETED: _ClassVar[EventType]
+    EVENT_TYPE_QUERY_PUT: _ClassVar[EventType]
+    EVENT_TYPE_QUERY_DELETED: _ClassVar[EventType]
 EVENT_TYPE_UNSPECIFIED: EventType
 EVENT_TYPE_PUT: EventType
 EVENT_TYPE_DELETED: EventType
@@ -61,9 +64,11 @@ EVENT_TYPE_SERVICE_DELETED: EventType
 EVENT_TYPE_CHECK_PUT: EventType
 EVENT_TYPE_CHECK_STATUS: EventType
 EVENT_TYPE_CHECK_DELETED: EventType
+EVENT_TYPE_QUERY_PUT: EventType
+EVENT_TYPE_QUERY_DELETED: EventType
 
 class WatchRequest(_message.Message):
-    __slots__ = ("keys", "prefixes", "range_start", "range_end", "locks", "lock_prefixes", "session_ids", "all_sessions", "filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval", "nodes", "services", "all_nodes", "all_services")
+    __slots__ = ("keys", "prefixes", "range_start", "range_end", "locks", "lock_prefixes", "session_ids", "all_sessions", "filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval", "nodes", "services", "all_nodes", "all_services", "all_queries")
     KEYS_FIELD_NUMBER: _ClassVar[int]
     PREFIXES_FIELD_NUMBER: _ClassVar[int]
     RANGE_START_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +91,7 @@ class WatchRequest(_message.Message):
     SERVICES_FIELD_NUMBER: _ClassVar[int]
     ALL_NODES_FIELD_NUMBER: _ClassVar[int]
     ALL_SERVICES_FIELD_NUMBER: _ClassVar[int]
+    ALL_QUERIES_FIELD_NUMBER: _ClassVar[int]
     keys: _containers.RepeatedScalarFieldContainer[str]
     prefixes: _containers.RepeatedScalarFieldContainer[str]
     range_start: str
@@ -108,7 +114,8 @@ class WatchRequest(_message.Message):
     services: _containers.RepeatedScalarFieldContainer[str]
     all_nodes: bool
     all_services: bool
-    def __init__(self, keys: _Optional[_Iterable[str]] = ..., prefixes: _Optional[_Iterable[str]] = ..., range_start: _Optional[str] = ..., range_end: _Optional[str] = ..., locks: _Optional[_Iterable[str]] = ..., lock_prefixes: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., all_sessions: bool = ..., filter: _Optional[_Union[WatchFilter, _Mapping]] = ..., after_revision: _Optional[int] = ..., history_id: _Optional[str] = ..., resume_token: _Optional[str] = ..., initial: bool = ..., previous: bool = ..., keys_only: bool = ..., limit: _Optional[int] = ..., wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., progress_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., nodes: _Optional[_Iterable[str]] = ..., services: _Optional[_Iterable[str]] = ..., all_nodes: bool = ..., all_services: bool = ...) -> None: ...
+    all_queries: bool
+    def __init__(self, keys: _Optional[_Iterable[str]] = ..., prefixes: _Optional[_Iterable[str]] = ..., range_start: _Optional[str] = ..., range_end: _Optional[str] = ..., locks: _Optional[_Iterable[str]] = ..., lock_prefixes: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., all_sessions: bool = ..., filter: _Optional[_Union[WatchFilter, _Mapping]] = ..., after_revision: _Optional[int] = ..., history_id: _Optional[str] = ..., resume_token: _Optional[str] = ..., initial: bool = ..., previous: bool = ..., keys_only: bool = ..., limit: _Optional[int] = ..., wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., progress_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., nodes: _Optional[_Iterable[str]] = ..., services: _Optional[_Iterable[str]] = ..., all_nodes: bool = ..., all_services: bool = ..., all_queries: bool = ...) -> None: ...
 
 class WatchFilter(_message.Message):
     __slots__ = ("no_puts", "no_deletes", "no_holder_changes", "no_queue")
@@ -145,7 +152,7 @@ class WatchStarted(_message.Message):
     def __init__(self, after_revision: _Optional[int] = ...) -> None: ...
 
 class WatchInitial(_message.Message):
-    __slots__ = ("kvs", "locks", "sessions", "complete", "nodes", "services", "checks")
+    __slots__ = ("kvs", "locks", "sessions", "complete", "nodes", "services", "checks", "queries")
     KVS_FIELD_NUMBER: _ClassVar[int]
     LOCKS_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
@@ -153,6 +160,7 @@ class WatchInitial(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     SERVICES_FIELD_NUMBER: _ClassVar[int]
     CHECKS_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
     kvs: _containers.RepeatedCompositeFieldContainer[_types_pb2.KeyValue]
     locks: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Lock]
     sessions: _containers.RepeatedCompositeFieldContainer[_session_pb2.Session]
@@ -160,7 +168,8 @@ class WatchInitial(_message.Message):
     nodes: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.Node]
     services: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.Service]
     checks: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.Check]
-    def __init__(self, kvs: _Optional[_Iterable[_Union[_types_pb2.KeyValue, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[_lock_pb2.Lock, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[_session_pb2.Session, _Mapping]]] = ..., complete: bool = ..., nodes: _Optional[_Iterable[_Union[_catalog_pb2.Node, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[_catalog_pb2.Service, _Mapping]]] = ..., checks: _Optional[_Iterable[_Union[_catalog_pb2.Check, _Mapping]]] = ...) -> None: ...
+    queries: _containers.RepeatedCompositeFieldContainer[_query_pb2.Query]
+    def __init__(self, kvs: _Optional[_Iterable[_Union[_types_pb2.KeyValue, _Mapping]]] = ..., locks: _Optional[_Iterable[_Union[_lock_pb2.Lock, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[_session_pb2.Session, _Mapping]]] = ..., complete: bool = ..., nodes: _Optional[_Iterable[_Union[_catalog_pb2.Node, _Mapping]]] = ..., services: _Optional[_Iterable[_Union[_catalog_pb2.Service, _Mapping]]] = ..., checks: _Optional[_Iterable[_Union[_catalog_pb2.Check, _Mapping]]] = ..., queries: _Optional[_Iterable[_Union[_query_pb2.Query, _Mapping]]] = ...) -> None: ...
 
 class WatchEvents(_message.Message):
     __slots__ = ("events", "more")
@@ -177,7 +186,7 @@ class WatchProgress(_message.Message):
     def __init__(self, proved_after: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("type", "revision", "index", "time", "key", "kv", "previous", "hold", "place", "hold_end_cause", "wait_end_cause", "session", "reason", "unused", "node", "service", "check", "previous_status")
+    __slots__ = ("type", "revision", "index", "time", "key", "kv", "previous", "hold", "place", "hold_end_cause", "wait_end_cause", "session", "reason", "unused", "node", "service", "check", "previous_status", "query")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -196,6 +205,7 @@ class Event(_message.Message):
     SERVICE_FIELD_NUMBER: _ClassVar[int]
     CHECK_FIELD_NUMBER: _ClassVar[int]
     PREVIOUS_STATUS_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     type: EventType
     revision: int
     index: int
@@ -214,4 +224,5 @@ class Event(_message.Message):
     service: _catalog_pb2.Service
     check: _catalog_pb2.Check
     previous_status: _catalog_pb2.CheckStatus
-    def __init__(self, type: _Optional[_Union[EventType, str]] = ..., revision: _Optional[int] = ..., index: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., previous: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., hold: _Optional[_Union[_session_pb2.Hold, _Mapping]] = ..., place: _Optional[_Union[_session_pb2.Place, _Mapping]] = ..., hold_end_cause: _Optional[_Union[_lock_pb2.HoldEndCause, str]] = ..., wait_end_cause: _Optional[_Union[_lock_pb2.WaitEndCause, str]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., reason: _Optional[str] = ..., unused: bool = ..., node: _Optional[_Union[_catalog_pb2.Node, _Mapping]] = ..., service: _Optional[_Union[_catalog_pb2.Service, _Mapping]] = ..., check: _Optional[_Union[_catalog_pb2.Check, _Mapping]] = ..., previous_status: _Optional[_Union[_catalog_pb2.CheckStatus, str]] = ...) -> None: ...
+    query: _query_pb2.Query
+    def __init__(self, type: _Optional[_Union[EventType, str]] = ..., revision: _Optional[int] = ..., index: _Optional[int] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., kv: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., previous: _Optional[_Union[_types_pb2.KeyValue, _Mapping]] = ..., hold: _Optional[_Union[_session_pb2.Hold, _Mapping]] = ..., place: _Optional[_Union[_session_pb2.Place, _Mapping]] = ..., hold_end_cause: _Optional[_Union[_lock_pb2.HoldEndCause, str]] = ..., wait_end_cause: _Optional[_Union[_lock_pb2.WaitEndCause, str]] = ..., session: _Optional[_Union[_session_pb2.Session, _Mapping]] = ..., reason: _Optional[str] = ..., unused: bool = ..., node: _Optional[_Union[_catalog_pb2.Node, _Mapping]] = ..., service: _Optional[_Union[_catalog_pb2.Service, _Mapping]] = ..., check: _Optional[_Union[_catalog_pb2.Check, _Mapping]] = ..., previous_status: _Optional[_Union[_catalog_pb2.CheckStatus, str]] = ..., query: _Optional[_Union[_query_pb2.Query, _Mapping]] = ...) -> None: ...

@@ -193,6 +193,59 @@ func (CatalogOrigin) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{2}
 }
 
+// QueryMatch is which names run a prepared query.
+type QueryMatch int32
+
+const (
+	// Not set; never stored.
+	QueryMatch_QUERY_MATCH_UNSPECIFIED QueryMatch = 0
+	// Its name, and no other.
+	QueryMatch_QUERY_MATCH_NAME QueryMatch = 1
+	// Every name that starts with its name.
+	QueryMatch_QUERY_MATCH_PREFIX QueryMatch = 2
+)
+
+// Enum value maps for QueryMatch.
+var (
+	QueryMatch_name = map[int32]string{
+		0: "QUERY_MATCH_UNSPECIFIED",
+		1: "QUERY_MATCH_NAME",
+		2: "QUERY_MATCH_PREFIX",
+	}
+	QueryMatch_value = map[string]int32{
+		"QUERY_MATCH_UNSPECIFIED": 0,
+		"QUERY_MATCH_NAME":        1,
+		"QUERY_MATCH_PREFIX":      2,
+	}
+)
+
+func (x QueryMatch) Enum() *QueryMatch {
+	p := new(QueryMatch)
+	*p = x
+	return p
+}
+
+func (x QueryMatch) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (QueryMatch) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
+}
+
+func (QueryMatch) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_command_proto_enumTypes[3]
+}
+
+func (x QueryMatch) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use QueryMatch.Descriptor instead.
+func (QueryMatch) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
+}
+
 // SessionEndCause is why a session ended.
 type SessionEndCause int32
 
@@ -250,11 +303,11 @@ func (x SessionEndCause) String() string {
 }
 
 func (SessionEndCause) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (SessionEndCause) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[3]
+	return &file_tenure_store_v1_command_proto_enumTypes[4]
 }
 
 func (x SessionEndCause) Number() protoreflect.EnumNumber {
@@ -263,7 +316,7 @@ func (x SessionEndCause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SessionEndCause.Descriptor instead.
 func (SessionEndCause) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // LockMode is how a lock is shared.
@@ -307,11 +360,11 @@ func (x LockMode) String() string {
 }
 
 func (LockMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[4].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (LockMode) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[4]
+	return &file_tenure_store_v1_command_proto_enumTypes[5]
 }
 
 func (x LockMode) Number() protoreflect.EnumNumber {
@@ -320,7 +373,7 @@ func (x LockMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LockMode.Descriptor instead.
 func (LockMode) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // CompareOperator relates a property to an operand.
@@ -368,11 +421,11 @@ func (x CompareOperator) String() string {
 }
 
 func (CompareOperator) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[5].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[6].Descriptor()
 }
 
 func (CompareOperator) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[5]
+	return &file_tenure_store_v1_command_proto_enumTypes[6]
 }
 
 func (x CompareOperator) Number() protoreflect.EnumNumber {
@@ -381,7 +434,7 @@ func (x CompareOperator) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CompareOperator.Descriptor instead.
 func (CompareOperator) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 // Envelope is the payload of one raft entry: a batch of commands from one proposer.
@@ -514,6 +567,8 @@ type Command struct {
 	//	*Command_Deregister
 	//	*Command_SetLiveness
 	//	*Command_EndMarked
+	//	*Command_PutQuery
+	//	*Command_DeleteQuery
 	//	*Command_MakeJoinToken
 	//	*Command_JoinMember
 	//	*Command_EndJoinTokens
@@ -876,6 +931,24 @@ func (x *Command) GetEndMarked() *EndMarked {
 	return nil
 }
 
+func (x *Command) GetPutQuery() *PutQuery {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_PutQuery); ok {
+			return x.PutQuery
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeleteQuery() *DeleteQuery {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_DeleteQuery); ok {
+			return x.DeleteQuery
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetMakeJoinToken() *MakeJoinToken {
 	if x != nil {
 		if x, ok := x.Kind.(*Command_MakeJoinToken); ok {
@@ -1052,6 +1125,16 @@ type Command_EndMarked struct {
 	EndMarked *EndMarked `protobuf:"bytes,85,opt,name=end_marked,json=endMarked,proto3,oneof"`
 }
 
+type Command_PutQuery struct {
+	// Creates or replaces a prepared query. From cluster version 3 on.
+	PutQuery *PutQuery `protobuf:"bytes,86,opt,name=put_query,json=putQuery,proto3,oneof"`
+}
+
+type Command_DeleteQuery struct {
+	// Deletes a prepared query. From cluster version 3 on.
+	DeleteQuery *DeleteQuery `protobuf:"bytes,87,opt,name=delete_query,json=deleteQuery,proto3,oneof"`
+}
+
 type Command_MakeJoinToken struct {
 	// Makes a token with which a new member can join.
 	MakeJoinToken *MakeJoinToken `protobuf:"bytes,120,opt,name=make_join_token,json=makeJoinToken,proto3,oneof"`
@@ -1124,6 +1207,10 @@ func (*Command_Deregister) isCommand_Kind() {}
 func (*Command_SetLiveness) isCommand_Kind() {}
 
 func (*Command_EndMarked) isCommand_Kind() {}
+
+func (*Command_PutQuery) isCommand_Kind() {}
+
+func (*Command_DeleteQuery) isCommand_Kind() {}
 
 func (*Command_MakeJoinToken) isCommand_Kind() {}
 
@@ -2680,6 +2767,361 @@ func (x *EndMarked) GetTerm() uint64 {
 	return 0
 }
 
+// QueryFallback is where a prepared query looks if it has found nothing so far.
+type QueryFallback struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the service, at most 255 bytes; empty: that of the query.
+	Service string `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	// Tags, at most 64, each at most 256 bytes.
+	Tags []string `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Zone, at most 128 bytes; empty: any.
+	Zone          string `protobuf:"bytes,3,opt,name=zone,proto3" json:"zone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryFallback) Reset() {
+	*x = QueryFallback{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryFallback) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryFallback) ProtoMessage() {}
+
+func (x *QueryFallback) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryFallback.ProtoReflect.Descriptor instead.
+func (*QueryFallback) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *QueryFallback) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *QueryFallback) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *QueryFallback) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+// Query is what a prepared query says, at most 16 KiB. What its texts mean is the server's business.
+type Query struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name, unique, at most 256 bytes; may be empty.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Id of the session with which it is deleted, 16 bytes; empty: none.
+	SessionId []byte `protobuf:"bytes,2,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Which names run it.
+	Match QueryMatch `protobuf:"varint,3,opt,name=match,proto3,enum=tenure.store.v1.QueryMatch" json:"match,omitempty"`
+	// Regular expression that is searched in the name, at most 1 024 bytes; may be empty.
+	Regexp string `protobuf:"bytes,4,opt,name=regexp,proto3" json:"regexp,omitempty"`
+	// Name of the service, 1 to 255 bytes.
+	Service string `protobuf:"bytes,5,opt,name=service,proto3" json:"service,omitempty"`
+	// Tags that an instance must have or, with "!" before them, must not have; at most 64, each at most 256 bytes.
+	Tags []string `protobuf:"bytes,6,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Whether instances in warning are left out.
+	OnlyPassing bool `protobuf:"varint,7,opt,name=only_passing,json=onlyPassing,proto3" json:"only_passing,omitempty"`
+	// Ids of checks that do not count, at most 64.
+	IgnoreChecks []string `protobuf:"bytes,8,rep,name=ignore_checks,json=ignoreChecks,proto3" json:"ignore_checks,omitempty"`
+	// Facts that the node must have, at most 64, sorted by name.
+	NodeMeta []*MetadataEntry `protobuf:"bytes,9,rep,name=node_meta,json=nodeMeta,proto3" json:"node_meta,omitempty"`
+	// Facts that the instance must have, at most 64, sorted by name.
+	ServiceMeta []*MetadataEntry `protobuf:"bytes,10,rep,name=service_meta,json=serviceMeta,proto3" json:"service_meta,omitempty"`
+	// Node near which instances are preferred, at most 253 bytes; may be empty.
+	Near string `protobuf:"bytes,11,opt,name=near,proto3" json:"near,omitempty"`
+	// Where to look if nothing is found, at most 8.
+	Fallbacks []*QueryFallback `protobuf:"bytes,12,rep,name=fallbacks,proto3" json:"fallbacks,omitempty"`
+	// Whether tags that are empty after texts are filled in are left out.
+	RemoveEmptyTags bool `protobuf:"varint,13,opt,name=remove_empty_tags,json=removeEmptyTags,proto3" json:"remove_empty_tags,omitempty"`
+	// Facts about the query, at most 64, sorted by name.
+	Meta          []*MetadataEntry `protobuf:"bytes,14,rep,name=meta,proto3" json:"meta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Query) Reset() {
+	*x = Query{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Query) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Query) ProtoMessage() {}
+
+func (x *Query) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Query.ProtoReflect.Descriptor instead.
+func (*Query) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Query) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Query) GetSessionId() []byte {
+	if x != nil {
+		return x.SessionId
+	}
+	return nil
+}
+
+func (x *Query) GetMatch() QueryMatch {
+	if x != nil {
+		return x.Match
+	}
+	return QueryMatch_QUERY_MATCH_UNSPECIFIED
+}
+
+func (x *Query) GetRegexp() string {
+	if x != nil {
+		return x.Regexp
+	}
+	return ""
+}
+
+func (x *Query) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *Query) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Query) GetOnlyPassing() bool {
+	if x != nil {
+		return x.OnlyPassing
+	}
+	return false
+}
+
+func (x *Query) GetIgnoreChecks() []string {
+	if x != nil {
+		return x.IgnoreChecks
+	}
+	return nil
+}
+
+func (x *Query) GetNodeMeta() []*MetadataEntry {
+	if x != nil {
+		return x.NodeMeta
+	}
+	return nil
+}
+
+func (x *Query) GetServiceMeta() []*MetadataEntry {
+	if x != nil {
+		return x.ServiceMeta
+	}
+	return nil
+}
+
+func (x *Query) GetNear() string {
+	if x != nil {
+		return x.Near
+	}
+	return ""
+}
+
+func (x *Query) GetFallbacks() []*QueryFallback {
+	if x != nil {
+		return x.Fallbacks
+	}
+	return nil
+}
+
+func (x *Query) GetRemoveEmptyTags() bool {
+	if x != nil {
+		return x.RemoveEmptyTags
+	}
+	return false
+}
+
+func (x *Query) GetMeta() []*MetadataEntry {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+// PutQuery creates a prepared query, or replaces one. One that is already so does not change.
+type PutQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the query, 16 random bytes if it is new.
+	QueryId []byte `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// Whether the query is new; otherwise it must exist.
+	Create bool `protobuf:"varint,2,opt,name=create,proto3" json:"create,omitempty"`
+	// The query. Its session_id is that of session.
+	Query *Query `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
+	// Session with which it is deleted; unset: none.
+	Session *SessionRef `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	// Required mod_revision of the query; unset: any. Not with create.
+	IfRevision    *uint64 `protobuf:"varint,5,opt,name=if_revision,json=ifRevision,proto3,oneof" json:"if_revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutQuery) Reset() {
+	*x = PutQuery{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutQuery) ProtoMessage() {}
+
+func (x *PutQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutQuery.ProtoReflect.Descriptor instead.
+func (*PutQuery) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *PutQuery) GetQueryId() []byte {
+	if x != nil {
+		return x.QueryId
+	}
+	return nil
+}
+
+func (x *PutQuery) GetCreate() bool {
+	if x != nil {
+		return x.Create
+	}
+	return false
+}
+
+func (x *PutQuery) GetQuery() *Query {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *PutQuery) GetSession() *SessionRef {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *PutQuery) GetIfRevision() uint64 {
+	if x != nil && x.IfRevision != nil {
+		return *x.IfRevision
+	}
+	return 0
+}
+
+// DeleteQuery deletes a prepared query. A missing one is not a failure.
+type DeleteQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the query, 16 bytes.
+	QueryId       []byte `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteQuery) Reset() {
+	*x = DeleteQuery{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteQuery) ProtoMessage() {}
+
+func (x *DeleteQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteQuery.ProtoReflect.Descriptor instead.
+func (*DeleteQuery) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *DeleteQuery) GetQueryId() []byte {
+	if x != nil {
+		return x.QueryId
+	}
+	return nil
+}
+
 // DestroySession ends a session at a caller's request.
 type DestroySession struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2699,7 +3141,7 @@ type DestroySession struct {
 
 func (x *DestroySession) Reset() {
 	*x = DestroySession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2711,7 +3153,7 @@ func (x *DestroySession) String() string {
 func (*DestroySession) ProtoMessage() {}
 
 func (x *DestroySession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2724,7 +3166,7 @@ func (x *DestroySession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroySession.ProtoReflect.Descriptor instead.
 func (*DestroySession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DestroySession) GetSession() *SessionRef {
@@ -2775,7 +3217,7 @@ type ExpireSessions struct {
 
 func (x *ExpireSessions) Reset() {
 	*x = ExpireSessions{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2787,7 +3229,7 @@ func (x *ExpireSessions) String() string {
 func (*ExpireSessions) ProtoMessage() {}
 
 func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2800,7 +3242,7 @@ func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireSessions.ProtoReflect.Descriptor instead.
 func (*ExpireSessions) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExpireSessions) GetTerm() uint64 {
@@ -2837,7 +3279,7 @@ type TakeOverSession struct {
 
 func (x *TakeOverSession) Reset() {
 	*x = TakeOverSession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +3291,7 @@ func (x *TakeOverSession) String() string {
 func (*TakeOverSession) ProtoMessage() {}
 
 func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3304,7 @@ func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSession.ProtoReflect.Descriptor instead.
 func (*TakeOverSession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TakeOverSession) GetSessionId() []byte {
@@ -2923,7 +3365,7 @@ type Put struct {
 
 func (x *Put) Reset() {
 	*x = Put{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2935,7 +3377,7 @@ func (x *Put) String() string {
 func (*Put) ProtoMessage() {}
 
 func (x *Put) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2948,7 +3390,7 @@ func (x *Put) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Put.ProtoReflect.Descriptor instead.
 func (*Put) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Put) GetKey() string {
@@ -3037,7 +3479,7 @@ type Delete struct {
 
 func (x *Delete) Reset() {
 	*x = Delete{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3491,7 @@ func (x *Delete) String() string {
 func (*Delete) ProtoMessage() {}
 
 func (x *Delete) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3504,7 @@ func (x *Delete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delete.ProtoReflect.Descriptor instead.
 func (*Delete) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Delete) GetKey() string {
@@ -3103,7 +3545,7 @@ type DeletePrefix struct {
 
 func (x *DeletePrefix) Reset() {
 	*x = DeletePrefix{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3557,7 @@ func (x *DeletePrefix) String() string {
 func (*DeletePrefix) ProtoMessage() {}
 
 func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3570,7 @@ func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePrefix.ProtoReflect.Descriptor instead.
 func (*DeletePrefix) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeletePrefix) GetPrefix() string {
@@ -3184,7 +3626,7 @@ type AcquireLock struct {
 
 func (x *AcquireLock) Reset() {
 	*x = AcquireLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3196,7 +3638,7 @@ func (x *AcquireLock) String() string {
 func (*AcquireLock) ProtoMessage() {}
 
 func (x *AcquireLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3209,7 +3651,7 @@ func (x *AcquireLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLock.ProtoReflect.Descriptor instead.
 func (*AcquireLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AcquireLock) GetKey() string {
@@ -3308,7 +3750,7 @@ type CancelWait struct {
 
 func (x *CancelWait) Reset() {
 	*x = CancelWait{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3762,7 @@ func (x *CancelWait) String() string {
 func (*CancelWait) ProtoMessage() {}
 
 func (x *CancelWait) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3775,7 @@ func (x *CancelWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWait.ProtoReflect.Descriptor instead.
 func (*CancelWait) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CancelWait) GetKey() string {
@@ -3386,7 +3828,7 @@ type PlaceRef struct {
 
 func (x *PlaceRef) Reset() {
 	*x = PlaceRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +3840,7 @@ func (x *PlaceRef) String() string {
 func (*PlaceRef) ProtoMessage() {}
 
 func (x *PlaceRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3853,7 @@ func (x *PlaceRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceRef.ProtoReflect.Descriptor instead.
 func (*PlaceRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PlaceRef) GetKey() string {
@@ -3448,7 +3890,7 @@ type EndWaits struct {
 
 func (x *EndWaits) Reset() {
 	*x = EndWaits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3902,7 @@ func (x *EndWaits) String() string {
 func (*EndWaits) ProtoMessage() {}
 
 func (x *EndWaits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3915,7 @@ func (x *EndWaits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndWaits.ProtoReflect.Descriptor instead.
 func (*EndWaits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EndWaits) GetTerm() uint64 {
@@ -3518,7 +3960,7 @@ type ReleaseLock struct {
 
 func (x *ReleaseLock) Reset() {
 	*x = ReleaseLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3530,7 +3972,7 @@ func (x *ReleaseLock) String() string {
 func (*ReleaseLock) ProtoMessage() {}
 
 func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3543,7 +3985,7 @@ func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLock.ProtoReflect.Descriptor instead.
 func (*ReleaseLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ReleaseLock) GetKey() string {
@@ -3652,7 +4094,7 @@ type Resign struct {
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +4106,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +4119,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Resign) GetKey() string {
@@ -3747,7 +4189,7 @@ type BreakLock struct {
 
 func (x *BreakLock) Reset() {
 	*x = BreakLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3759,7 +4201,7 @@ func (x *BreakLock) String() string {
 func (*BreakLock) ProtoMessage() {}
 
 func (x *BreakLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3772,7 +4214,7 @@ func (x *BreakLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLock.ProtoReflect.Descriptor instead.
 func (*BreakLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *BreakLock) GetKey() string {
@@ -3840,7 +4282,7 @@ type BreakPoint struct {
 
 func (x *BreakPoint) Reset() {
 	*x = BreakPoint{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3852,7 +4294,7 @@ func (x *BreakPoint) String() string {
 func (*BreakPoint) ProtoMessage() {}
 
 func (x *BreakPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3865,7 +4307,7 @@ func (x *BreakPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakPoint.ProtoReflect.Descriptor instead.
 func (*BreakPoint) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BreakPoint) GetRevision() uint64 {
@@ -3904,7 +4346,7 @@ type DelayRef struct {
 
 func (x *DelayRef) Reset() {
 	*x = DelayRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3916,7 +4358,7 @@ func (x *DelayRef) String() string {
 func (*DelayRef) ProtoMessage() {}
 
 func (x *DelayRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3929,7 +4371,7 @@ func (x *DelayRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelayRef.ProtoReflect.Descriptor instead.
 func (*DelayRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DelayRef) GetKey() string {
@@ -3966,7 +4408,7 @@ type EndDelays struct {
 
 func (x *EndDelays) Reset() {
 	*x = EndDelays{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3978,7 +4420,7 @@ func (x *EndDelays) String() string {
 func (*EndDelays) ProtoMessage() {}
 
 func (x *EndDelays) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3991,7 +4433,7 @@ func (x *EndDelays) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDelays.ProtoReflect.Descriptor instead.
 func (*EndDelays) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EndDelays) GetTerm() uint64 {
@@ -4019,7 +4461,7 @@ type GrantWaiters struct {
 
 func (x *GrantWaiters) Reset() {
 	*x = GrantWaiters{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4031,7 +4473,7 @@ func (x *GrantWaiters) String() string {
 func (*GrantWaiters) ProtoMessage() {}
 
 func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4044,7 +4486,7 @@ func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantWaiters.ProtoReflect.Descriptor instead.
 func (*GrantWaiters) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GrantWaiters) GetTerm() uint64 {
@@ -4069,7 +4511,7 @@ type Txn struct {
 
 func (x *Txn) Reset() {
 	*x = Txn{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4523,7 @@ func (x *Txn) String() string {
 func (*Txn) ProtoMessage() {}
 
 func (x *Txn) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4536,7 @@ func (x *Txn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Txn.ProtoReflect.Descriptor instead.
 func (*Txn) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Txn) GetCompares() []*Compare {
@@ -4143,7 +4585,7 @@ type Compare struct {
 
 func (x *Compare) Reset() {
 	*x = Compare{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4155,7 +4597,7 @@ func (x *Compare) String() string {
 func (*Compare) ProtoMessage() {}
 
 func (x *Compare) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4168,7 +4610,7 @@ func (x *Compare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compare.ProtoReflect.Descriptor instead.
 func (*Compare) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Compare) GetKey() string {
@@ -4331,7 +4773,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4785,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4798,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Op) GetKind() isOp_Kind {
@@ -4536,7 +4978,7 @@ type CatalogOp struct {
 
 func (x *CatalogOp) Reset() {
 	*x = CatalogOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4548,7 +4990,7 @@ func (x *CatalogOp) String() string {
 func (*CatalogOp) ProtoMessage() {}
 
 func (x *CatalogOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4561,7 +5003,7 @@ func (x *CatalogOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogOp.ProtoReflect.Descriptor instead.
 func (*CatalogOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CatalogOp) GetKind() isCatalogOp_Kind {
@@ -4675,7 +5117,7 @@ type PutNodeOp struct {
 
 func (x *PutNodeOp) Reset() {
 	*x = PutNodeOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4687,7 +5129,7 @@ func (x *PutNodeOp) String() string {
 func (*PutNodeOp) ProtoMessage() {}
 
 func (x *PutNodeOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4700,7 +5142,7 @@ func (x *PutNodeOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutNodeOp.ProtoReflect.Descriptor instead.
 func (*PutNodeOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PutNodeOp) GetNode() *Node {
@@ -4730,7 +5172,7 @@ type PutServiceOp struct {
 
 func (x *PutServiceOp) Reset() {
 	*x = PutServiceOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4742,7 +5184,7 @@ func (x *PutServiceOp) String() string {
 func (*PutServiceOp) ProtoMessage() {}
 
 func (x *PutServiceOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4755,7 +5197,7 @@ func (x *PutServiceOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutServiceOp.ProtoReflect.Descriptor instead.
 func (*PutServiceOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{43}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PutServiceOp) GetNode() string {
@@ -4785,7 +5227,7 @@ type PutCheckOp struct {
 
 func (x *PutCheckOp) Reset() {
 	*x = PutCheckOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4797,7 +5239,7 @@ func (x *PutCheckOp) String() string {
 func (*PutCheckOp) ProtoMessage() {}
 
 func (x *PutCheckOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4810,7 +5252,7 @@ func (x *PutCheckOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCheckOp.ProtoReflect.Descriptor instead.
 func (*PutCheckOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{44}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PutCheckOp) GetNode() string {
@@ -4840,7 +5282,7 @@ type GetOp struct {
 
 func (x *GetOp) Reset() {
 	*x = GetOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +5294,7 @@ func (x *GetOp) String() string {
 func (*GetOp) ProtoMessage() {}
 
 func (x *GetOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +5307,7 @@ func (x *GetOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOp.ProtoReflect.Descriptor instead.
 func (*GetOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{45}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetOp) GetKey() string {
@@ -4895,7 +5337,7 @@ type ListOp struct {
 
 func (x *ListOp) Reset() {
 	*x = ListOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4907,7 +5349,7 @@ func (x *ListOp) String() string {
 func (*ListOp) ProtoMessage() {}
 
 func (x *ListOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4920,7 +5362,7 @@ func (x *ListOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOp.ProtoReflect.Descriptor instead.
 func (*ListOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{46}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListOp) GetPrefix() string {
@@ -4951,7 +5393,7 @@ type Compact struct {
 
 func (x *Compact) Reset() {
 	*x = Compact{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4963,7 +5405,7 @@ func (x *Compact) String() string {
 func (*Compact) ProtoMessage() {}
 
 func (x *Compact) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4976,7 +5418,7 @@ func (x *Compact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compact.ProtoReflect.Descriptor instead.
 func (*Compact) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{47}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Compact) GetRevision() uint64 {
@@ -5008,7 +5450,7 @@ type SetLimits struct {
 
 func (x *SetLimits) Reset() {
 	*x = SetLimits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5020,7 +5462,7 @@ func (x *SetLimits) String() string {
 func (*SetLimits) ProtoMessage() {}
 
 func (x *SetLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5033,7 +5475,7 @@ func (x *SetLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimits.ProtoReflect.Descriptor instead.
 func (*SetLimits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{48}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetLimits) GetLimits() *Limits {
@@ -5094,7 +5536,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5106,7 +5548,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5561,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{49}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Limits) GetWaitersMax() uint32 {
@@ -5246,7 +5688,7 @@ type SetClusterVersion struct {
 
 func (x *SetClusterVersion) Reset() {
 	*x = SetClusterVersion{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5258,7 +5700,7 @@ func (x *SetClusterVersion) String() string {
 func (*SetClusterVersion) ProtoMessage() {}
 
 func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5271,7 +5713,7 @@ func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClusterVersion.ProtoReflect.Descriptor instead.
 func (*SetClusterVersion) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{50}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SetClusterVersion) GetVersion() uint32 {
@@ -5294,7 +5736,7 @@ type EndFreeze struct {
 
 func (x *EndFreeze) Reset() {
 	*x = EndFreeze{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5306,7 +5748,7 @@ func (x *EndFreeze) String() string {
 func (*EndFreeze) ProtoMessage() {}
 
 func (x *EndFreeze) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5319,7 +5761,7 @@ func (x *EndFreeze) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndFreeze.ProtoReflect.Descriptor instead.
 func (*EndFreeze) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{51}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndFreeze) GetTerm() uint64 {
@@ -5348,7 +5790,7 @@ type PutMember struct {
 
 func (x *PutMember) Reset() {
 	*x = PutMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5360,7 +5802,7 @@ func (x *PutMember) String() string {
 func (*PutMember) ProtoMessage() {}
 
 func (x *PutMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5373,7 +5815,7 @@ func (x *PutMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutMember.ProtoReflect.Descriptor instead.
 func (*PutMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{52}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PutMember) GetMember() *Member {
@@ -5406,7 +5848,7 @@ type MakeJoinToken struct {
 
 func (x *MakeJoinToken) Reset() {
 	*x = MakeJoinToken{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5418,7 +5860,7 @@ func (x *MakeJoinToken) String() string {
 func (*MakeJoinToken) ProtoMessage() {}
 
 func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5431,7 +5873,7 @@ func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinToken.ProtoReflect.Descriptor instead.
 func (*MakeJoinToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{53}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *MakeJoinToken) GetName() string {
@@ -5491,7 +5933,7 @@ type JoinMember struct {
 
 func (x *JoinMember) Reset() {
 	*x = JoinMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5503,7 +5945,7 @@ func (x *JoinMember) String() string {
 func (*JoinMember) ProtoMessage() {}
 
 func (x *JoinMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5516,7 +5958,7 @@ func (x *JoinMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinMember.ProtoReflect.Descriptor instead.
 func (*JoinMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{54}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *JoinMember) GetMember() *Member {
@@ -5546,7 +5988,7 @@ type EndJoinTokens struct {
 
 func (x *EndJoinTokens) Reset() {
 	*x = EndJoinTokens{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5558,7 +6000,7 @@ func (x *EndJoinTokens) String() string {
 func (*EndJoinTokens) ProtoMessage() {}
 
 func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5571,7 +6013,7 @@ func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJoinTokens.ProtoReflect.Descriptor instead.
 func (*EndJoinTokens) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{55}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *EndJoinTokens) GetTerm() uint64 {
@@ -5601,7 +6043,7 @@ type JoinTokenRef struct {
 
 func (x *JoinTokenRef) Reset() {
 	*x = JoinTokenRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5613,7 +6055,7 @@ func (x *JoinTokenRef) String() string {
 func (*JoinTokenRef) ProtoMessage() {}
 
 func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5626,7 +6068,7 @@ func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRef.ProtoReflect.Descriptor instead.
 func (*JoinTokenRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{56}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *JoinTokenRef) GetName() string {
@@ -5656,7 +6098,7 @@ type DeleteMember struct {
 
 func (x *DeleteMember) Reset() {
 	*x = DeleteMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5668,7 +6110,7 @@ func (x *DeleteMember) String() string {
 func (*DeleteMember) ProtoMessage() {}
 
 func (x *DeleteMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5681,7 +6123,7 @@ func (x *DeleteMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
 func (*DeleteMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{57}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DeleteMember) GetId() uint64 {
@@ -5726,7 +6168,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +6180,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +6193,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{58}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Member) GetId() uint64 {
@@ -5854,7 +6296,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xea\x12\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xe7\x13\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -5904,7 +6346,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"deregister\x12A\n" +
 	"\fset_liveness\x18T \x01(\v2\x1c.tenure.store.v1.SetLivenessH\x00R\vsetLiveness\x12;\n" +
 	"\n" +
-	"end_marked\x18U \x01(\v2\x1a.tenure.store.v1.EndMarkedH\x00R\tendMarked\x12H\n" +
+	"end_marked\x18U \x01(\v2\x1a.tenure.store.v1.EndMarkedH\x00R\tendMarked\x128\n" +
+	"\tput_query\x18V \x01(\v2\x19.tenure.store.v1.PutQueryH\x00R\bputQuery\x12A\n" +
+	"\fdelete_query\x18W \x01(\v2\x1c.tenure.store.v1.DeleteQueryH\x00R\vdeleteQuery\x12H\n" +
 	"\x0fmake_join_token\x18x \x01(\v2\x1e.tenure.store.v1.MakeJoinTokenH\x00R\rmakeJoinToken\x12>\n" +
 	"\vjoin_member\x18y \x01(\v2\x1b.tenure.store.v1.JoinMemberH\x00R\n" +
 	"joinMember\x12H\n" +
@@ -6041,7 +6485,38 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\x0e2\x1c.tenure.store.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06output\x18\x04 \x01(\tR\x06output\"\x1f\n" +
 	"\tEndMarked\x12\x12\n" +
-	"\x04term\x18\x01 \x01(\x04R\x04term\"\x9b\x01\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\"Q\n" +
+	"\rQueryFallback\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12\x12\n" +
+	"\x04tags\x18\x02 \x03(\tR\x04tags\x12\x12\n" +
+	"\x04zone\x18\x03 \x01(\tR\x04zone\"\xad\x04\n" +
+	"\x05Query\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x02 \x01(\fR\tsessionId\x121\n" +
+	"\x05match\x18\x03 \x01(\x0e2\x1b.tenure.store.v1.QueryMatchR\x05match\x12\x16\n" +
+	"\x06regexp\x18\x04 \x01(\tR\x06regexp\x12\x18\n" +
+	"\aservice\x18\x05 \x01(\tR\aservice\x12\x12\n" +
+	"\x04tags\x18\x06 \x03(\tR\x04tags\x12!\n" +
+	"\fonly_passing\x18\a \x01(\bR\vonlyPassing\x12#\n" +
+	"\rignore_checks\x18\b \x03(\tR\fignoreChecks\x12;\n" +
+	"\tnode_meta\x18\t \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\bnodeMeta\x12A\n" +
+	"\fservice_meta\x18\n" +
+	" \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\vserviceMeta\x12\x12\n" +
+	"\x04near\x18\v \x01(\tR\x04near\x12<\n" +
+	"\tfallbacks\x18\f \x03(\v2\x1e.tenure.store.v1.QueryFallbackR\tfallbacks\x12*\n" +
+	"\x11remove_empty_tags\x18\r \x01(\bR\x0fremoveEmptyTags\x122\n" +
+	"\x04meta\x18\x0e \x03(\v2\x1e.tenure.store.v1.MetadataEntryR\x04meta\"\xd8\x01\n" +
+	"\bPutQuery\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12\x16\n" +
+	"\x06create\x18\x02 \x01(\bR\x06create\x12,\n" +
+	"\x05query\x18\x03 \x01(\v2\x16.tenure.store.v1.QueryR\x05query\x125\n" +
+	"\asession\x18\x04 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12$\n" +
+	"\vif_revision\x18\x05 \x01(\x04H\x00R\n" +
+	"ifRevision\x88\x01\x01B\x0e\n" +
+	"\f_if_revision\"(\n" +
+	"\vDeleteQuery\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\fR\aqueryId\"\x9b\x01\n" +
 	"\x0eDestroySession\x125\n" +
 	"\asession\x18\x01 \x01(\v2\x1b.tenure.store.v1.SessionRefR\asession\x12\x14\n" +
 	"\x05clean\x18\x02 \x01(\bR\x05clean\x12\x14\n" +
@@ -6316,7 +6791,12 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x1aCATALOG_ORIGIN_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14CATALOG_ORIGIN_AGENT\x10\x01\x12\x17\n" +
 	"\x13CATALOG_ORIGIN_POOL\x10\x02\x12\x19\n" +
-	"\x15CATALOG_ORIGIN_DIRECT\x10\x03*\xab\x02\n" +
+	"\x15CATALOG_ORIGIN_DIRECT\x10\x03*W\n" +
+	"\n" +
+	"QueryMatch\x12\x1b\n" +
+	"\x17QUERY_MATCH_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10QUERY_MATCH_NAME\x10\x01\x12\x16\n" +
+	"\x12QUERY_MATCH_PREFIX\x10\x02*\xab\x02\n" +
 	"\x0fSessionEndCause\x12!\n" +
 	"\x1dSESSION_END_CAUSE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SESSION_END_CAUSE_EXPIRED\x10\x01\x12\x1f\n" +
@@ -6351,175 +6831,189 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_command_proto_rawDescData
 }
 
-var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
 	(CheckStatus)(0),          // 1: tenure.store.v1.CheckStatus
 	(CatalogOrigin)(0),        // 2: tenure.store.v1.CatalogOrigin
-	(SessionEndCause)(0),      // 3: tenure.store.v1.SessionEndCause
-	(LockMode)(0),             // 4: tenure.store.v1.LockMode
-	(CompareOperator)(0),      // 5: tenure.store.v1.CompareOperator
-	(*Envelope)(nil),          // 6: tenure.store.v1.Envelope
-	(*Command)(nil),           // 7: tenure.store.v1.Command
-	(*RequestID)(nil),         // 8: tenure.store.v1.RequestID
-	(*Guard)(nil),             // 9: tenure.store.v1.Guard
-	(*HeldGuard)(nil),         // 10: tenure.store.v1.HeldGuard
-	(*KeyGuard)(nil),          // 11: tenure.store.v1.KeyGuard
-	(*SessionRef)(nil),        // 12: tenure.store.v1.SessionRef
-	(*MetadataEntry)(nil),     // 13: tenure.store.v1.MetadataEntry
-	(*CreateSession)(nil),     // 14: tenure.store.v1.CreateSession
-	(*SessionChecks)(nil),     // 15: tenure.store.v1.SessionChecks
-	(*Node)(nil),              // 16: tenure.store.v1.Node
-	(*Service)(nil),           // 17: tenure.store.v1.Service
-	(*Check)(nil),             // 18: tenure.store.v1.Check
-	(*RegisterNode)(nil),      // 19: tenure.store.v1.RegisterNode
-	(*SyncNumber)(nil),        // 20: tenure.store.v1.SyncNumber
-	(*SyncNode)(nil),          // 21: tenure.store.v1.SyncNode
-	(*UpdateCheck)(nil),       // 22: tenure.store.v1.UpdateCheck
-	(*CatalogName)(nil),       // 23: tenure.store.v1.CatalogName
-	(*Deregister)(nil),        // 24: tenure.store.v1.Deregister
-	(*SetLiveness)(nil),       // 25: tenure.store.v1.SetLiveness
-	(*EndMarked)(nil),         // 26: tenure.store.v1.EndMarked
-	(*DestroySession)(nil),    // 27: tenure.store.v1.DestroySession
-	(*ExpireSessions)(nil),    // 28: tenure.store.v1.ExpireSessions
-	(*TakeOverSession)(nil),   // 29: tenure.store.v1.TakeOverSession
-	(*Put)(nil),               // 30: tenure.store.v1.Put
-	(*Delete)(nil),            // 31: tenure.store.v1.Delete
-	(*DeletePrefix)(nil),      // 32: tenure.store.v1.DeletePrefix
-	(*AcquireLock)(nil),       // 33: tenure.store.v1.AcquireLock
-	(*CancelWait)(nil),        // 34: tenure.store.v1.CancelWait
-	(*PlaceRef)(nil),          // 35: tenure.store.v1.PlaceRef
-	(*EndWaits)(nil),          // 36: tenure.store.v1.EndWaits
-	(*ReleaseLock)(nil),       // 37: tenure.store.v1.ReleaseLock
-	(*Resign)(nil),            // 38: tenure.store.v1.Resign
-	(*BreakLock)(nil),         // 39: tenure.store.v1.BreakLock
-	(*BreakPoint)(nil),        // 40: tenure.store.v1.BreakPoint
-	(*DelayRef)(nil),          // 41: tenure.store.v1.DelayRef
-	(*EndDelays)(nil),         // 42: tenure.store.v1.EndDelays
-	(*GrantWaiters)(nil),      // 43: tenure.store.v1.GrantWaiters
-	(*Txn)(nil),               // 44: tenure.store.v1.Txn
-	(*Compare)(nil),           // 45: tenure.store.v1.Compare
-	(*Op)(nil),                // 46: tenure.store.v1.Op
-	(*CatalogOp)(nil),         // 47: tenure.store.v1.CatalogOp
-	(*PutNodeOp)(nil),         // 48: tenure.store.v1.PutNodeOp
-	(*PutServiceOp)(nil),      // 49: tenure.store.v1.PutServiceOp
-	(*PutCheckOp)(nil),        // 50: tenure.store.v1.PutCheckOp
-	(*GetOp)(nil),             // 51: tenure.store.v1.GetOp
-	(*ListOp)(nil),            // 52: tenure.store.v1.ListOp
-	(*Compact)(nil),           // 53: tenure.store.v1.Compact
-	(*SetLimits)(nil),         // 54: tenure.store.v1.SetLimits
-	(*Limits)(nil),            // 55: tenure.store.v1.Limits
-	(*SetClusterVersion)(nil), // 56: tenure.store.v1.SetClusterVersion
-	(*EndFreeze)(nil),         // 57: tenure.store.v1.EndFreeze
-	(*PutMember)(nil),         // 58: tenure.store.v1.PutMember
-	(*MakeJoinToken)(nil),     // 59: tenure.store.v1.MakeJoinToken
-	(*JoinMember)(nil),        // 60: tenure.store.v1.JoinMember
-	(*EndJoinTokens)(nil),     // 61: tenure.store.v1.EndJoinTokens
-	(*JoinTokenRef)(nil),      // 62: tenure.store.v1.JoinTokenRef
-	(*DeleteMember)(nil),      // 63: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 64: tenure.store.v1.Member
-	(*ChangeAuth)(nil),        // 65: tenure.store.v1.ChangeAuth
+	(QueryMatch)(0),           // 3: tenure.store.v1.QueryMatch
+	(SessionEndCause)(0),      // 4: tenure.store.v1.SessionEndCause
+	(LockMode)(0),             // 5: tenure.store.v1.LockMode
+	(CompareOperator)(0),      // 6: tenure.store.v1.CompareOperator
+	(*Envelope)(nil),          // 7: tenure.store.v1.Envelope
+	(*Command)(nil),           // 8: tenure.store.v1.Command
+	(*RequestID)(nil),         // 9: tenure.store.v1.RequestID
+	(*Guard)(nil),             // 10: tenure.store.v1.Guard
+	(*HeldGuard)(nil),         // 11: tenure.store.v1.HeldGuard
+	(*KeyGuard)(nil),          // 12: tenure.store.v1.KeyGuard
+	(*SessionRef)(nil),        // 13: tenure.store.v1.SessionRef
+	(*MetadataEntry)(nil),     // 14: tenure.store.v1.MetadataEntry
+	(*CreateSession)(nil),     // 15: tenure.store.v1.CreateSession
+	(*SessionChecks)(nil),     // 16: tenure.store.v1.SessionChecks
+	(*Node)(nil),              // 17: tenure.store.v1.Node
+	(*Service)(nil),           // 18: tenure.store.v1.Service
+	(*Check)(nil),             // 19: tenure.store.v1.Check
+	(*RegisterNode)(nil),      // 20: tenure.store.v1.RegisterNode
+	(*SyncNumber)(nil),        // 21: tenure.store.v1.SyncNumber
+	(*SyncNode)(nil),          // 22: tenure.store.v1.SyncNode
+	(*UpdateCheck)(nil),       // 23: tenure.store.v1.UpdateCheck
+	(*CatalogName)(nil),       // 24: tenure.store.v1.CatalogName
+	(*Deregister)(nil),        // 25: tenure.store.v1.Deregister
+	(*SetLiveness)(nil),       // 26: tenure.store.v1.SetLiveness
+	(*EndMarked)(nil),         // 27: tenure.store.v1.EndMarked
+	(*QueryFallback)(nil),     // 28: tenure.store.v1.QueryFallback
+	(*Query)(nil),             // 29: tenure.store.v1.Query
+	(*PutQuery)(nil),          // 30: tenure.store.v1.PutQuery
+	(*DeleteQuery)(nil),       // 31: tenure.store.v1.DeleteQuery
+	(*DestroySession)(nil),    // 32: tenure.store.v1.DestroySession
+	(*ExpireSessions)(nil),    // 33: tenure.store.v1.ExpireSessions
+	(*TakeOverSession)(nil),   // 34: tenure.store.v1.TakeOverSession
+	(*Put)(nil),               // 35: tenure.store.v1.Put
+	(*Delete)(nil),            // 36: tenure.store.v1.Delete
+	(*DeletePrefix)(nil),      // 37: tenure.store.v1.DeletePrefix
+	(*AcquireLock)(nil),       // 38: tenure.store.v1.AcquireLock
+	(*CancelWait)(nil),        // 39: tenure.store.v1.CancelWait
+	(*PlaceRef)(nil),          // 40: tenure.store.v1.PlaceRef
+	(*EndWaits)(nil),          // 41: tenure.store.v1.EndWaits
+	(*ReleaseLock)(nil),       // 42: tenure.store.v1.ReleaseLock
+	(*Resign)(nil),            // 43: tenure.store.v1.Resign
+	(*BreakLock)(nil),         // 44: tenure.store.v1.BreakLock
+	(*BreakPoint)(nil),        // 45: tenure.store.v1.BreakPoint
+	(*DelayRef)(nil),          // 46: tenure.store.v1.DelayRef
+	(*EndDelays)(nil),         // 47: tenure.store.v1.EndDelays
+	(*GrantWaiters)(nil),      // 48: tenure.store.v1.GrantWaiters
+	(*Txn)(nil),               // 49: tenure.store.v1.Txn
+	(*Compare)(nil),           // 50: tenure.store.v1.Compare
+	(*Op)(nil),                // 51: tenure.store.v1.Op
+	(*CatalogOp)(nil),         // 52: tenure.store.v1.CatalogOp
+	(*PutNodeOp)(nil),         // 53: tenure.store.v1.PutNodeOp
+	(*PutServiceOp)(nil),      // 54: tenure.store.v1.PutServiceOp
+	(*PutCheckOp)(nil),        // 55: tenure.store.v1.PutCheckOp
+	(*GetOp)(nil),             // 56: tenure.store.v1.GetOp
+	(*ListOp)(nil),            // 57: tenure.store.v1.ListOp
+	(*Compact)(nil),           // 58: tenure.store.v1.Compact
+	(*SetLimits)(nil),         // 59: tenure.store.v1.SetLimits
+	(*Limits)(nil),            // 60: tenure.store.v1.Limits
+	(*SetClusterVersion)(nil), // 61: tenure.store.v1.SetClusterVersion
+	(*EndFreeze)(nil),         // 62: tenure.store.v1.EndFreeze
+	(*PutMember)(nil),         // 63: tenure.store.v1.PutMember
+	(*MakeJoinToken)(nil),     // 64: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 65: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 66: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 67: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 68: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 69: tenure.store.v1.Member
+	(*ChangeAuth)(nil),        // 70: tenure.store.v1.ChangeAuth
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
-	7,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
-	8,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
-	9,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
-	14, // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
-	27, // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
-	28, // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
-	29, // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
-	30, // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
-	31, // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
-	32, // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	44, // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
-	33, // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	34, // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
-	36, // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
-	37, // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	39, // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
-	42, // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
-	43, // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
-	53, // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
-	54, // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
-	56, // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
-	38, // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
-	57, // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
-	58, // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	63, // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	65, // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
-	19, // 26: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
-	21, // 27: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
-	22, // 28: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
-	24, // 29: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
-	25, // 30: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
-	26, // 31: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
-	59, // 32: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	60, // 33: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	61, // 34: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	10, // 35: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	11, // 36: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	13, // 37: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,  // 38: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	15, // 39: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
-	13, // 40: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
-	13, // 41: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
-	13, // 42: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
-	1,  // 43: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
-	16, // 44: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
-	17, // 45: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
-	18, // 46: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
-	2,  // 47: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
-	20, // 48: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
-	16, // 49: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
-	17, // 50: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
-	18, // 51: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
-	1,  // 52: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
-	23, // 53: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
-	1,  // 54: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
-	12, // 55: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	12, // 56: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	12, // 57: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	12, // 58: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	12, // 59: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	4,  // 60: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	12, // 61: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	35, // 62: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	12, // 63: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	12, // 64: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	40, // 65: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	41, // 66: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	45, // 67: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	46, // 68: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	46, // 69: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	5,  // 70: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	9,  // 71: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	51, // 72: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	30, // 73: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	31, // 74: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	32, // 75: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	33, // 76: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	37, // 77: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	9,  // 78: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	52, // 79: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	47, // 80: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
-	48, // 81: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
-	49, // 82: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
-	50, // 83: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
-	23, // 84: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
-	23, // 85: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
-	16, // 86: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
-	17, // 87: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
-	18, // 88: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
-	55, // 89: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	64, // 90: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	64, // 91: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	62, // 92: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	93, // [93:93] is the sub-list for method output_type
-	93, // [93:93] is the sub-list for method input_type
-	93, // [93:93] is the sub-list for extension type_name
-	93, // [93:93] is the sub-list for extension extendee
-	0,  // [0:93] is the sub-list for field type_name
+	8,   // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
+	9,   // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
+	10,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
+	15,  // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
+	32,  // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
+	33,  // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
+	34,  // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
+	35,  // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
+	36,  // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
+	37,  // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	49,  // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
+	38,  // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	39,  // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
+	41,  // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
+	42,  // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	44,  // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
+	47,  // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
+	48,  // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
+	58,  // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
+	59,  // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
+	61,  // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
+	43,  // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
+	62,  // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
+	63,  // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
+	68,  // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	70,  // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
+	20,  // 26: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	22,  // 27: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	23,  // 28: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	25,  // 29: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	26,  // 30: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	27,  // 31: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	30,  // 32: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
+	31,  // 33: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
+	64,  // 34: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	65,  // 35: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	66,  // 36: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	11,  // 37: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	12,  // 38: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	14,  // 39: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,   // 40: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	16,  // 41: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	14,  // 42: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 43: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 44: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	1,   // 45: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
+	17,  // 46: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	18,  // 47: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	19,  // 48: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	2,   // 49: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
+	21,  // 50: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	17,  // 51: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	18,  // 52: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	19,  // 53: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	1,   // 54: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
+	24,  // 55: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	1,   // 56: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
+	3,   // 57: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
+	14,  // 58: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 59: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
+	28,  // 60: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
+	14,  // 61: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
+	29,  // 62: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
+	13,  // 63: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 64: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 65: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	13,  // 66: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	13,  // 67: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	13,  // 68: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	5,   // 69: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	13,  // 70: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	40,  // 71: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	13,  // 72: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 73: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	45,  // 74: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	46,  // 75: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	50,  // 76: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	51,  // 77: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	51,  // 78: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	6,   // 79: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	10,  // 80: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	56,  // 81: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	35,  // 82: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	36,  // 83: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	37,  // 84: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	38,  // 85: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	42,  // 86: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	10,  // 87: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	57,  // 88: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	52,  // 89: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	53,  // 90: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	54,  // 91: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	55,  // 92: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	24,  // 93: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	24,  // 94: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	17,  // 95: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	18,  // 96: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	19,  // 97: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	60,  // 98: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	69,  // 99: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	69,  // 100: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	67,  // 101: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	102, // [102:102] is the sub-list for method output_type
+	102, // [102:102] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -6558,6 +7052,8 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_Deregister)(nil),
 		(*Command_SetLiveness)(nil),
 		(*Command_EndMarked)(nil),
+		(*Command_PutQuery)(nil),
+		(*Command_DeleteQuery)(nil),
 		(*Command_MakeJoinToken)(nil),
 		(*Command_JoinMember)(nil),
 		(*Command_EndJoinTokens)(nil),
@@ -6568,15 +7064,16 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Guard_Key)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[5].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[24].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[27].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[31].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[23].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[28].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[29].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[31].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[35].OneofWrappers = []any{
 		(*ReleaseLock_Put)(nil),
 		(*ReleaseLock_Delete)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[33].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[39].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[37].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[43].OneofWrappers = []any{
 		(*Compare_Value)(nil),
 		(*Compare_ModRevision)(nil),
 		(*Compare_CreateRevision)(nil),
@@ -6585,7 +7082,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Compare_HeldBySessionId)(nil),
 		(*Compare_Guard)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[40].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[44].OneofWrappers = []any{
 		(*Op_Get)(nil),
 		(*Op_Put)(nil),
 		(*Op_Delete)(nil),
@@ -6596,21 +7093,21 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Op_List)(nil),
 		(*Op_Catalog)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[41].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[45].OneofWrappers = []any{
 		(*CatalogOp_PutNode)(nil),
 		(*CatalogOp_PutService)(nil),
 		(*CatalogOp_PutCheck)(nil),
 		(*CatalogOp_Get)(nil),
 		(*CatalogOp_Delete)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[49].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[53].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   59,
+			NumEnums:      7,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -270,6 +270,8 @@ type Event struct {
 	//	*Event_CheckPut
 	//	*Event_CheckStatus
 	//	*Event_CheckDeleted
+	//	*Event_QueryPut
+	//	*Event_QueryDeleted
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -518,6 +520,24 @@ func (x *Event) GetCheckDeleted() *CheckDeleted {
 	return nil
 }
 
+func (x *Event) GetQueryPut() *QueryPut {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_QueryPut); ok {
+			return x.QueryPut
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetQueryDeleted() *QueryDeleted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_QueryDeleted); ok {
+			return x.QueryDeleted
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -617,6 +637,16 @@ type Event_CheckDeleted struct {
 	CheckDeleted *CheckDeleted `protobuf:"bytes,86,opt,name=check_deleted,json=checkDeleted,proto3,oneof"`
 }
 
+type Event_QueryPut struct {
+	// A prepared query was created or changed.
+	QueryPut *QueryPut `protobuf:"bytes,87,opt,name=query_put,json=queryPut,proto3,oneof"`
+}
+
+type Event_QueryDeleted struct {
+	// A prepared query was deleted.
+	QueryDeleted *QueryDeleted `protobuf:"bytes,88,opt,name=query_deleted,json=queryDeleted,proto3,oneof"`
+}
+
 func (*Event_KeyPut) isEvent_Kind() {}
 
 func (*Event_KeyDeleted) isEvent_Kind() {}
@@ -654,6 +684,10 @@ func (*Event_CheckPut) isEvent_Kind() {}
 func (*Event_CheckStatus) isEvent_Kind() {}
 
 func (*Event_CheckDeleted) isEvent_Kind() {}
+
+func (*Event_QueryPut) isEvent_Kind() {}
+
+func (*Event_QueryDeleted) isEvent_Kind() {}
 
 // PreviousValue refers to the value that a key had before.
 type PreviousValue struct {
@@ -2412,11 +2446,139 @@ func (x *CheckDeleted) GetServiceName() string {
 	return ""
 }
 
+// QueryPut has a whole prepared query after a change.
+type QueryPut struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the query, 16 bytes.
+	QueryId []byte `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// The query. Its mod_revision is that of the event.
+	Query *Query `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// Revision that created it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *QueryPut) Reset() {
+	*x = QueryPut{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryPut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryPut) ProtoMessage() {}
+
+func (x *QueryPut) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryPut.ProtoReflect.Descriptor instead.
+func (*QueryPut) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *QueryPut) GetQueryId() []byte {
+	if x != nil {
+		return x.QueryId
+	}
+	return nil
+}
+
+func (x *QueryPut) GetQuery() *Query {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *QueryPut) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+// QueryDeleted says that a prepared query was deleted.
+type QueryDeleted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the query, 16 bytes.
+	QueryId []byte `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// Its name; may be empty.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Id of the session whose end deleted the query, 16 bytes; empty: it was not deleted by an end of a session.
+	EndedSessionId []byte `protobuf:"bytes,3,opt,name=ended_session_id,json=endedSessionId,proto3" json:"ended_session_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *QueryDeleted) Reset() {
+	*x = QueryDeleted{}
+	mi := &file_tenure_store_v1_event_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryDeleted) ProtoMessage() {}
+
+func (x *QueryDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_event_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryDeleted.ProtoReflect.Descriptor instead.
+func (*QueryDeleted) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_event_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *QueryDeleted) GetQueryId() []byte {
+	if x != nil {
+		return x.QueryId
+	}
+	return nil
+}
+
+func (x *QueryDeleted) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QueryDeleted) GetEndedSessionId() []byte {
+	if x != nil {
+		return x.EndedSessionId
+	}
+	return nil
+}
+
 var File_tenure_store_v1_event_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1btenure/store/v1/event.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x96\v\n" +
+	"\x1btenure/store/v1/event.proto\x12\x0ftenure.store.v1\x1a\x1dtenure/store/v1/command.proto\"\x96\f\n" +
 	"\x05Event\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\rR\x05index\x12\x14\n" +
@@ -2446,7 +2608,9 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x0fservice_deleted\x18S \x01(\v2\x1f.tenure.store.v1.ServiceDeletedH\x00R\x0eserviceDeleted\x128\n" +
 	"\tcheck_put\x18T \x01(\v2\x19.tenure.store.v1.CheckPutH\x00R\bcheckPut\x12H\n" +
 	"\fcheck_status\x18U \x01(\v2#.tenure.store.v1.CheckStatusChangedH\x00R\vcheckStatus\x12D\n" +
-	"\rcheck_deleted\x18V \x01(\v2\x1d.tenure.store.v1.CheckDeletedH\x00R\fcheckDeletedB\x06\n" +
+	"\rcheck_deleted\x18V \x01(\v2\x1d.tenure.store.v1.CheckDeletedH\x00R\fcheckDeleted\x128\n" +
+	"\tquery_put\x18W \x01(\v2\x19.tenure.store.v1.QueryPutH\x00R\bqueryPut\x12D\n" +
+	"\rquery_deleted\x18X \x01(\v2\x1d.tenure.store.v1.QueryDeletedH\x00R\fqueryDeletedB\x06\n" +
 	"\x04kind\"A\n" +
 	"\rPreviousValue\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
@@ -2605,7 +2769,15 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"service_id\x18\x03 \x01(\tR\tserviceId\x12#\n" +
 	"\rservice_names\x18\x04 \x03(\tR\fserviceNames\x12!\n" +
-	"\fservice_name\x18\x05 \x01(\tR\vserviceName*\x93\x03\n" +
+	"\fservice_name\x18\x05 \x01(\tR\vserviceName\"|\n" +
+	"\bQueryPut\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12,\n" +
+	"\x05query\x18\x02 \x01(\v2\x16.tenure.store.v1.QueryR\x05query\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\"g\n" +
+	"\fQueryDeleted\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12(\n" +
+	"\x10ended_session_id\x18\x03 \x01(\fR\x0eendedSessionId*\x93\x03\n" +
 	"\fHoldEndCause\x12\x1e\n" +
 	"\x1aHOLD_END_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17HOLD_END_CAUSE_RELEASED\x10\x01\x12\"\n" +
@@ -2648,7 +2820,7 @@ func file_tenure_store_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_tenure_store_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_tenure_store_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_tenure_store_v1_event_proto_goTypes = []any{
 	(HoldEndCause)(0),          // 0: tenure.store.v1.HoldEndCause
 	(WaitEndCause)(0),          // 1: tenure.store.v1.WaitEndCause
@@ -2674,13 +2846,16 @@ var file_tenure_store_v1_event_proto_goTypes = []any{
 	(*CheckPut)(nil),           // 21: tenure.store.v1.CheckPut
 	(*CheckStatusChanged)(nil), // 22: tenure.store.v1.CheckStatusChanged
 	(*CheckDeleted)(nil),       // 23: tenure.store.v1.CheckDeleted
-	(LockMode)(0),              // 24: tenure.store.v1.LockMode
-	(SessionEndCause)(0),       // 25: tenure.store.v1.SessionEndCause
-	(*Node)(nil),               // 26: tenure.store.v1.Node
-	(CatalogOrigin)(0),         // 27: tenure.store.v1.CatalogOrigin
-	(*Service)(nil),            // 28: tenure.store.v1.Service
-	(*Check)(nil),              // 29: tenure.store.v1.Check
-	(CheckStatus)(0),           // 30: tenure.store.v1.CheckStatus
+	(*QueryPut)(nil),           // 24: tenure.store.v1.QueryPut
+	(*QueryDeleted)(nil),       // 25: tenure.store.v1.QueryDeleted
+	(LockMode)(0),              // 26: tenure.store.v1.LockMode
+	(SessionEndCause)(0),       // 27: tenure.store.v1.SessionEndCause
+	(*Node)(nil),               // 28: tenure.store.v1.Node
+	(CatalogOrigin)(0),         // 29: tenure.store.v1.CatalogOrigin
+	(*Service)(nil),            // 30: tenure.store.v1.Service
+	(*Check)(nil),              // 31: tenure.store.v1.Check
+	(CheckStatus)(0),           // 32: tenure.store.v1.CheckStatus
+	(*Query)(nil),              // 33: tenure.store.v1.Query
 }
 var file_tenure_store_v1_event_proto_depIdxs = []int32{
 	5,  // 0: tenure.store.v1.Event.key_put:type_name -> tenure.store.v1.KeyPut
@@ -2702,31 +2877,34 @@ var file_tenure_store_v1_event_proto_depIdxs = []int32{
 	21, // 16: tenure.store.v1.Event.check_put:type_name -> tenure.store.v1.CheckPut
 	22, // 17: tenure.store.v1.Event.check_status:type_name -> tenure.store.v1.CheckStatusChanged
 	23, // 18: tenure.store.v1.Event.check_deleted:type_name -> tenure.store.v1.CheckDeleted
-	2,  // 19: tenure.store.v1.KeyPut.change:type_name -> tenure.store.v1.KeyChange
-	4,  // 20: tenure.store.v1.KeyPut.previous:type_name -> tenure.store.v1.PreviousValue
-	4,  // 21: tenure.store.v1.KeyDeleted.previous:type_name -> tenure.store.v1.PreviousValue
-	24, // 22: tenure.store.v1.LockQueued.mode:type_name -> tenure.store.v1.LockMode
-	1,  // 23: tenure.store.v1.LockLeft.cause:type_name -> tenure.store.v1.WaitEndCause
-	24, // 24: tenure.store.v1.LockGranted.mode:type_name -> tenure.store.v1.LockMode
-	24, // 25: tenure.store.v1.LockReleased.mode:type_name -> tenure.store.v1.LockMode
-	0,  // 26: tenure.store.v1.LockReleased.cause:type_name -> tenure.store.v1.HoldEndCause
-	24, // 27: tenure.store.v1.LockLost.mode:type_name -> tenure.store.v1.LockMode
-	0,  // 28: tenure.store.v1.LockLost.cause:type_name -> tenure.store.v1.HoldEndCause
-	25, // 29: tenure.store.v1.SessionEnded.cause:type_name -> tenure.store.v1.SessionEndCause
-	26, // 30: tenure.store.v1.NodePut.node:type_name -> tenure.store.v1.Node
-	27, // 31: tenure.store.v1.NodePut.origin:type_name -> tenure.store.v1.CatalogOrigin
-	28, // 32: tenure.store.v1.ServicePut.service:type_name -> tenure.store.v1.Service
-	27, // 33: tenure.store.v1.ServicePut.origin:type_name -> tenure.store.v1.CatalogOrigin
-	29, // 34: tenure.store.v1.CheckPut.check:type_name -> tenure.store.v1.Check
-	27, // 35: tenure.store.v1.CheckPut.origin:type_name -> tenure.store.v1.CatalogOrigin
-	29, // 36: tenure.store.v1.CheckStatusChanged.check:type_name -> tenure.store.v1.Check
-	27, // 37: tenure.store.v1.CheckStatusChanged.origin:type_name -> tenure.store.v1.CatalogOrigin
-	30, // 38: tenure.store.v1.CheckStatusChanged.previous:type_name -> tenure.store.v1.CheckStatus
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	24, // 19: tenure.store.v1.Event.query_put:type_name -> tenure.store.v1.QueryPut
+	25, // 20: tenure.store.v1.Event.query_deleted:type_name -> tenure.store.v1.QueryDeleted
+	2,  // 21: tenure.store.v1.KeyPut.change:type_name -> tenure.store.v1.KeyChange
+	4,  // 22: tenure.store.v1.KeyPut.previous:type_name -> tenure.store.v1.PreviousValue
+	4,  // 23: tenure.store.v1.KeyDeleted.previous:type_name -> tenure.store.v1.PreviousValue
+	26, // 24: tenure.store.v1.LockQueued.mode:type_name -> tenure.store.v1.LockMode
+	1,  // 25: tenure.store.v1.LockLeft.cause:type_name -> tenure.store.v1.WaitEndCause
+	26, // 26: tenure.store.v1.LockGranted.mode:type_name -> tenure.store.v1.LockMode
+	26, // 27: tenure.store.v1.LockReleased.mode:type_name -> tenure.store.v1.LockMode
+	0,  // 28: tenure.store.v1.LockReleased.cause:type_name -> tenure.store.v1.HoldEndCause
+	26, // 29: tenure.store.v1.LockLost.mode:type_name -> tenure.store.v1.LockMode
+	0,  // 30: tenure.store.v1.LockLost.cause:type_name -> tenure.store.v1.HoldEndCause
+	27, // 31: tenure.store.v1.SessionEnded.cause:type_name -> tenure.store.v1.SessionEndCause
+	28, // 32: tenure.store.v1.NodePut.node:type_name -> tenure.store.v1.Node
+	29, // 33: tenure.store.v1.NodePut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	30, // 34: tenure.store.v1.ServicePut.service:type_name -> tenure.store.v1.Service
+	29, // 35: tenure.store.v1.ServicePut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	31, // 36: tenure.store.v1.CheckPut.check:type_name -> tenure.store.v1.Check
+	29, // 37: tenure.store.v1.CheckPut.origin:type_name -> tenure.store.v1.CatalogOrigin
+	31, // 38: tenure.store.v1.CheckStatusChanged.check:type_name -> tenure.store.v1.Check
+	29, // 39: tenure.store.v1.CheckStatusChanged.origin:type_name -> tenure.store.v1.CatalogOrigin
+	32, // 40: tenure.store.v1.CheckStatusChanged.previous:type_name -> tenure.store.v1.CheckStatus
+	33, // 41: tenure.store.v1.QueryPut.query:type_name -> tenure.store.v1.Query
+	42, // [42:42] is the sub-list for method output_type
+	42, // [42:42] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_event_proto_init() }
@@ -2755,6 +2933,8 @@ func file_tenure_store_v1_event_proto_init() {
 		(*Event_CheckPut)(nil),
 		(*Event_CheckStatus)(nil),
 		(*Event_CheckDeleted)(nil),
+		(*Event_QueryPut)(nil),
+		(*Event_QueryDeleted)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2762,7 +2942,7 @@ func file_tenure_store_v1_event_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_event_proto_rawDesc), len(file_tenure_store_v1_event_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -87,7 +87,9 @@ type AppliedRecord struct {
 	// Number of changes of tokens, policies, bindings and the mode so far.
 	AuthChanges uint64 `protobuf:"varint,30,opt,name=auth_changes,json=authChanges,proto3" json:"auth_changes,omitempty"`
 	// How strictly rights are asked for; unspecified before the bootstrap of tokens.
-	AuthMode      AuthMode `protobuf:"varint,31,opt,name=auth_mode,json=authMode,proto3,enum=tenure.store.v1.AuthMode" json:"auth_mode,omitempty"`
+	AuthMode AuthMode `protobuf:"varint,31,opt,name=auth_mode,json=authMode,proto3,enum=tenure.store.v1.AuthMode" json:"auth_mode,omitempty"`
+	// Number of prepared queries.
+	Queries       uint64 `protobuf:"varint,32,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -337,6 +339,13 @@ func (x *AppliedRecord) GetAuthMode() AuthMode {
 		return x.AuthMode
 	}
 	return AuthMode_AUTH_MODE_UNSPECIFIED
+}
+
+func (x *AppliedRecord) GetQueries() uint64 {
+	if x != nil {
+		return x.Queries
+	}
+	return 0
 }
 
 // KeyRecord is the current value of a key.
@@ -1367,6 +1376,79 @@ func (x *NodeTally) GetBytes() uint64 {
 	return 0
 }
 
+// QueryRecord is a prepared query.
+type QueryRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Format of the record; 1.
+	FormatVersion uint32 `protobuf:"varint,1,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// The query.
+	Query *Query `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	// Revision that created it.
+	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
+	// Revision that last changed it.
+	ModRevision   uint64 `protobuf:"varint,4,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryRecord) Reset() {
+	*x = QueryRecord{}
+	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryRecord) ProtoMessage() {}
+
+func (x *QueryRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryRecord.ProtoReflect.Descriptor instead.
+func (*QueryRecord) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *QueryRecord) GetFormatVersion() uint32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
+func (x *QueryRecord) GetQuery() *Query {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *QueryRecord) GetCreateRevision() uint64 {
+	if x != nil {
+		return x.CreateRevision
+	}
+	return 0
+}
+
+func (x *QueryRecord) GetModRevision() uint64 {
+	if x != nil {
+		return x.ModRevision
+	}
+	return 0
+}
+
 // EndMarkRecord says that the sessions that are bound to something, and were created before the revision in the row, are at
 // their end.
 type EndMarkRecord struct {
@@ -1385,7 +1467,7 @@ type EndMarkRecord struct {
 
 func (x *EndMarkRecord) Reset() {
 	*x = EndMarkRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1479,7 @@ func (x *EndMarkRecord) String() string {
 func (*EndMarkRecord) ProtoMessage() {}
 
 func (x *EndMarkRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1492,7 @@ func (x *EndMarkRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMarkRecord.ProtoReflect.Descriptor instead.
 func (*EndMarkRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EndMarkRecord) GetFormatVersion() uint32 {
@@ -1476,7 +1558,7 @@ type EndedSessionRecord struct {
 
 func (x *EndedSessionRecord) Reset() {
 	*x = EndedSessionRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +1570,7 @@ func (x *EndedSessionRecord) String() string {
 func (*EndedSessionRecord) ProtoMessage() {}
 
 func (x *EndedSessionRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1501,7 +1583,7 @@ func (x *EndedSessionRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedSessionRecord.ProtoReflect.Descriptor instead.
 func (*EndedSessionRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EndedSessionRecord) GetFormatVersion() uint32 {
@@ -1610,7 +1692,7 @@ type RequestRecord struct {
 
 func (x *RequestRecord) Reset() {
 	*x = RequestRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1704,7 @@ func (x *RequestRecord) String() string {
 func (*RequestRecord) ProtoMessage() {}
 
 func (x *RequestRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1717,7 @@ func (x *RequestRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRecord.ProtoReflect.Descriptor instead.
 func (*RequestRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RequestRecord) GetFormatVersion() uint32 {
@@ -1684,7 +1766,7 @@ type RequestWindowRecord struct {
 
 func (x *RequestWindowRecord) Reset() {
 	*x = RequestWindowRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1778,7 @@ func (x *RequestWindowRecord) String() string {
 func (*RequestWindowRecord) ProtoMessage() {}
 
 func (x *RequestWindowRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1791,7 @@ func (x *RequestWindowRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestWindowRecord.ProtoReflect.Descriptor instead.
 func (*RequestWindowRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RequestWindowRecord) GetFormatVersion() uint32 {
@@ -1783,7 +1865,7 @@ type FreezeRecord struct {
 
 func (x *FreezeRecord) Reset() {
 	*x = FreezeRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +1877,7 @@ func (x *FreezeRecord) String() string {
 func (*FreezeRecord) ProtoMessage() {}
 
 func (x *FreezeRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +1890,7 @@ func (x *FreezeRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreezeRecord.ProtoReflect.Descriptor instead.
 func (*FreezeRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FreezeRecord) GetFormatVersion() uint32 {
@@ -1845,7 +1927,7 @@ type LimitsRecord struct {
 
 func (x *LimitsRecord) Reset() {
 	*x = LimitsRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1939,7 @@ func (x *LimitsRecord) String() string {
 func (*LimitsRecord) ProtoMessage() {}
 
 func (x *LimitsRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1952,7 @@ func (x *LimitsRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitsRecord.ProtoReflect.Descriptor instead.
 func (*LimitsRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LimitsRecord) GetFormatVersion() uint32 {
@@ -1900,7 +1982,7 @@ type MemberRecord struct {
 
 func (x *MemberRecord) Reset() {
 	*x = MemberRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1912,7 +1994,7 @@ func (x *MemberRecord) String() string {
 func (*MemberRecord) ProtoMessage() {}
 
 func (x *MemberRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1925,7 +2007,7 @@ func (x *MemberRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRecord.ProtoReflect.Descriptor instead.
 func (*MemberRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemberRecord) GetFormatVersion() uint32 {
@@ -1967,7 +2049,7 @@ type JoinTokenRecord struct {
 
 func (x *JoinTokenRecord) Reset() {
 	*x = JoinTokenRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1979,7 +2061,7 @@ func (x *JoinTokenRecord) String() string {
 func (*JoinTokenRecord) ProtoMessage() {}
 
 func (x *JoinTokenRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1992,7 +2074,7 @@ func (x *JoinTokenRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRecord.ProtoReflect.Descriptor instead.
 func (*JoinTokenRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *JoinTokenRecord) GetFormatVersion() uint32 {
@@ -2066,7 +2148,7 @@ type RemovedMemberRecord struct {
 
 func (x *RemovedMemberRecord) Reset() {
 	*x = RemovedMemberRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2078,7 +2160,7 @@ func (x *RemovedMemberRecord) String() string {
 func (*RemovedMemberRecord) ProtoMessage() {}
 
 func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2091,7 +2173,7 @@ func (x *RemovedMemberRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedMemberRecord.ProtoReflect.Descriptor instead.
 func (*RemovedMemberRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RemovedMemberRecord) GetFormatVersion() uint32 {
@@ -2128,7 +2210,7 @@ type HistoryRecord struct {
 
 func (x *HistoryRecord) Reset() {
 	*x = HistoryRecord{}
-	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2222,7 @@ func (x *HistoryRecord) String() string {
 func (*HistoryRecord) ProtoMessage() {}
 
 func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_record_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_record_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2235,7 @@ func (x *HistoryRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRecord.ProtoReflect.Descriptor instead.
 func (*HistoryRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_record_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HistoryRecord) GetFormatVersion() uint32 {
@@ -2174,7 +2256,7 @@ var File_tenure_store_v1_record_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1atenure/store/v1/auth.proto\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xa1\b\n" +
+	"\x1ctenure/store/v1/record.proto\x12\x0ftenure.store.v1\x1a\x1atenure/store/v1/auth.proto\x1a\x1dtenure/store/v1/command.proto\x1a\x1btenure/store/v1/event.proto\x1a\x1ctenure/store/v1/result.proto\"\xbb\b\n" +
 	"\rAppliedRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
@@ -2215,7 +2297,8 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\tend_marks\x18\x1c \x01(\x04R\bendMarks\x12#\n" +
 	"\rdeny_revision\x18\x1d \x01(\x04R\fdenyRevision\x12!\n" +
 	"\fauth_changes\x18\x1e \x01(\x04R\vauthChanges\x126\n" +
-	"\tauth_mode\x18\x1f \x01(\x0e2\x19.tenure.store.v1.AuthModeR\bauthMode\"\xa9\x03\n" +
+	"\tauth_mode\x18\x1f \x01(\x0e2\x19.tenure.store.v1.AuthModeR\bauthMode\x12\x18\n" +
+	"\aqueries\x18  \x01(\x04R\aqueries\"\xa9\x03\n" +
 	"\tKeyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x14\n" +
@@ -2325,7 +2408,12 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\bservices\x18\x02 \x01(\rR\bservices\x12\x16\n" +
 	"\x06checks\x18\x03 \x01(\rR\x06checks\x128\n" +
 	"\tlast_sync\x18\x04 \x01(\v2\x1b.tenure.store.v1.SyncNumberR\blastSync\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\xb1\x01\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\xae\x01\n" +
+	"\vQueryRecord\x12%\n" +
+	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12,\n" +
+	"\x05query\x18\x02 \x01(\v2\x16.tenure.store.v1.QueryR\x05query\x12'\n" +
+	"\x0fcreate_revision\x18\x03 \x01(\x04R\x0ecreateRevision\x12!\n" +
+	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\"\xb1\x01\n" +
 	"\rEndMarkRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x126\n" +
 	"\x05cause\x18\x02 \x01(\x0e2 .tenure.store.v1.SessionEndCauseR\x05cause\x12\x17\n" +
@@ -2401,7 +2489,7 @@ func file_tenure_store_v1_record_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_record_proto_rawDescData
 }
 
-var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_tenure_store_v1_record_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*AppliedRecord)(nil),       // 0: tenure.store.v1.AppliedRecord
 	(*KeyRecord)(nil),           // 1: tenure.store.v1.KeyRecord
@@ -2411,52 +2499,55 @@ var file_tenure_store_v1_record_proto_goTypes = []any{
 	(*WaiterRecord)(nil),        // 5: tenure.store.v1.WaiterRecord
 	(*SessionRecord)(nil),       // 6: tenure.store.v1.SessionRecord
 	(*NodeTally)(nil),           // 7: tenure.store.v1.NodeTally
-	(*EndMarkRecord)(nil),       // 8: tenure.store.v1.EndMarkRecord
-	(*EndedSessionRecord)(nil),  // 9: tenure.store.v1.EndedSessionRecord
-	(*RequestRecord)(nil),       // 10: tenure.store.v1.RequestRecord
-	(*RequestWindowRecord)(nil), // 11: tenure.store.v1.RequestWindowRecord
-	(*FreezeRecord)(nil),        // 12: tenure.store.v1.FreezeRecord
-	(*LimitsRecord)(nil),        // 13: tenure.store.v1.LimitsRecord
-	(*MemberRecord)(nil),        // 14: tenure.store.v1.MemberRecord
-	(*JoinTokenRecord)(nil),     // 15: tenure.store.v1.JoinTokenRecord
-	(*RemovedMemberRecord)(nil), // 16: tenure.store.v1.RemovedMemberRecord
-	(*HistoryRecord)(nil),       // 17: tenure.store.v1.HistoryRecord
-	(AuthMode)(0),               // 18: tenure.store.v1.AuthMode
-	(LockMode)(0),               // 19: tenure.store.v1.LockMode
-	(HoldEndCause)(0),           // 20: tenure.store.v1.HoldEndCause
-	(*MetadataEntry)(nil),       // 21: tenure.store.v1.MetadataEntry
-	(SessionBehavior)(0),        // 22: tenure.store.v1.SessionBehavior
-	(*SyncNumber)(nil),          // 23: tenure.store.v1.SyncNumber
-	(SessionEndCause)(0),        // 24: tenure.store.v1.SessionEndCause
-	(*Result)(nil),              // 25: tenure.store.v1.Result
-	(*Limits)(nil),              // 26: tenure.store.v1.Limits
-	(*Member)(nil),              // 27: tenure.store.v1.Member
-	(*Event)(nil),               // 28: tenure.store.v1.Event
+	(*QueryRecord)(nil),         // 8: tenure.store.v1.QueryRecord
+	(*EndMarkRecord)(nil),       // 9: tenure.store.v1.EndMarkRecord
+	(*EndedSessionRecord)(nil),  // 10: tenure.store.v1.EndedSessionRecord
+	(*RequestRecord)(nil),       // 11: tenure.store.v1.RequestRecord
+	(*RequestWindowRecord)(nil), // 12: tenure.store.v1.RequestWindowRecord
+	(*FreezeRecord)(nil),        // 13: tenure.store.v1.FreezeRecord
+	(*LimitsRecord)(nil),        // 14: tenure.store.v1.LimitsRecord
+	(*MemberRecord)(nil),        // 15: tenure.store.v1.MemberRecord
+	(*JoinTokenRecord)(nil),     // 16: tenure.store.v1.JoinTokenRecord
+	(*RemovedMemberRecord)(nil), // 17: tenure.store.v1.RemovedMemberRecord
+	(*HistoryRecord)(nil),       // 18: tenure.store.v1.HistoryRecord
+	(AuthMode)(0),               // 19: tenure.store.v1.AuthMode
+	(LockMode)(0),               // 20: tenure.store.v1.LockMode
+	(HoldEndCause)(0),           // 21: tenure.store.v1.HoldEndCause
+	(*MetadataEntry)(nil),       // 22: tenure.store.v1.MetadataEntry
+	(SessionBehavior)(0),        // 23: tenure.store.v1.SessionBehavior
+	(*SyncNumber)(nil),          // 24: tenure.store.v1.SyncNumber
+	(*Query)(nil),               // 25: tenure.store.v1.Query
+	(SessionEndCause)(0),        // 26: tenure.store.v1.SessionEndCause
+	(*Result)(nil),              // 27: tenure.store.v1.Result
+	(*Limits)(nil),              // 28: tenure.store.v1.Limits
+	(*Member)(nil),              // 29: tenure.store.v1.Member
+	(*Event)(nil),               // 30: tenure.store.v1.Event
 }
 var file_tenure_store_v1_record_proto_depIdxs = []int32{
-	18, // 0: tenure.store.v1.AppliedRecord.auth_mode:type_name -> tenure.store.v1.AuthMode
-	19, // 1: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
+	19, // 0: tenure.store.v1.AppliedRecord.auth_mode:type_name -> tenure.store.v1.AuthMode
+	20, // 1: tenure.store.v1.LockHead.mode:type_name -> tenure.store.v1.LockMode
 	3,  // 2: tenure.store.v1.LockHead.past:type_name -> tenure.store.v1.PastHold
-	20, // 3: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
-	19, // 4: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
-	20, // 5: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
-	19, // 6: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
-	21, // 7: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
-	22, // 8: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
-	23, // 9: tenure.store.v1.NodeTally.last_sync:type_name -> tenure.store.v1.SyncNumber
-	24, // 10: tenure.store.v1.EndMarkRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	6,  // 11: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
-	24, // 12: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
-	25, // 13: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
-	26, // 14: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
-	27, // 15: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
-	27, // 16: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
-	28, // 17: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	21, // 3: tenure.store.v1.PastHold.cause:type_name -> tenure.store.v1.HoldEndCause
+	20, // 4: tenure.store.v1.HoldRecord.mode:type_name -> tenure.store.v1.LockMode
+	21, // 5: tenure.store.v1.HoldRecord.cause:type_name -> tenure.store.v1.HoldEndCause
+	20, // 6: tenure.store.v1.WaiterRecord.mode:type_name -> tenure.store.v1.LockMode
+	22, // 7: tenure.store.v1.SessionRecord.metadata:type_name -> tenure.store.v1.MetadataEntry
+	23, // 8: tenure.store.v1.SessionRecord.behavior:type_name -> tenure.store.v1.SessionBehavior
+	24, // 9: tenure.store.v1.NodeTally.last_sync:type_name -> tenure.store.v1.SyncNumber
+	25, // 10: tenure.store.v1.QueryRecord.query:type_name -> tenure.store.v1.Query
+	26, // 11: tenure.store.v1.EndMarkRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	6,  // 12: tenure.store.v1.EndedSessionRecord.session:type_name -> tenure.store.v1.SessionRecord
+	26, // 13: tenure.store.v1.EndedSessionRecord.cause:type_name -> tenure.store.v1.SessionEndCause
+	27, // 14: tenure.store.v1.RequestRecord.result:type_name -> tenure.store.v1.Result
+	28, // 15: tenure.store.v1.LimitsRecord.limits:type_name -> tenure.store.v1.Limits
+	29, // 16: tenure.store.v1.MemberRecord.member:type_name -> tenure.store.v1.Member
+	29, // 17: tenure.store.v1.RemovedMemberRecord.member:type_name -> tenure.store.v1.Member
+	30, // 18: tenure.store.v1.HistoryRecord.event:type_name -> tenure.store.v1.Event
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_record_proto_init() }
@@ -2475,7 +2566,7 @@ func file_tenure_store_v1_record_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_record_proto_rawDesc), len(file_tenure_store_v1_record_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -114,12 +114,16 @@ const (
 	FailureReason_FAILURE_REASON_SERVICE_NOT_FOUND FailureReason = 101
 	// The node has no check with this id.
 	FailureReason_FAILURE_REASON_CHECK_NOT_FOUND FailureReason = 102
+	// No prepared query has this id.
+	FailureReason_FAILURE_REASON_QUERY_NOT_FOUND FailureReason = 103
 	// A check that the session would be bound to is critical.
 	FailureReason_FAILURE_REASON_CHECK_CRITICAL FailureReason = 104
 	// Another node that still lives has this name or this id.
 	FailureReason_FAILURE_REASON_NODE_ID_CONFLICT FailureReason = 105
 	// A later SyncNode was applied; its number is among the arguments.
 	FailureReason_FAILURE_REASON_SYNC_OUTDATED FailureReason = 106
+	// Another prepared query has this name.
+	FailureReason_FAILURE_REASON_QUERY_NAME_TAKEN FailureReason = 107
 )
 
 // Enum value maps for FailureReason.
@@ -167,9 +171,11 @@ var (
 		100: "FAILURE_REASON_NODE_NOT_FOUND",
 		101: "FAILURE_REASON_SERVICE_NOT_FOUND",
 		102: "FAILURE_REASON_CHECK_NOT_FOUND",
+		103: "FAILURE_REASON_QUERY_NOT_FOUND",
 		104: "FAILURE_REASON_CHECK_CRITICAL",
 		105: "FAILURE_REASON_NODE_ID_CONFLICT",
 		106: "FAILURE_REASON_SYNC_OUTDATED",
+		107: "FAILURE_REASON_QUERY_NAME_TAKEN",
 	}
 	FailureReason_value = map[string]int32{
 		"FAILURE_REASON_UNSPECIFIED":           0,
@@ -214,9 +220,11 @@ var (
 		"FAILURE_REASON_NODE_NOT_FOUND":        100,
 		"FAILURE_REASON_SERVICE_NOT_FOUND":     101,
 		"FAILURE_REASON_CHECK_NOT_FOUND":       102,
+		"FAILURE_REASON_QUERY_NOT_FOUND":       103,
 		"FAILURE_REASON_CHECK_CRITICAL":        104,
 		"FAILURE_REASON_NODE_ID_CONFLICT":      105,
 		"FAILURE_REASON_SYNC_OUTDATED":         106,
+		"FAILURE_REASON_QUERY_NAME_TAKEN":      107,
 	}
 )
 
@@ -488,6 +496,10 @@ const (
 	FailureDetail_FAILURE_DETAIL_ENTRY_TWICE FailureDetail = 150
 	// Services and checks of node NAME would have N bytes, at most N are allowed.
 	FailureDetail_FAILURE_DETAIL_NODE_TOO_LARGE FailureDetail = 151
+	// No prepared query has the id NAME.
+	FailureDetail_FAILURE_DETAIL_QUERY_MISSING FailureDetail = 152
+	// Prepared query NAME has the name NAME.
+	FailureDetail_FAILURE_DETAIL_QUERY_NAME_IN_USE FailureDetail = 153
 )
 
 // Enum value maps for FailureDetail.
@@ -611,6 +623,8 @@ var (
 		149: "FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION",
 		150: "FAILURE_DETAIL_ENTRY_TWICE",
 		151: "FAILURE_DETAIL_NODE_TOO_LARGE",
+		152: "FAILURE_DETAIL_QUERY_MISSING",
+		153: "FAILURE_DETAIL_QUERY_NAME_IN_USE",
 	}
 	FailureDetail_value = map[string]int32{
 		"FAILURE_DETAIL_UNSPECIFIED":                  0,
@@ -731,6 +745,8 @@ var (
 		"FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION":      149,
 		"FAILURE_DETAIL_ENTRY_TWICE":                  150,
 		"FAILURE_DETAIL_NODE_TOO_LARGE":               151,
+		"FAILURE_DETAIL_QUERY_MISSING":                152,
+		"FAILURE_DETAIL_QUERY_NAME_IN_USE":            153,
 	}
 )
 
@@ -1128,6 +1144,7 @@ type Result struct {
 	//	*Result_BreakLock
 	//	*Result_Compact
 	//	*Result_Catalog
+	//	*Result_Query
 	//	*Result_ChangeAuth
 	//	*Result_MakeJoinToken
 	Kind          isResult_Kind `protobuf_oneof:"kind"`
@@ -1301,6 +1318,15 @@ func (x *Result) GetCatalog() *CatalogResult {
 	return nil
 }
 
+func (x *Result) GetQuery() *QueryResult {
+	if x != nil {
+		if x, ok := x.Kind.(*Result_Query); ok {
+			return x.Query
+		}
+	}
+	return nil
+}
+
 func (x *Result) GetChangeAuth() *ChangeAuthResult {
 	if x != nil {
 		if x, ok := x.Kind.(*Result_ChangeAuth); ok {
@@ -1383,6 +1409,11 @@ type Result_Catalog struct {
 	Catalog *CatalogResult `protobuf:"bytes,80,opt,name=catalog,proto3,oneof"`
 }
 
+type Result_Query struct {
+	// PutQuery's and DeleteQuery's.
+	Query *QueryResult `protobuf:"bytes,81,opt,name=query,proto3,oneof"`
+}
+
 type Result_ChangeAuth struct {
 	// ChangeAuth's.
 	ChangeAuth *ChangeAuthResult `protobuf:"bytes,40,opt,name=change_auth,json=changeAuth,proto3,oneof"`
@@ -1416,6 +1447,8 @@ func (*Result_BreakLock) isResult_Kind() {}
 func (*Result_Compact) isResult_Kind() {}
 
 func (*Result_Catalog) isResult_Kind() {}
+
+func (*Result_Query) isResult_Kind() {}
 
 func (*Result_ChangeAuth) isResult_Kind() {}
 
@@ -1621,6 +1654,70 @@ func (x *CatalogResult) GetGrantsLeft() bool {
 	return false
 }
 
+// QueryResult is what a command on a prepared query did.
+type QueryResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the query, 16 bytes. A retry of a creation returns the first one.
+	QueryId []byte `protobuf:"bytes,1,opt,name=query_id,json=queryId,proto3" json:"query_id,omitempty"`
+	// Revision that last changed it; zero after a delete.
+	ModRevision uint64 `protobuf:"varint,2,opt,name=mod_revision,json=modRevision,proto3" json:"mod_revision,omitempty"`
+	// Whether what was to be deleted existed; DeleteQuery only.
+	Deleted       bool `protobuf:"varint,3,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryResult) Reset() {
+	*x = QueryResult{}
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryResult) ProtoMessage() {}
+
+func (x *QueryResult) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryResult.ProtoReflect.Descriptor instead.
+func (*QueryResult) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *QueryResult) GetQueryId() []byte {
+	if x != nil {
+		return x.QueryId
+	}
+	return nil
+}
+
+func (x *QueryResult) GetModRevision() uint64 {
+	if x != nil {
+		return x.ModRevision
+	}
+	return 0
+}
+
+func (x *QueryResult) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 // MakeJoinTokenResult says what happened to an earlier token.
 type MakeJoinTokenResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1632,7 +1729,7 @@ type MakeJoinTokenResult struct {
 
 func (x *MakeJoinTokenResult) Reset() {
 	*x = MakeJoinTokenResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +1741,7 @@ func (x *MakeJoinTokenResult) String() string {
 func (*MakeJoinTokenResult) ProtoMessage() {}
 
 func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +1754,7 @@ func (x *MakeJoinTokenResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinTokenResult.ProtoReflect.Descriptor instead.
 func (*MakeJoinTokenResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MakeJoinTokenResult) GetReplaced() bool {
@@ -1686,7 +1783,7 @@ type EndSessionsResult struct {
 
 func (x *EndSessionsResult) Reset() {
 	*x = EndSessionsResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1795,7 @@ func (x *EndSessionsResult) String() string {
 func (*EndSessionsResult) ProtoMessage() {}
 
 func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1808,7 @@ func (x *EndSessionsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResult.ProtoReflect.Descriptor instead.
 func (*EndSessionsResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EndSessionsResult) GetEndedSessionIds() [][]byte {
@@ -1760,7 +1857,7 @@ type TakeOverSessionResult struct {
 
 func (x *TakeOverSessionResult) Reset() {
 	*x = TakeOverSessionResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1869,7 @@ func (x *TakeOverSessionResult) String() string {
 func (*TakeOverSessionResult) ProtoMessage() {}
 
 func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1882,7 @@ func (x *TakeOverSessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSessionResult.ProtoReflect.Descriptor instead.
 func (*TakeOverSessionResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TakeOverSessionResult) GetEpoch() uint64 {
@@ -1814,7 +1911,7 @@ type PutResult struct {
 
 func (x *PutResult) Reset() {
 	*x = PutResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1923,7 @@ func (x *PutResult) String() string {
 func (*PutResult) ProtoMessage() {}
 
 func (x *PutResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1936,7 @@ func (x *PutResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutResult.ProtoReflect.Descriptor instead.
 func (*PutResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PutResult) GetKey() string {
@@ -1888,7 +1985,7 @@ type DeleteResult struct {
 
 func (x *DeleteResult) Reset() {
 	*x = DeleteResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +1997,7 @@ func (x *DeleteResult) String() string {
 func (*DeleteResult) ProtoMessage() {}
 
 func (x *DeleteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2010,7 @@ func (x *DeleteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResult.ProtoReflect.Descriptor instead.
 func (*DeleteResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeleteResult) GetDeleted() uint32 {
@@ -1936,7 +2033,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2045,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2058,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TxnResult) GetSucceeded() bool {
@@ -1999,7 +2096,7 @@ type OpResult struct {
 
 func (x *OpResult) Reset() {
 	*x = OpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2011,7 +2108,7 @@ func (x *OpResult) String() string {
 func (*OpResult) ProtoMessage() {}
 
 func (x *OpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2024,7 +2121,7 @@ func (x *OpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpResult.ProtoReflect.Descriptor instead.
 func (*OpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OpResult) GetKind() isOpResult_Kind {
@@ -2169,7 +2266,7 @@ type CatalogOpResult struct {
 
 func (x *CatalogOpResult) Reset() {
 	*x = CatalogOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2278,7 @@ func (x *CatalogOpResult) String() string {
 func (*CatalogOpResult) ProtoMessage() {}
 
 func (x *CatalogOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2291,7 @@ func (x *CatalogOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogOpResult.ProtoReflect.Descriptor instead.
 func (*CatalogOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CatalogOpResult) GetEntry() isCatalogOpResult_Entry {
@@ -2274,7 +2371,7 @@ type GetOpResult struct {
 
 func (x *GetOpResult) Reset() {
 	*x = GetOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2383,7 @@ func (x *GetOpResult) String() string {
 func (*GetOpResult) ProtoMessage() {}
 
 func (x *GetOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2396,7 @@ func (x *GetOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOpResult.ProtoReflect.Descriptor instead.
 func (*GetOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetOpResult) GetState() *KeyState {
@@ -2322,7 +2419,7 @@ type ListOpResult struct {
 
 func (x *ListOpResult) Reset() {
 	*x = ListOpResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2431,7 @@ func (x *ListOpResult) String() string {
 func (*ListOpResult) ProtoMessage() {}
 
 func (x *ListOpResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2444,7 @@ func (x *ListOpResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpResult.ProtoReflect.Descriptor instead.
 func (*ListOpResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListOpResult) GetStates() []*KeyState {
@@ -2395,7 +2492,7 @@ type KeyState struct {
 
 func (x *KeyState) Reset() {
 	*x = KeyState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2504,7 @@ func (x *KeyState) String() string {
 func (*KeyState) ProtoMessage() {}
 
 func (x *KeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2517,7 @@ func (x *KeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyState.ProtoReflect.Descriptor instead.
 func (*KeyState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *KeyState) GetKey() string {
@@ -2533,7 +2630,7 @@ type HoldState struct {
 
 func (x *HoldState) Reset() {
 	*x = HoldState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2545,7 +2642,7 @@ func (x *HoldState) String() string {
 func (*HoldState) ProtoMessage() {}
 
 func (x *HoldState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2558,7 +2655,7 @@ func (x *HoldState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldState.ProtoReflect.Descriptor instead.
 func (*HoldState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HoldState) GetKey() string {
@@ -2674,7 +2771,7 @@ type LockState struct {
 
 func (x *LockState) Reset() {
 	*x = LockState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2783,7 @@ func (x *LockState) String() string {
 func (*LockState) ProtoMessage() {}
 
 func (x *LockState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2796,7 @@ func (x *LockState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockState.ProtoReflect.Descriptor instead.
 func (*LockState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LockState) GetKey() string {
@@ -2793,7 +2890,7 @@ type AcquireLockResult struct {
 
 func (x *AcquireLockResult) Reset() {
 	*x = AcquireLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2805,7 +2902,7 @@ func (x *AcquireLockResult) String() string {
 func (*AcquireLockResult) ProtoMessage() {}
 
 func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2818,7 +2915,7 @@ func (x *AcquireLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLockResult.ProtoReflect.Descriptor instead.
 func (*AcquireLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AcquireLockResult) GetOutcome() isAcquireLockResult_Outcome {
@@ -2907,7 +3004,7 @@ type PlaceState struct {
 
 func (x *PlaceState) Reset() {
 	*x = PlaceState{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3016,7 @@ func (x *PlaceState) String() string {
 func (*PlaceState) ProtoMessage() {}
 
 func (x *PlaceState) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3029,7 @@ func (x *PlaceState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceState.ProtoReflect.Descriptor instead.
 func (*PlaceState) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PlaceState) GetPlace() uint64 {
@@ -2964,7 +3061,7 @@ type ReleaseLockResult struct {
 
 func (x *ReleaseLockResult) Reset() {
 	*x = ReleaseLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3073,7 @@ func (x *ReleaseLockResult) String() string {
 func (*ReleaseLockResult) ProtoMessage() {}
 
 func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3086,7 @@ func (x *ReleaseLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLockResult.ProtoReflect.Descriptor instead.
 func (*ReleaseLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReleaseLockResult) GetReleased() bool {
@@ -3026,7 +3123,7 @@ type CancelWaitResult struct {
 
 func (x *CancelWaitResult) Reset() {
 	*x = CancelWaitResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3038,7 +3135,7 @@ func (x *CancelWaitResult) String() string {
 func (*CancelWaitResult) ProtoMessage() {}
 
 func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3051,7 +3148,7 @@ func (x *CancelWaitResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWaitResult.ProtoReflect.Descriptor instead.
 func (*CancelWaitResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CancelWaitResult) GetCancelled() bool {
@@ -3085,7 +3182,7 @@ type BreakLockResult struct {
 
 func (x *BreakLockResult) Reset() {
 	*x = BreakLockResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3097,7 +3194,7 @@ func (x *BreakLockResult) String() string {
 func (*BreakLockResult) ProtoMessage() {}
 
 func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3110,7 +3207,7 @@ func (x *BreakLockResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLockResult.ProtoReflect.Descriptor instead.
 func (*BreakLockResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{23}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *BreakLockResult) GetHolds() uint32 {
@@ -3154,7 +3251,7 @@ type CompactResult struct {
 
 func (x *CompactResult) Reset() {
 	*x = CompactResult{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3263,7 @@ func (x *CompactResult) String() string {
 func (*CompactResult) ProtoMessage() {}
 
 func (x *CompactResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3276,7 @@ func (x *CompactResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResult.ProtoReflect.Descriptor instead.
 func (*CompactResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{24}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CompactResult) GetCompactedRevision() uint64 {
@@ -3215,7 +3312,7 @@ type NodeRecord struct {
 
 func (x *NodeRecord) Reset() {
 	*x = NodeRecord{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3324,7 @@ func (x *NodeRecord) String() string {
 func (*NodeRecord) ProtoMessage() {}
 
 func (x *NodeRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3337,7 @@ func (x *NodeRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRecord.ProtoReflect.Descriptor instead.
 func (*NodeRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{25}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NodeRecord) GetFormatVersion() uint32 {
@@ -3299,7 +3396,7 @@ type ServiceRecord struct {
 
 func (x *ServiceRecord) Reset() {
 	*x = ServiceRecord{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +3408,7 @@ func (x *ServiceRecord) String() string {
 func (*ServiceRecord) ProtoMessage() {}
 
 func (x *ServiceRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +3421,7 @@ func (x *ServiceRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceRecord.ProtoReflect.Descriptor instead.
 func (*ServiceRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{26}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ServiceRecord) GetFormatVersion() uint32 {
@@ -3392,7 +3489,7 @@ type CheckRecord struct {
 
 func (x *CheckRecord) Reset() {
 	*x = CheckRecord{}
-	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3404,7 +3501,7 @@ func (x *CheckRecord) String() string {
 func (*CheckRecord) ProtoMessage() {}
 
 func (x *CheckRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_result_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_result_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3417,7 +3514,7 @@ func (x *CheckRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRecord.ProtoReflect.Descriptor instead.
 func (*CheckRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{27}
+	return file_tenure_store_v1_result_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CheckRecord) GetFormatVersion() uint32 {
@@ -3503,7 +3600,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
-	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xaa\b\n" +
+	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xe0\b\n" +
 	"\x06Result\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x122\n" +
@@ -3522,7 +3619,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"break_lock\x18\x11 \x01(\v2 .tenure.store.v1.BreakLockResultH\x00R\tbreakLock\x12:\n" +
 	"\acompact\x18\x12 \x01(\v2\x1e.tenure.store.v1.CompactResultH\x00R\acompact\x12:\n" +
-	"\acatalog\x18P \x01(\v2\x1e.tenure.store.v1.CatalogResultH\x00R\acatalog\x12D\n" +
+	"\acatalog\x18P \x01(\v2\x1e.tenure.store.v1.CatalogResultH\x00R\acatalog\x124\n" +
+	"\x05query\x18Q \x01(\v2\x1c.tenure.store.v1.QueryResultH\x00R\x05query\x12D\n" +
 	"\vchange_auth\x18( \x01(\v2!.tenure.store.v1.ChangeAuthResultH\x00R\n" +
 	"changeAuth\x12N\n" +
 	"\x0fmake_join_token\x18x \x01(\v2$.tenure.store.v1.MakeJoinTokenResultH\x00R\rmakeJoinTokenB\x06\n" +
@@ -3546,7 +3644,11 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"marks_left\x18\x05 \x01(\bR\tmarksLeft\x12\x1f\n" +
 	"\vgrants_left\x18\x06 \x01(\bR\n" +
-	"grantsLeft\"1\n" +
+	"grantsLeft\"e\n" +
+	"\vQueryResult\x12\x19\n" +
+	"\bquery_id\x18\x01 \x01(\fR\aqueryId\x12!\n" +
+	"\fmod_revision\x18\x02 \x01(\x04R\vmodRevision\x12\x18\n" +
+	"\adeleted\x18\x03 \x01(\bR\adeleted\"1\n" +
 	"\x13MakeJoinTokenResult\x12\x1a\n" +
 	"\breplaced\x18\x01 \x01(\bR\breplaced\"\xba\x01\n" +
 	"\x11EndSessionsResult\x12*\n" +
@@ -3681,7 +3783,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
 	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
 	"\x04node\x18\x06 \x01(\tR\x04node\x12!\n" +
-	"\fservice_name\x18\a \x01(\tR\vserviceName*\xdd\f\n" +
+	"\fservice_name\x18\a \x01(\tR\vserviceName*\xa6\r\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -3725,10 +3827,12 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	" FAILURE_REASON_AUTH_BOOTSTRAPPED\x10A\x12!\n" +
 	"\x1dFAILURE_REASON_NODE_NOT_FOUND\x10d\x12$\n" +
 	" FAILURE_REASON_SERVICE_NOT_FOUND\x10e\x12\"\n" +
-	"\x1eFAILURE_REASON_CHECK_NOT_FOUND\x10f\x12!\n" +
+	"\x1eFAILURE_REASON_CHECK_NOT_FOUND\x10f\x12\"\n" +
+	"\x1eFAILURE_REASON_QUERY_NOT_FOUND\x10g\x12!\n" +
 	"\x1dFAILURE_REASON_CHECK_CRITICAL\x10h\x12#\n" +
 	"\x1fFAILURE_REASON_NODE_ID_CONFLICT\x10i\x12 \n" +
-	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j*\x8d#\n" +
+	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j\x12#\n" +
+	"\x1fFAILURE_REASON_QUERY_NAME_TAKEN\x10k*\xd7#\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3848,7 +3952,9 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1bFAILURE_DETAIL_NODE_IS_FULL\x10\x94\x01\x12+\n" +
 	"&FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION\x10\x95\x01\x12\x1f\n" +
 	"\x1aFAILURE_DETAIL_ENTRY_TWICE\x10\x96\x01\x12\"\n" +
-	"\x1dFAILURE_DETAIL_NODE_TOO_LARGE\x10\x97\x01\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
+	"\x1dFAILURE_DETAIL_NODE_TOO_LARGE\x10\x97\x01\x12!\n" +
+	"\x1cFAILURE_DETAIL_QUERY_MISSING\x10\x98\x01\x12%\n" +
+	" FAILURE_DETAIL_QUERY_NAME_IN_USE\x10\x99\x01\"\x04\bb\x10b*\x1cFAILURE_DETAIL_LIMIT_TOO_LOWB\xbc\x01\n" +
 	"\x13com.tenure.store.v1B\vResultProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -3864,7 +3970,7 @@ func file_tenure_store_v1_result_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_result_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_tenure_store_v1_result_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_tenure_store_v1_result_proto_goTypes = []any{
 	(FailureReason)(0),            // 0: tenure.store.v1.FailureReason
 	(FailureDetail)(0),            // 1: tenure.store.v1.FailureDetail
@@ -3874,99 +3980,101 @@ var file_tenure_store_v1_result_proto_goTypes = []any{
 	(*Result)(nil),                // 5: tenure.store.v1.Result
 	(*CreateSessionResult)(nil),   // 6: tenure.store.v1.CreateSessionResult
 	(*CatalogResult)(nil),         // 7: tenure.store.v1.CatalogResult
-	(*MakeJoinTokenResult)(nil),   // 8: tenure.store.v1.MakeJoinTokenResult
-	(*EndSessionsResult)(nil),     // 9: tenure.store.v1.EndSessionsResult
-	(*TakeOverSessionResult)(nil), // 10: tenure.store.v1.TakeOverSessionResult
-	(*PutResult)(nil),             // 11: tenure.store.v1.PutResult
-	(*DeleteResult)(nil),          // 12: tenure.store.v1.DeleteResult
-	(*TxnResult)(nil),             // 13: tenure.store.v1.TxnResult
-	(*OpResult)(nil),              // 14: tenure.store.v1.OpResult
-	(*CatalogOpResult)(nil),       // 15: tenure.store.v1.CatalogOpResult
-	(*GetOpResult)(nil),           // 16: tenure.store.v1.GetOpResult
-	(*ListOpResult)(nil),          // 17: tenure.store.v1.ListOpResult
-	(*KeyState)(nil),              // 18: tenure.store.v1.KeyState
-	(*HoldState)(nil),             // 19: tenure.store.v1.HoldState
-	(*LockState)(nil),             // 20: tenure.store.v1.LockState
-	(*AcquireLockResult)(nil),     // 21: tenure.store.v1.AcquireLockResult
-	(*PlaceState)(nil),            // 22: tenure.store.v1.PlaceState
-	(*ReleaseLockResult)(nil),     // 23: tenure.store.v1.ReleaseLockResult
-	(*CancelWaitResult)(nil),      // 24: tenure.store.v1.CancelWaitResult
-	(*BreakLockResult)(nil),       // 25: tenure.store.v1.BreakLockResult
-	(*CompactResult)(nil),         // 26: tenure.store.v1.CompactResult
-	(*NodeRecord)(nil),            // 27: tenure.store.v1.NodeRecord
-	(*ServiceRecord)(nil),         // 28: tenure.store.v1.ServiceRecord
-	(*CheckRecord)(nil),           // 29: tenure.store.v1.CheckRecord
-	(LockMode)(0),                 // 30: tenure.store.v1.LockMode
-	(*ChangeAuthResult)(nil),      // 31: tenure.store.v1.ChangeAuthResult
-	(CheckStatus)(0),              // 32: tenure.store.v1.CheckStatus
-	(*BreakPoint)(nil),            // 33: tenure.store.v1.BreakPoint
-	(*Node)(nil),                  // 34: tenure.store.v1.Node
-	(CatalogOrigin)(0),            // 35: tenure.store.v1.CatalogOrigin
-	(*Service)(nil),               // 36: tenure.store.v1.Service
-	(*Check)(nil),                 // 37: tenure.store.v1.Check
+	(*QueryResult)(nil),           // 8: tenure.store.v1.QueryResult
+	(*MakeJoinTokenResult)(nil),   // 9: tenure.store.v1.MakeJoinTokenResult
+	(*EndSessionsResult)(nil),     // 10: tenure.store.v1.EndSessionsResult
+	(*TakeOverSessionResult)(nil), // 11: tenure.store.v1.TakeOverSessionResult
+	(*PutResult)(nil),             // 12: tenure.store.v1.PutResult
+	(*DeleteResult)(nil),          // 13: tenure.store.v1.DeleteResult
+	(*TxnResult)(nil),             // 14: tenure.store.v1.TxnResult
+	(*OpResult)(nil),              // 15: tenure.store.v1.OpResult
+	(*CatalogOpResult)(nil),       // 16: tenure.store.v1.CatalogOpResult
+	(*GetOpResult)(nil),           // 17: tenure.store.v1.GetOpResult
+	(*ListOpResult)(nil),          // 18: tenure.store.v1.ListOpResult
+	(*KeyState)(nil),              // 19: tenure.store.v1.KeyState
+	(*HoldState)(nil),             // 20: tenure.store.v1.HoldState
+	(*LockState)(nil),             // 21: tenure.store.v1.LockState
+	(*AcquireLockResult)(nil),     // 22: tenure.store.v1.AcquireLockResult
+	(*PlaceState)(nil),            // 23: tenure.store.v1.PlaceState
+	(*ReleaseLockResult)(nil),     // 24: tenure.store.v1.ReleaseLockResult
+	(*CancelWaitResult)(nil),      // 25: tenure.store.v1.CancelWaitResult
+	(*BreakLockResult)(nil),       // 26: tenure.store.v1.BreakLockResult
+	(*CompactResult)(nil),         // 27: tenure.store.v1.CompactResult
+	(*NodeRecord)(nil),            // 28: tenure.store.v1.NodeRecord
+	(*ServiceRecord)(nil),         // 29: tenure.store.v1.ServiceRecord
+	(*CheckRecord)(nil),           // 30: tenure.store.v1.CheckRecord
+	(LockMode)(0),                 // 31: tenure.store.v1.LockMode
+	(*ChangeAuthResult)(nil),      // 32: tenure.store.v1.ChangeAuthResult
+	(CheckStatus)(0),              // 33: tenure.store.v1.CheckStatus
+	(*BreakPoint)(nil),            // 34: tenure.store.v1.BreakPoint
+	(*Node)(nil),                  // 35: tenure.store.v1.Node
+	(CatalogOrigin)(0),            // 36: tenure.store.v1.CatalogOrigin
+	(*Service)(nil),               // 37: tenure.store.v1.Service
+	(*Check)(nil),                 // 38: tenure.store.v1.Check
 }
 var file_tenure_store_v1_result_proto_depIdxs = []int32{
-	30, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
+	31, // 0: tenure.store.v1.FailureArgument.mode:type_name -> tenure.store.v1.LockMode
 	0,  // 1: tenure.store.v1.Failure.reason:type_name -> tenure.store.v1.FailureReason
 	4,  // 2: tenure.store.v1.Failure.operations:type_name -> tenure.store.v1.OpFailure
-	20, // 3: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
+	21, // 3: tenure.store.v1.Failure.lock:type_name -> tenure.store.v1.LockState
 	1,  // 4: tenure.store.v1.Failure.detail:type_name -> tenure.store.v1.FailureDetail
 	2,  // 5: tenure.store.v1.Failure.arguments:type_name -> tenure.store.v1.FailureArgument
 	3,  // 6: tenure.store.v1.OpFailure.failure:type_name -> tenure.store.v1.Failure
 	3,  // 7: tenure.store.v1.Result.failure:type_name -> tenure.store.v1.Failure
 	6,  // 8: tenure.store.v1.Result.create_session:type_name -> tenure.store.v1.CreateSessionResult
-	9,  // 9: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
-	10, // 10: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
-	11, // 11: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
-	12, // 12: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
-	13, // 13: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
-	21, // 14: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	23, // 15: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	24, // 16: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
-	25, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
-	26, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
+	10, // 9: tenure.store.v1.Result.end_sessions:type_name -> tenure.store.v1.EndSessionsResult
+	11, // 10: tenure.store.v1.Result.take_over_session:type_name -> tenure.store.v1.TakeOverSessionResult
+	12, // 11: tenure.store.v1.Result.put:type_name -> tenure.store.v1.PutResult
+	13, // 12: tenure.store.v1.Result.delete:type_name -> tenure.store.v1.DeleteResult
+	14, // 13: tenure.store.v1.Result.txn:type_name -> tenure.store.v1.TxnResult
+	22, // 14: tenure.store.v1.Result.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	24, // 15: tenure.store.v1.Result.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	25, // 16: tenure.store.v1.Result.cancel_wait:type_name -> tenure.store.v1.CancelWaitResult
+	26, // 17: tenure.store.v1.Result.break_lock:type_name -> tenure.store.v1.BreakLockResult
+	27, // 18: tenure.store.v1.Result.compact:type_name -> tenure.store.v1.CompactResult
 	7,  // 19: tenure.store.v1.Result.catalog:type_name -> tenure.store.v1.CatalogResult
-	31, // 20: tenure.store.v1.Result.change_auth:type_name -> tenure.store.v1.ChangeAuthResult
-	8,  // 21: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
-	32, // 22: tenure.store.v1.CatalogResult.previous:type_name -> tenure.store.v1.CheckStatus
-	18, // 23: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
-	19, // 24: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
-	20, // 25: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
-	14, // 26: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
-	16, // 27: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
-	11, // 28: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
-	12, // 29: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
-	21, // 30: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
-	23, // 31: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
-	17, // 32: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
-	15, // 33: tenure.store.v1.OpResult.catalog:type_name -> tenure.store.v1.CatalogOpResult
-	27, // 34: tenure.store.v1.CatalogOpResult.node:type_name -> tenure.store.v1.NodeRecord
-	28, // 35: tenure.store.v1.CatalogOpResult.service:type_name -> tenure.store.v1.ServiceRecord
-	29, // 36: tenure.store.v1.CatalogOpResult.check:type_name -> tenure.store.v1.CheckRecord
-	18, // 37: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
-	18, // 38: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
-	30, // 39: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
-	30, // 40: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
-	19, // 41: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
-	19, // 42: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
-	19, // 43: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
-	22, // 44: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
-	20, // 45: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
-	20, // 46: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
-	20, // 47: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
-	19, // 48: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
-	33, // 49: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
-	34, // 50: tenure.store.v1.NodeRecord.node:type_name -> tenure.store.v1.Node
-	35, // 51: tenure.store.v1.NodeRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	36, // 52: tenure.store.v1.ServiceRecord.service:type_name -> tenure.store.v1.Service
-	35, // 53: tenure.store.v1.ServiceRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	37, // 54: tenure.store.v1.CheckRecord.check:type_name -> tenure.store.v1.Check
-	35, // 55: tenure.store.v1.CheckRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
-	56, // [56:56] is the sub-list for method output_type
-	56, // [56:56] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	8,  // 20: tenure.store.v1.Result.query:type_name -> tenure.store.v1.QueryResult
+	32, // 21: tenure.store.v1.Result.change_auth:type_name -> tenure.store.v1.ChangeAuthResult
+	9,  // 22: tenure.store.v1.Result.make_join_token:type_name -> tenure.store.v1.MakeJoinTokenResult
+	33, // 23: tenure.store.v1.CatalogResult.previous:type_name -> tenure.store.v1.CheckStatus
+	19, // 24: tenure.store.v1.PutResult.state:type_name -> tenure.store.v1.KeyState
+	20, // 25: tenure.store.v1.PutResult.hold:type_name -> tenure.store.v1.HoldState
+	21, // 26: tenure.store.v1.PutResult.lock:type_name -> tenure.store.v1.LockState
+	15, // 27: tenure.store.v1.TxnResult.results:type_name -> tenure.store.v1.OpResult
+	17, // 28: tenure.store.v1.OpResult.get:type_name -> tenure.store.v1.GetOpResult
+	12, // 29: tenure.store.v1.OpResult.put:type_name -> tenure.store.v1.PutResult
+	13, // 30: tenure.store.v1.OpResult.delete:type_name -> tenure.store.v1.DeleteResult
+	22, // 31: tenure.store.v1.OpResult.acquire_lock:type_name -> tenure.store.v1.AcquireLockResult
+	24, // 32: tenure.store.v1.OpResult.release_lock:type_name -> tenure.store.v1.ReleaseLockResult
+	18, // 33: tenure.store.v1.OpResult.list:type_name -> tenure.store.v1.ListOpResult
+	16, // 34: tenure.store.v1.OpResult.catalog:type_name -> tenure.store.v1.CatalogOpResult
+	28, // 35: tenure.store.v1.CatalogOpResult.node:type_name -> tenure.store.v1.NodeRecord
+	29, // 36: tenure.store.v1.CatalogOpResult.service:type_name -> tenure.store.v1.ServiceRecord
+	30, // 37: tenure.store.v1.CatalogOpResult.check:type_name -> tenure.store.v1.CheckRecord
+	19, // 38: tenure.store.v1.GetOpResult.state:type_name -> tenure.store.v1.KeyState
+	19, // 39: tenure.store.v1.ListOpResult.states:type_name -> tenure.store.v1.KeyState
+	31, // 40: tenure.store.v1.HoldState.mode:type_name -> tenure.store.v1.LockMode
+	31, // 41: tenure.store.v1.LockState.mode:type_name -> tenure.store.v1.LockMode
+	20, // 42: tenure.store.v1.LockState.holds:type_name -> tenure.store.v1.HoldState
+	20, // 43: tenure.store.v1.LockState.delayed:type_name -> tenure.store.v1.HoldState
+	20, // 44: tenure.store.v1.AcquireLockResult.hold:type_name -> tenure.store.v1.HoldState
+	23, // 45: tenure.store.v1.AcquireLockResult.place:type_name -> tenure.store.v1.PlaceState
+	21, // 46: tenure.store.v1.AcquireLockResult.refused:type_name -> tenure.store.v1.LockState
+	21, // 47: tenure.store.v1.AcquireLockResult.lock:type_name -> tenure.store.v1.LockState
+	21, // 48: tenure.store.v1.ReleaseLockResult.lock:type_name -> tenure.store.v1.LockState
+	20, // 49: tenure.store.v1.CancelWaitResult.hold:type_name -> tenure.store.v1.HoldState
+	34, // 50: tenure.store.v1.BreakLockResult.next:type_name -> tenure.store.v1.BreakPoint
+	35, // 51: tenure.store.v1.NodeRecord.node:type_name -> tenure.store.v1.Node
+	36, // 52: tenure.store.v1.NodeRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	37, // 53: tenure.store.v1.ServiceRecord.service:type_name -> tenure.store.v1.Service
+	36, // 54: tenure.store.v1.ServiceRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	38, // 55: tenure.store.v1.CheckRecord.check:type_name -> tenure.store.v1.Check
+	36, // 56: tenure.store.v1.CheckRecord.origin:type_name -> tenure.store.v1.CatalogOrigin
+	57, // [57:57] is the sub-list for method output_type
+	57, // [57:57] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_result_proto_init() }
@@ -3995,10 +4103,11 @@ func file_tenure_store_v1_result_proto_init() {
 		(*Result_BreakLock)(nil),
 		(*Result_Compact)(nil),
 		(*Result_Catalog)(nil),
+		(*Result_Query)(nil),
 		(*Result_ChangeAuth)(nil),
 		(*Result_MakeJoinToken)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[12].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[13].OneofWrappers = []any{
 		(*OpResult_Get)(nil),
 		(*OpResult_Put)(nil),
 		(*OpResult_Delete)(nil),
@@ -4007,12 +4116,12 @@ func file_tenure_store_v1_result_proto_init() {
 		(*OpResult_List)(nil),
 		(*OpResult_Catalog)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[13].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[14].OneofWrappers = []any{
 		(*CatalogOpResult_Node)(nil),
 		(*CatalogOpResult_Service)(nil),
 		(*CatalogOpResult_Check)(nil),
 	}
-	file_tenure_store_v1_result_proto_msgTypes[19].OneofWrappers = []any{
+	file_tenure_store_v1_result_proto_msgTypes[20].OneofWrappers = []any{
 		(*AcquireLockResult_Hold)(nil),
 		(*AcquireLockResult_Place)(nil),
 		(*AcquireLockResult_Refused)(nil),
@@ -4023,7 +4132,7 @@ func file_tenure_store_v1_result_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_result_proto_rawDesc), len(file_tenure_store_v1_result_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

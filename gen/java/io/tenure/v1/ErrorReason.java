@@ -536,6 +536,14 @@ public enum ErrorReason
   ERROR_REASON_CHECK_NOT_FOUND(102),
   /**
    * <pre>
+   * NOT_FOUND: no prepared query has this id or name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_QUERY_NOT_FOUND = 103;</code>
+   */
+  ERROR_REASON_QUERY_NOT_FOUND(103),
+  /**
+   * <pre>
    * FAILED_PRECONDITION: a check that the session would be bound to is critical.
    * </pre>
    *
@@ -558,6 +566,14 @@ public enum ErrorReason
    * <code>ERROR_REASON_SYNC_OUTDATED = 106;</code>
    */
   ERROR_REASON_SYNC_OUTDATED(106),
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another prepared query has this name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_QUERY_NAME_TAKEN = 107;</code>
+   */
+  ERROR_REASON_QUERY_NAME_TAKEN(107),
   UNRECOGNIZED(-1),
   ;
 
@@ -1083,6 +1099,14 @@ public enum ErrorReason
   public static final int ERROR_REASON_CHECK_NOT_FOUND_VALUE = 102;
   /**
    * <pre>
+   * NOT_FOUND: no prepared query has this id or name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_QUERY_NOT_FOUND = 103;</code>
+   */
+  public static final int ERROR_REASON_QUERY_NOT_FOUND_VALUE = 103;
+  /**
+   * <pre>
    * FAILED_PRECONDITION: a check that the session would be bound to is critical.
    * </pre>
    *
@@ -1105,6 +1129,14 @@ public enum ErrorReason
    * <code>ERROR_REASON_SYNC_OUTDATED = 106;</code>
    */
   public static final int ERROR_REASON_SYNC_OUTDATED_VALUE = 106;
+  /**
+   * <pre>
+   * FAILED_PRECONDITION: another prepared query has this name.
+   * </pre>
+   *
+   * <code>ERROR_REASON_QUERY_NAME_TAKEN = 107;</code>
+   */
+  public static final int ERROR_REASON_QUERY_NAME_TAKEN_VALUE = 107;
 
 
   public final int getNumber() {
@@ -1195,9 +1227,11 @@ public enum ErrorReason
       case 100: return ERROR_REASON_NODE_NOT_FOUND;
       case 101: return ERROR_REASON_SERVICE_NOT_FOUND;
       case 102: return ERROR_REASON_CHECK_NOT_FOUND;
+      case 103: return ERROR_REASON_QUERY_NOT_FOUND;
       case 104: return ERROR_REASON_CHECK_CRITICAL;
       case 105: return ERROR_REASON_NODE_ID_CONFLICT;
       case 106: return ERROR_REASON_SYNC_OUTDATED;
+      case 107: return ERROR_REASON_QUERY_NAME_TAKEN;
       default: return null;
     }
   }

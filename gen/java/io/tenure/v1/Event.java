@@ -636,6 +636,44 @@ private static final long serialVersionUID = 0L;
     return result == null ? io.tenure.v1.CheckStatus.UNRECOGNIZED : result;
   }
 
+  public static final int QUERY_FIELD_NUMBER = 19;
+  private io.tenure.v1.Query query_;
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   * @return Whether the query field is set.
+   */
+  @java.lang.Override
+  public boolean hasQuery() {
+    return ((bitField0_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   * @return The query.
+   */
+  @java.lang.Override
+  public io.tenure.v1.Query getQuery() {
+    return query_ == null ? io.tenure.v1.Query.getDefaultInstance() : query_;
+  }
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.QueryOrBuilder getQueryOrBuilder() {
+    return query_ == null ? io.tenure.v1.Query.getDefaultInstance() : query_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -703,6 +741,9 @@ private static final long serialVersionUID = 0L;
     }
     if (previousStatus_ != io.tenure.v1.CheckStatus.CHECK_STATUS_UNSPECIFIED.getNumber()) {
       output.writeEnum(18, previousStatus_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      output.writeMessage(19, getQuery());
     }
     getUnknownFields().writeTo(output);
   }
@@ -783,6 +824,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(18, previousStatus_);
     }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(19, getQuery());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -857,6 +902,11 @@ private static final long serialVersionUID = 0L;
           .equals(other.getCheck())) return false;
     }
     if (previousStatus_ != other.previousStatus_) return false;
+    if (hasQuery() != other.hasQuery()) return false;
+    if (hasQuery()) {
+      if (!getQuery()
+          .equals(other.getQuery())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -924,6 +974,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + PREVIOUS_STATUS_FIELD_NUMBER;
     hash = (53 * hash) + previousStatus_;
+    if (hasQuery()) {
+      hash = (37 * hash) + QUERY_FIELD_NUMBER;
+      hash = (53 * hash) + getQuery().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1067,6 +1121,7 @@ private static final long serialVersionUID = 0L;
         getNodeFieldBuilder();
         getServiceFieldBuilder();
         getCheckFieldBuilder();
+        getQueryFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1127,6 +1182,11 @@ private static final long serialVersionUID = 0L;
         checkBuilder_ = null;
       }
       previousStatus_ = 0;
+      query_ = null;
+      if (queryBuilder_ != null) {
+        queryBuilder_.dispose();
+        queryBuilder_ = null;
+      }
       return this;
     }
 
@@ -1242,6 +1302,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00020000) != 0)) {
         result.previousStatus_ = previousStatus_;
       }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.query_ = queryBuilder_ == null
+            ? query_
+            : queryBuilder_.build();
+        to_bitField0_ |= 0x00000200;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1346,6 +1412,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.previousStatus_ != 0) {
         setPreviousStatusValue(other.getPreviousStatusValue());
+      }
+      if (other.hasQuery()) {
+        mergeQuery(other.getQuery());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1481,6 +1550,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00020000;
               break;
             } // case 144
+            case 154: {
+              input.readMessage(
+                  getQueryFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 154
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3520,6 +3596,163 @@ private static final long serialVersionUID = 0L;
       previousStatus_ = 0;
       onChanged();
       return this;
+    }
+
+    private io.tenure.v1.Query query_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder> queryBuilder_;
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     * @return Whether the query field is set.
+     */
+    public boolean hasQuery() {
+      return ((bitField0_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     * @return The query.
+     */
+    public io.tenure.v1.Query getQuery() {
+      if (queryBuilder_ == null) {
+        return query_ == null ? io.tenure.v1.Query.getDefaultInstance() : query_;
+      } else {
+        return queryBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public Builder setQuery(io.tenure.v1.Query value) {
+      if (queryBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        query_ = value;
+      } else {
+        queryBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public Builder setQuery(
+        io.tenure.v1.Query.Builder builderForValue) {
+      if (queryBuilder_ == null) {
+        query_ = builderForValue.build();
+      } else {
+        queryBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public Builder mergeQuery(io.tenure.v1.Query value) {
+      if (queryBuilder_ == null) {
+        if (((bitField0_ & 0x00040000) != 0) &&
+          query_ != null &&
+          query_ != io.tenure.v1.Query.getDefaultInstance()) {
+          getQueryBuilder().mergeFrom(value);
+        } else {
+          query_ = value;
+        }
+      } else {
+        queryBuilder_.mergeFrom(value);
+      }
+      if (query_ != null) {
+        bitField0_ |= 0x00040000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public Builder clearQuery() {
+      bitField0_ = (bitField0_ & ~0x00040000);
+      query_ = null;
+      if (queryBuilder_ != null) {
+        queryBuilder_.dispose();
+        queryBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public io.tenure.v1.Query.Builder getQueryBuilder() {
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return getQueryFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    public io.tenure.v1.QueryOrBuilder getQueryOrBuilder() {
+      if (queryBuilder_ != null) {
+        return queryBuilder_.getMessageOrBuilder();
+      } else {
+        return query_ == null ?
+            io.tenure.v1.Query.getDefaultInstance() : query_;
+      }
+    }
+    /**
+     * <pre>
+     * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+     * </pre>
+     *
+     * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder> 
+        getQueryFieldBuilder() {
+      if (queryBuilder_ == null) {
+        queryBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder>(
+                getQuery(),
+                getParentForChildren(),
+                isClean());
+        query_ = null;
+      }
+      return queryBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -397,4 +397,31 @@ public interface EventOrBuilder extends
    * @return The previousStatus.
    */
   io.tenure.v1.CheckStatus getPreviousStatus();
+
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   * @return Whether the query field is set.
+   */
+  boolean hasQuery();
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   * @return The query.
+   */
+  io.tenure.v1.Query getQuery();
+  /**
+   * <pre>
+   * The prepared query; for QUERY events. Of a deleted one only id, name and, if it was deleted with its session, that.
+   * </pre>
+   *
+   * <code>.tenure.v1.Query query = 19 [json_name = "query"];</code>
+   */
+  io.tenure.v1.QueryOrBuilder getQueryOrBuilder();
 }

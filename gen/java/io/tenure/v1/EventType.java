@@ -197,6 +197,22 @@ public enum EventType
    * <code>EVENT_TYPE_CHECK_DELETED = 22;</code>
    */
   EVENT_TYPE_CHECK_DELETED(22),
+  /**
+   * <pre>
+   * A prepared query was created or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_QUERY_PUT = 23;</code>
+   */
+  EVENT_TYPE_QUERY_PUT(23),
+  /**
+   * <pre>
+   * A prepared query was deleted, also with its session.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_QUERY_DELETED = 24;</code>
+   */
+  EVENT_TYPE_QUERY_DELETED(24),
   UNRECOGNIZED(-1),
   ;
 
@@ -384,6 +400,22 @@ public enum EventType
    * <code>EVENT_TYPE_CHECK_DELETED = 22;</code>
    */
   public static final int EVENT_TYPE_CHECK_DELETED_VALUE = 22;
+  /**
+   * <pre>
+   * A prepared query was created or changed.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_QUERY_PUT = 23;</code>
+   */
+  public static final int EVENT_TYPE_QUERY_PUT_VALUE = 23;
+  /**
+   * <pre>
+   * A prepared query was deleted, also with its session.
+   * </pre>
+   *
+   * <code>EVENT_TYPE_QUERY_DELETED = 24;</code>
+   */
+  public static final int EVENT_TYPE_QUERY_DELETED_VALUE = 24;
 
 
   public final int getNumber() {
@@ -433,6 +465,8 @@ public enum EventType
       case 20: return EVENT_TYPE_CHECK_PUT;
       case 21: return EVENT_TYPE_CHECK_STATUS;
       case 22: return EVENT_TYPE_CHECK_DELETED;
+      case 23: return EVENT_TYPE_QUERY_PUT;
+      case 24: return EVENT_TYPE_QUERY_DELETED;
       default: return null;
     }
   }

@@ -110,7 +110,7 @@ public final class TypesProto {
       "R\007modTime*m\n\010LockMode\022\031\n\025LOCK_MODE_UNSPE" +
       "CIFIED\020\000\022\027\n\023LOCK_MODE_EXCLUSIVE\020\001\022\024\n\020LOC" +
       "K_MODE_SHARED\020\002\022\027\n\023LOCK_MODE_SEMAPHORE\020\003" +
-      "*\354\021\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSPECI" +
+      "*\261\022\n\013ErrorReason\022\034\n\030ERROR_REASON_UNSPECI" +
       "FIED\020\000\022!\n\035ERROR_REASON_INVALID_ARGUMENT\020" +
       "\001\022\032\n\026ERROR_REASON_KEY_EMPTY\020\002\022\035\n\031ERROR_R" +
       "EASON_KEY_TOO_LONG\020\003\022\"\n\036ERROR_REASON_MAL" +
@@ -164,14 +164,15 @@ public final class TypesProto {
       "UNSAFE\020B\022\"\n\036ERROR_REASON_AUDIT_UNAVAILAB" +
       "LE\020C\022\037\n\033ERROR_REASON_NODE_NOT_FOUND\020d\022\"\n" +
       "\036ERROR_REASON_SERVICE_NOT_FOUND\020e\022 \n\034ERR" +
-      "OR_REASON_CHECK_NOT_FOUND\020f\022\037\n\033ERROR_REA" +
-      "SON_CHECK_CRITICAL\020h\022!\n\035ERROR_REASON_NOD" +
-      "E_ID_CONFLICT\020i\022\036\n\032ERROR_REASON_SYNC_OUT" +
-      "DATED\020jB\226\001\n\014io.tenure.v1B\nTypesProtoP\001Z5" +
-      "github.com/tenure-io/tenure/gen/go/tenur" +
-      "e/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure" +
-      "\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1" +
-      "b\006proto3"
+      "OR_REASON_CHECK_NOT_FOUND\020f\022 \n\034ERROR_REA" +
+      "SON_QUERY_NOT_FOUND\020g\022\037\n\033ERROR_REASON_CH" +
+      "ECK_CRITICAL\020h\022!\n\035ERROR_REASON_NODE_ID_C" +
+      "ONFLICT\020i\022\036\n\032ERROR_REASON_SYNC_OUTDATED\020" +
+      "j\022!\n\035ERROR_REASON_QUERY_NAME_TAKEN\020kB\226\001\n" +
+      "\014io.tenure.v1B\nTypesProtoP\001Z5github.com/" +
+      "tenure-io/tenure/gen/go/tenure/v1;tenure" +
+      "v1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenur" +
+      "e\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

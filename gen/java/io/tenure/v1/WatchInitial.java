@@ -27,6 +27,7 @@ private static final long serialVersionUID = 0L;
     nodes_ = java.util.Collections.emptyList();
     services_ = java.util.Collections.emptyList();
     checks_ = java.util.Collections.emptyList();
+    queries_ = java.util.Collections.emptyList();
   }
 
   @java.lang.Override
@@ -430,6 +431,67 @@ private static final long serialVersionUID = 0L;
     return checks_.get(index);
   }
 
+  public static final int QUERIES_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private java.util.List<io.tenure.v1.Query> queries_;
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.tenure.v1.Query> getQueriesList() {
+    return queries_;
+  }
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.tenure.v1.QueryOrBuilder> 
+      getQueriesOrBuilderList() {
+    return queries_;
+  }
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  @java.lang.Override
+  public int getQueriesCount() {
+    return queries_.size();
+  }
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.Query getQueries(int index) {
+    return queries_.get(index);
+  }
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  @java.lang.Override
+  public io.tenure.v1.QueryOrBuilder getQueriesOrBuilder(
+      int index) {
+    return queries_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -464,6 +526,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < checks_.size(); i++) {
       output.writeMessage(7, checks_.get(i));
+    }
+    for (int i = 0; i < queries_.size(); i++) {
+      output.writeMessage(8, queries_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -502,6 +567,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, checks_.get(i));
     }
+    for (int i = 0; i < queries_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, queries_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -531,6 +600,8 @@ private static final long serialVersionUID = 0L;
         .equals(other.getServicesList())) return false;
     if (!getChecksList()
         .equals(other.getChecksList())) return false;
+    if (!getQueriesList()
+        .equals(other.getQueriesList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -568,6 +639,10 @@ private static final long serialVersionUID = 0L;
     if (getChecksCount() > 0) {
       hash = (37 * hash) + CHECKS_FIELD_NUMBER;
       hash = (53 * hash) + getChecksList().hashCode();
+    }
+    if (getQueriesCount() > 0) {
+      hash = (37 * hash) + QUERIES_FIELD_NUMBER;
+      hash = (53 * hash) + getQueriesList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -747,6 +822,13 @@ private static final long serialVersionUID = 0L;
         checksBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000040);
+      if (queriesBuilder_ == null) {
+        queries_ = java.util.Collections.emptyList();
+      } else {
+        queries_ = null;
+        queriesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000080);
       return this;
     }
 
@@ -833,6 +915,15 @@ private static final long serialVersionUID = 0L;
         result.checks_ = checks_;
       } else {
         result.checks_ = checksBuilder_.build();
+      }
+      if (queriesBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0)) {
+          queries_ = java.util.Collections.unmodifiableList(queries_);
+          bitField0_ = (bitField0_ & ~0x00000080);
+        }
+        result.queries_ = queries_;
+      } else {
+        result.queries_ = queriesBuilder_.build();
       }
     }
 
@@ -1046,6 +1137,32 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (queriesBuilder_ == null) {
+        if (!other.queries_.isEmpty()) {
+          if (queries_.isEmpty()) {
+            queries_ = other.queries_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+          } else {
+            ensureQueriesIsMutable();
+            queries_.addAll(other.queries_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.queries_.isEmpty()) {
+          if (queriesBuilder_.isEmpty()) {
+            queriesBuilder_.dispose();
+            queriesBuilder_ = null;
+            queries_ = other.queries_;
+            bitField0_ = (bitField0_ & ~0x00000080);
+            queriesBuilder_ = 
+              com.google.protobuf.GeneratedMessageV3.alwaysUseFieldBuilders ?
+                 getQueriesFieldBuilder() : null;
+          } else {
+            queriesBuilder_.addAllMessages(other.queries_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1155,6 +1272,19 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 58
+            case 66: {
+              io.tenure.v1.Query m =
+                  input.readMessage(
+                      io.tenure.v1.Query.parser(),
+                      extensionRegistry);
+              if (queriesBuilder_ == null) {
+                ensureQueriesIsMutable();
+                queries_.add(m);
+              } else {
+                queriesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3086,6 +3216,318 @@ private static final long serialVersionUID = 0L;
         checks_ = null;
       }
       return checksBuilder_;
+    }
+
+    private java.util.List<io.tenure.v1.Query> queries_ =
+      java.util.Collections.emptyList();
+    private void ensureQueriesIsMutable() {
+      if (!((bitField0_ & 0x00000080) != 0)) {
+        queries_ = new java.util.ArrayList<io.tenure.v1.Query>(queries_);
+        bitField0_ |= 0x00000080;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder> queriesBuilder_;
+
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public java.util.List<io.tenure.v1.Query> getQueriesList() {
+      if (queriesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(queries_);
+      } else {
+        return queriesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public int getQueriesCount() {
+      if (queriesBuilder_ == null) {
+        return queries_.size();
+      } else {
+        return queriesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public io.tenure.v1.Query getQueries(int index) {
+      if (queriesBuilder_ == null) {
+        return queries_.get(index);
+      } else {
+        return queriesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder setQueries(
+        int index, io.tenure.v1.Query value) {
+      if (queriesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureQueriesIsMutable();
+        queries_.set(index, value);
+        onChanged();
+      } else {
+        queriesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder setQueries(
+        int index, io.tenure.v1.Query.Builder builderForValue) {
+      if (queriesBuilder_ == null) {
+        ensureQueriesIsMutable();
+        queries_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        queriesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder addQueries(io.tenure.v1.Query value) {
+      if (queriesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureQueriesIsMutable();
+        queries_.add(value);
+        onChanged();
+      } else {
+        queriesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder addQueries(
+        int index, io.tenure.v1.Query value) {
+      if (queriesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureQueriesIsMutable();
+        queries_.add(index, value);
+        onChanged();
+      } else {
+        queriesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder addQueries(
+        io.tenure.v1.Query.Builder builderForValue) {
+      if (queriesBuilder_ == null) {
+        ensureQueriesIsMutable();
+        queries_.add(builderForValue.build());
+        onChanged();
+      } else {
+        queriesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder addQueries(
+        int index, io.tenure.v1.Query.Builder builderForValue) {
+      if (queriesBuilder_ == null) {
+        ensureQueriesIsMutable();
+        queries_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        queriesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder addAllQueries(
+        java.lang.Iterable<? extends io.tenure.v1.Query> values) {
+      if (queriesBuilder_ == null) {
+        ensureQueriesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, queries_);
+        onChanged();
+      } else {
+        queriesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder clearQueries() {
+      if (queriesBuilder_ == null) {
+        queries_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000080);
+        onChanged();
+      } else {
+        queriesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public Builder removeQueries(int index) {
+      if (queriesBuilder_ == null) {
+        ensureQueriesIsMutable();
+        queries_.remove(index);
+        onChanged();
+      } else {
+        queriesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public io.tenure.v1.Query.Builder getQueriesBuilder(
+        int index) {
+      return getQueriesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public io.tenure.v1.QueryOrBuilder getQueriesOrBuilder(
+        int index) {
+      if (queriesBuilder_ == null) {
+        return queries_.get(index);  } else {
+        return queriesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public java.util.List<? extends io.tenure.v1.QueryOrBuilder> 
+         getQueriesOrBuilderList() {
+      if (queriesBuilder_ != null) {
+        return queriesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(queries_);
+      }
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public io.tenure.v1.Query.Builder addQueriesBuilder() {
+      return getQueriesFieldBuilder().addBuilder(
+          io.tenure.v1.Query.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public io.tenure.v1.Query.Builder addQueriesBuilder(
+        int index) {
+      return getQueriesFieldBuilder().addBuilder(
+          index, io.tenure.v1.Query.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Prepared queries, if they are selected.
+     * </pre>
+     *
+     * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+     */
+    public java.util.List<io.tenure.v1.Query.Builder> 
+         getQueriesBuilderList() {
+      return getQueriesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilderV3<
+        io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder> 
+        getQueriesFieldBuilder() {
+      if (queriesBuilder_ == null) {
+        queriesBuilder_ = new com.google.protobuf.RepeatedFieldBuilderV3<
+            io.tenure.v1.Query, io.tenure.v1.Query.Builder, io.tenure.v1.QueryOrBuilder>(
+                queries_,
+                ((bitField0_ & 0x00000080) != 0),
+                getParentForChildren(),
+                isClean());
+        queries_ = null;
+      }
+      return queriesBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

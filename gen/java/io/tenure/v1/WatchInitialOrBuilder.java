@@ -281,4 +281,48 @@ public interface WatchInitialOrBuilder extends
    */
   io.tenure.v1.CheckOrBuilder getChecksOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  java.util.List<io.tenure.v1.Query> 
+      getQueriesList();
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  io.tenure.v1.Query getQueries(int index);
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  int getQueriesCount();
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  java.util.List<? extends io.tenure.v1.QueryOrBuilder> 
+      getQueriesOrBuilderList();
+  /**
+   * <pre>
+   * Prepared queries, if they are selected.
+   * </pre>
+   *
+   * <code>repeated .tenure.v1.Query queries = 8 [json_name = "queries"];</code>
+   */
+  io.tenure.v1.QueryOrBuilder getQueriesOrBuilder(
+      int index);
 }

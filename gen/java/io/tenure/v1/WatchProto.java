@@ -67,93 +67,98 @@ public final class WatchProto {
       "\n\025tenure/v1/watch.proto\022\ttenure.v1\032\036goog" +
       "le/protobuf/duration.proto\032\037google/proto" +
       "buf/timestamp.proto\032\027tenure/v1/catalog.p" +
-      "roto\032\024tenure/v1/lock.proto\032\027tenure/v1/se" +
-      "ssion.proto\032\025tenure/v1/types.proto\"\346\005\n\014W" +
-      "atchRequest\022\022\n\004keys\030\001 \003(\tR\004keys\022\032\n\010prefi" +
-      "xes\030\002 \003(\tR\010prefixes\022\037\n\013range_start\030\003 \001(\t" +
-      "R\nrangeStart\022\033\n\trange_end\030\004 \001(\tR\010rangeEn" +
-      "d\022\024\n\005locks\030\005 \003(\tR\005locks\022#\n\rlock_prefixes" +
-      "\030\006 \003(\tR\014lockPrefixes\022\037\n\013session_ids\030\007 \003(" +
-      "\tR\nsessionIds\022!\n\014all_sessions\030\010 \001(\010R\013all" +
-      "Sessions\022.\n\006filter\030\t \001(\0132\026.tenure.v1.Wat" +
-      "chFilterR\006filter\022%\n\016after_revision\030\n \001(\004" +
-      "R\rafterRevision\022\035\n\nhistory_id\030\013 \001(\tR\this" +
-      "toryId\022!\n\014resume_token\030\014 \001(\tR\013resumeToke" +
-      "n\022\030\n\007initial\030\r \001(\010R\007initial\022\032\n\010previous\030" +
-      "\016 \001(\010R\010previous\022\033\n\tkeys_only\030\017 \001(\010R\010keys" +
-      "Only\022\024\n\005limit\030\020 \001(\rR\005limit\022-\n\004wait\030\021 \001(\013" +
-      "2\031.google.protobuf.DurationR\004wait\022F\n\021pro" +
-      "gress_interval\030\022 \001(\0132\031.google.protobuf.D" +
-      "urationR\020progressInterval\022\024\n\005nodes\030\023 \003(\t" +
-      "R\005nodes\022\032\n\010services\030\024 \003(\tR\010services\022\033\n\ta" +
-      "ll_nodes\030\025 \001(\010R\010allNodes\022!\n\014all_services" +
-      "\030\026 \001(\010R\013allServices\"\214\001\n\013WatchFilter\022\027\n\007n" +
-      "o_puts\030\001 \001(\010R\006noPuts\022\035\n\nno_deletes\030\002 \001(\010" +
-      "R\tnoDeletes\022*\n\021no_holder_changes\030\003 \001(\010R\017" +
-      "noHolderChanges\022\031\n\010no_queue\030\004 \001(\010R\007noQue" +
-      "ue\"\304\002\n\rWatchResponse\0221\n\006header\030\001 \001(\0132\031.t" +
-      "enure.v1.ResponseHeaderR\006header\022!\n\014resum" +
-      "e_token\030\002 \001(\tR\013resumeToken\0223\n\007started\030\003 " +
-      "\001(\0132\027.tenure.v1.WatchStartedH\000R\007started\022" +
-      "3\n\007initial\030\004 \001(\0132\027.tenure.v1.WatchInitia" +
-      "lH\000R\007initial\0220\n\006events\030\005 \001(\0132\026.tenure.v1" +
-      ".WatchEventsH\000R\006events\0226\n\010progress\030\006 \001(\013" +
-      "2\030.tenure.v1.WatchProgressH\000R\010progressB\t" +
-      "\n\007message\"5\n\014WatchStarted\022%\n\016after_revis" +
-      "ion\030\001 \001(\004R\rafterRevision\"\251\002\n\014WatchInitia" +
-      "l\022%\n\003kvs\030\001 \003(\0132\023.tenure.v1.KeyValueR\003kvs" +
-      "\022%\n\005locks\030\002 \003(\0132\017.tenure.v1.LockR\005locks\022" +
-      ".\n\010sessions\030\003 \003(\0132\022.tenure.v1.SessionR\010s" +
-      "essions\022\032\n\010complete\030\004 \001(\010R\010complete\022%\n\005n" +
-      "odes\030\005 \003(\0132\017.tenure.v1.NodeR\005nodes\022.\n\010se" +
-      "rvices\030\006 \003(\0132\022.tenure.v1.ServiceR\010servic" +
-      "es\022(\n\006checks\030\007 \003(\0132\020.tenure.v1.CheckR\006ch" +
-      "ecks\"K\n\013WatchEvents\022(\n\006events\030\001 \003(\0132\020.te" +
-      "nure.v1.EventR\006events\022\022\n\004more\030\002 \001(\010R\004mor" +
-      "e\"M\n\rWatchProgress\022<\n\014proved_after\030\001 \001(\013" +
-      "2\031.google.protobuf.DurationR\013provedAfter" +
-      "\"\340\005\n\005Event\022(\n\004type\030\001 \001(\0162\024.tenure.v1.Eve" +
-      "ntTypeR\004type\022\032\n\010revision\030\002 \001(\004R\010revision" +
-      "\022\024\n\005index\030\003 \001(\rR\005index\022.\n\004time\030\004 \001(\0132\032.g" +
-      "oogle.protobuf.TimestampR\004time\022\020\n\003key\030\005 " +
-      "\001(\tR\003key\022#\n\002kv\030\006 \001(\0132\023.tenure.v1.KeyValu" +
-      "eR\002kv\022/\n\010previous\030\007 \001(\0132\023.tenure.v1.KeyV" +
-      "alueR\010previous\022#\n\004hold\030\010 \001(\0132\017.tenure.v1" +
-      ".HoldR\004hold\022&\n\005place\030\t \001(\0132\020.tenure.v1.P" +
-      "laceR\005place\022=\n\016hold_end_cause\030\n \001(\0162\027.te" +
-      "nure.v1.HoldEndCauseR\014holdEndCause\022=\n\016wa" +
-      "it_end_cause\030\013 \001(\0162\027.tenure.v1.WaitEndCa" +
-      "useR\014waitEndCause\022,\n\007session\030\014 \001(\0132\022.ten" +
-      "ure.v1.SessionR\007session\022\026\n\006reason\030\r \001(\tR" +
-      "\006reason\022\026\n\006unused\030\016 \001(\010R\006unused\022#\n\004node\030" +
-      "\017 \001(\0132\017.tenure.v1.NodeR\004node\022,\n\007service\030" +
-      "\020 \001(\0132\022.tenure.v1.ServiceR\007service\022&\n\005ch" +
-      "eck\030\021 \001(\0132\020.tenure.v1.CheckR\005check\022?\n\017pr" +
-      "evious_status\030\022 \001(\0162\026.tenure.v1.CheckSta" +
-      "tusR\016previousStatus*\241\005\n\tEventType\022\032\n\026EVE" +
-      "NT_TYPE_UNSPECIFIED\020\000\022\022\n\016EVENT_TYPE_PUT\020" +
-      "\001\022\026\n\022EVENT_TYPE_DELETED\020\002\022\035\n\031EVENT_TYPE_" +
-      "HOLDER_GRANTED\020\003\022\036\n\032EVENT_TYPE_HOLDER_RE" +
-      "LEASED\020\004\022\032\n\026EVENT_TYPE_HOLDER_LOST\020\005\022\032\n\026" +
-      "EVENT_TYPE_LOCK_QUEUED\020\006\022\030\n\024EVENT_TYPE_L" +
-      "OCK_LEFT\020\007\022\033\n\027EVENT_TYPE_LOCK_GRANTED\020\010\022" +
-      "\034\n\030EVENT_TYPE_LOCK_RELEASED\020\t\022\030\n\024EVENT_T" +
-      "YPE_LOCK_LOST\020\n\022\037\n\033EVENT_TYPE_LOCK_DELAY" +
-      "_BEGUN\020\013\022\037\n\033EVENT_TYPE_LOCK_DELAY_ENDED\020" +
-      "\014\022\034\n\030EVENT_TYPE_SESSION_BEGUN\020\r\022!\n\035EVENT" +
-      "_TYPE_SESSION_TAKEN_OVER\020\016\022\034\n\030EVENT_TYPE" +
-      "_SESSION_ENDED\020\017\022\027\n\023EVENT_TYPE_NODE_PUT\020" +
-      "\020\022\033\n\027EVENT_TYPE_NODE_DELETED\020\021\022\032\n\026EVENT_" +
-      "TYPE_SERVICE_PUT\020\022\022\036\n\032EVENT_TYPE_SERVICE" +
-      "_DELETED\020\023\022\030\n\024EVENT_TYPE_CHECK_PUT\020\024\022\033\n\027" +
-      "EVENT_TYPE_CHECK_STATUS\020\025\022\034\n\030EVENT_TYPE_" +
-      "CHECK_DELETED\020\0262L\n\014WatchService\022<\n\005Watch" +
-      "\022\027.tenure.v1.WatchRequest\032\030.tenure.v1.Wa" +
-      "tchResponse0\001B\226\001\n\014io.tenure.v1B\nWatchPro" +
-      "toP\001Z5github.com/tenure-io/tenure/gen/go" +
-      "/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\t" +
-      "Tenure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenu" +
-      "re::V1b\006proto3"
+      "roto\032\024tenure/v1/lock.proto\032\025tenure/v1/qu" +
+      "ery.proto\032\027tenure/v1/session.proto\032\025tenu" +
+      "re/v1/types.proto\"\207\006\n\014WatchRequest\022\022\n\004ke" +
+      "ys\030\001 \003(\tR\004keys\022\032\n\010prefixes\030\002 \003(\tR\010prefix" +
+      "es\022\037\n\013range_start\030\003 \001(\tR\nrangeStart\022\033\n\tr" +
+      "ange_end\030\004 \001(\tR\010rangeEnd\022\024\n\005locks\030\005 \003(\tR" +
+      "\005locks\022#\n\rlock_prefixes\030\006 \003(\tR\014lockPrefi" +
+      "xes\022\037\n\013session_ids\030\007 \003(\tR\nsessionIds\022!\n\014" +
+      "all_sessions\030\010 \001(\010R\013allSessions\022.\n\006filte" +
+      "r\030\t \001(\0132\026.tenure.v1.WatchFilterR\006filter\022" +
+      "%\n\016after_revision\030\n \001(\004R\rafterRevision\022\035" +
+      "\n\nhistory_id\030\013 \001(\tR\thistoryId\022!\n\014resume_" +
+      "token\030\014 \001(\tR\013resumeToken\022\030\n\007initial\030\r \001(" +
+      "\010R\007initial\022\032\n\010previous\030\016 \001(\010R\010previous\022\033" +
+      "\n\tkeys_only\030\017 \001(\010R\010keysOnly\022\024\n\005limit\030\020 \001" +
+      "(\rR\005limit\022-\n\004wait\030\021 \001(\0132\031.google.protobu" +
+      "f.DurationR\004wait\022F\n\021progress_interval\030\022 " +
+      "\001(\0132\031.google.protobuf.DurationR\020progress" +
+      "Interval\022\024\n\005nodes\030\023 \003(\tR\005nodes\022\032\n\010servic" +
+      "es\030\024 \003(\tR\010services\022\033\n\tall_nodes\030\025 \001(\010R\010a" +
+      "llNodes\022!\n\014all_services\030\026 \001(\010R\013allServic" +
+      "es\022\037\n\013all_queries\030\027 \001(\010R\nallQueries\"\214\001\n\013" +
+      "WatchFilter\022\027\n\007no_puts\030\001 \001(\010R\006noPuts\022\035\n\n" +
+      "no_deletes\030\002 \001(\010R\tnoDeletes\022*\n\021no_holder" +
+      "_changes\030\003 \001(\010R\017noHolderChanges\022\031\n\010no_qu" +
+      "eue\030\004 \001(\010R\007noQueue\"\304\002\n\rWatchResponse\0221\n\006" +
+      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
+      "\006header\022!\n\014resume_token\030\002 \001(\tR\013resumeTok" +
+      "en\0223\n\007started\030\003 \001(\0132\027.tenure.v1.WatchSta" +
+      "rtedH\000R\007started\0223\n\007initial\030\004 \001(\0132\027.tenur" +
+      "e.v1.WatchInitialH\000R\007initial\0220\n\006events\030\005" +
+      " \001(\0132\026.tenure.v1.WatchEventsH\000R\006events\0226" +
+      "\n\010progress\030\006 \001(\0132\030.tenure.v1.WatchProgre" +
+      "ssH\000R\010progressB\t\n\007message\"5\n\014WatchStarte" +
+      "d\022%\n\016after_revision\030\001 \001(\004R\rafterRevision" +
+      "\"\325\002\n\014WatchInitial\022%\n\003kvs\030\001 \003(\0132\023.tenure." +
+      "v1.KeyValueR\003kvs\022%\n\005locks\030\002 \003(\0132\017.tenure" +
+      ".v1.LockR\005locks\022.\n\010sessions\030\003 \003(\0132\022.tenu" +
+      "re.v1.SessionR\010sessions\022\032\n\010complete\030\004 \001(" +
+      "\010R\010complete\022%\n\005nodes\030\005 \003(\0132\017.tenure.v1.N" +
+      "odeR\005nodes\022.\n\010services\030\006 \003(\0132\022.tenure.v1" +
+      ".ServiceR\010services\022(\n\006checks\030\007 \003(\0132\020.ten" +
+      "ure.v1.CheckR\006checks\022*\n\007queries\030\010 \003(\0132\020." +
+      "tenure.v1.QueryR\007queries\"K\n\013WatchEvents\022" +
+      "(\n\006events\030\001 \003(\0132\020.tenure.v1.EventR\006event" +
+      "s\022\022\n\004more\030\002 \001(\010R\004more\"M\n\rWatchProgress\022<" +
+      "\n\014proved_after\030\001 \001(\0132\031.google.protobuf.D" +
+      "urationR\013provedAfter\"\210\006\n\005Event\022(\n\004type\030\001" +
+      " \001(\0162\024.tenure.v1.EventTypeR\004type\022\032\n\010revi" +
+      "sion\030\002 \001(\004R\010revision\022\024\n\005index\030\003 \001(\rR\005ind" +
+      "ex\022.\n\004time\030\004 \001(\0132\032.google.protobuf.Times" +
+      "tampR\004time\022\020\n\003key\030\005 \001(\tR\003key\022#\n\002kv\030\006 \001(\013" +
+      "2\023.tenure.v1.KeyValueR\002kv\022/\n\010previous\030\007 " +
+      "\001(\0132\023.tenure.v1.KeyValueR\010previous\022#\n\004ho" +
+      "ld\030\010 \001(\0132\017.tenure.v1.HoldR\004hold\022&\n\005place" +
+      "\030\t \001(\0132\020.tenure.v1.PlaceR\005place\022=\n\016hold_" +
+      "end_cause\030\n \001(\0162\027.tenure.v1.HoldEndCause" +
+      "R\014holdEndCause\022=\n\016wait_end_cause\030\013 \001(\0162\027" +
+      ".tenure.v1.WaitEndCauseR\014waitEndCause\022,\n" +
+      "\007session\030\014 \001(\0132\022.tenure.v1.SessionR\007sess" +
+      "ion\022\026\n\006reason\030\r \001(\tR\006reason\022\026\n\006unused\030\016 " +
+      "\001(\010R\006unused\022#\n\004node\030\017 \001(\0132\017.tenure.v1.No" +
+      "deR\004node\022,\n\007service\030\020 \001(\0132\022.tenure.v1.Se" +
+      "rviceR\007service\022&\n\005check\030\021 \001(\0132\020.tenure.v" +
+      "1.CheckR\005check\022?\n\017previous_status\030\022 \001(\0162" +
+      "\026.tenure.v1.CheckStatusR\016previousStatus\022" +
+      "&\n\005query\030\023 \001(\0132\020.tenure.v1.QueryR\005query*" +
+      "\331\005\n\tEventType\022\032\n\026EVENT_TYPE_UNSPECIFIED\020" +
+      "\000\022\022\n\016EVENT_TYPE_PUT\020\001\022\026\n\022EVENT_TYPE_DELE" +
+      "TED\020\002\022\035\n\031EVENT_TYPE_HOLDER_GRANTED\020\003\022\036\n\032" +
+      "EVENT_TYPE_HOLDER_RELEASED\020\004\022\032\n\026EVENT_TY" +
+      "PE_HOLDER_LOST\020\005\022\032\n\026EVENT_TYPE_LOCK_QUEU" +
+      "ED\020\006\022\030\n\024EVENT_TYPE_LOCK_LEFT\020\007\022\033\n\027EVENT_" +
+      "TYPE_LOCK_GRANTED\020\010\022\034\n\030EVENT_TYPE_LOCK_R" +
+      "ELEASED\020\t\022\030\n\024EVENT_TYPE_LOCK_LOST\020\n\022\037\n\033E" +
+      "VENT_TYPE_LOCK_DELAY_BEGUN\020\013\022\037\n\033EVENT_TY" +
+      "PE_LOCK_DELAY_ENDED\020\014\022\034\n\030EVENT_TYPE_SESS" +
+      "ION_BEGUN\020\r\022!\n\035EVENT_TYPE_SESSION_TAKEN_" +
+      "OVER\020\016\022\034\n\030EVENT_TYPE_SESSION_ENDED\020\017\022\027\n\023" +
+      "EVENT_TYPE_NODE_PUT\020\020\022\033\n\027EVENT_TYPE_NODE" +
+      "_DELETED\020\021\022\032\n\026EVENT_TYPE_SERVICE_PUT\020\022\022\036" +
+      "\n\032EVENT_TYPE_SERVICE_DELETED\020\023\022\030\n\024EVENT_" +
+      "TYPE_CHECK_PUT\020\024\022\033\n\027EVENT_TYPE_CHECK_STA" +
+      "TUS\020\025\022\034\n\030EVENT_TYPE_CHECK_DELETED\020\026\022\030\n\024E" +
+      "VENT_TYPE_QUERY_PUT\020\027\022\034\n\030EVENT_TYPE_QUER" +
+      "Y_DELETED\020\0302L\n\014WatchService\022<\n\005Watch\022\027.t" +
+      "enure.v1.WatchRequest\032\030.tenure.v1.WatchR" +
+      "esponse0\001B\226\001\n\014io.tenure.v1B\nWatchProtoP\001" +
+      "Z5github.com/tenure-io/tenure/gen/go/ten" +
+      "ure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenu" +
+      "re\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::" +
+      "V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -162,6 +167,7 @@ public final class WatchProto {
           com.google.protobuf.TimestampProto.getDescriptor(),
           io.tenure.v1.CatalogProto.getDescriptor(),
           io.tenure.v1.LockProto.getDescriptor(),
+          io.tenure.v1.QueryProto.getDescriptor(),
           io.tenure.v1.SessionProto.getDescriptor(),
           io.tenure.v1.TypesProto.getDescriptor(),
         });
@@ -170,7 +176,7 @@ public final class WatchProto {
     internal_static_tenure_v1_WatchRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WatchRequest_descriptor,
-        new java.lang.String[] { "Keys", "Prefixes", "RangeStart", "RangeEnd", "Locks", "LockPrefixes", "SessionIds", "AllSessions", "Filter", "AfterRevision", "HistoryId", "ResumeToken", "Initial", "Previous", "KeysOnly", "Limit", "Wait", "ProgressInterval", "Nodes", "Services", "AllNodes", "AllServices", });
+        new java.lang.String[] { "Keys", "Prefixes", "RangeStart", "RangeEnd", "Locks", "LockPrefixes", "SessionIds", "AllSessions", "Filter", "AfterRevision", "HistoryId", "ResumeToken", "Initial", "Previous", "KeysOnly", "Limit", "Wait", "ProgressInterval", "Nodes", "Services", "AllNodes", "AllServices", "AllQueries", });
     internal_static_tenure_v1_WatchFilter_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_tenure_v1_WatchFilter_fieldAccessorTable = new
@@ -194,7 +200,7 @@ public final class WatchProto {
     internal_static_tenure_v1_WatchInitial_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WatchInitial_descriptor,
-        new java.lang.String[] { "Kvs", "Locks", "Sessions", "Complete", "Nodes", "Services", "Checks", });
+        new java.lang.String[] { "Kvs", "Locks", "Sessions", "Complete", "Nodes", "Services", "Checks", "Queries", });
     internal_static_tenure_v1_WatchEvents_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_tenure_v1_WatchEvents_fieldAccessorTable = new
@@ -212,11 +218,12 @@ public final class WatchProto {
     internal_static_tenure_v1_Event_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Event_descriptor,
-        new java.lang.String[] { "Type", "Revision", "Index", "Time", "Key", "Kv", "Previous", "Hold", "Place", "HoldEndCause", "WaitEndCause", "Session", "Reason", "Unused", "Node", "Service", "Check", "PreviousStatus", });
+        new java.lang.String[] { "Type", "Revision", "Index", "Time", "Key", "Kv", "Previous", "Hold", "Place", "HoldEndCause", "WaitEndCause", "Session", "Reason", "Unused", "Node", "Service", "Check", "PreviousStatus", "Query", });
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();
     io.tenure.v1.CatalogProto.getDescriptor();
     io.tenure.v1.LockProto.getDescriptor();
+    io.tenure.v1.QueryProto.getDescriptor();
     io.tenure.v1.SessionProto.getDescriptor();
     io.tenure.v1.TypesProto.getDescriptor();
   }

@@ -870,6 +870,21 @@ private static final long serialVersionUID = 0L;
     return allServices_;
   }
 
+  public static final int ALL_QUERIES_FIELD_NUMBER = 23;
+  private boolean allQueries_ = false;
+  /**
+   * <pre>
+   * Whether to watch every prepared query.
+   * </pre>
+   *
+   * <code>bool all_queries = 23 [json_name = "allQueries"];</code>
+   * @return The allQueries.
+   */
+  @java.lang.Override
+  public boolean getAllQueries() {
+    return allQueries_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -949,6 +964,9 @@ private static final long serialVersionUID = 0L;
     }
     if (allServices_ != false) {
       output.writeBool(22, allServices_);
+    }
+    if (allQueries_ != false) {
+      output.writeBool(23, allQueries_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1071,6 +1089,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(22, allServices_);
     }
+    if (allQueries_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(23, allQueries_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1139,6 +1161,8 @@ private static final long serialVersionUID = 0L;
         != other.getAllNodes()) return false;
     if (getAllServices()
         != other.getAllServices()) return false;
+    if (getAllQueries()
+        != other.getAllQueries()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1221,6 +1245,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + ALL_SERVICES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getAllServices());
+    hash = (37 * hash) + ALL_QUERIES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAllQueries());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1406,6 +1433,7 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.LazyStringArrayList.emptyList();
       allNodes_ = false;
       allServices_ = false;
+      allQueries_ = false;
       return this;
     }
 
@@ -1521,6 +1549,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00200000) != 0)) {
         result.allServices_ = allServices_;
+      }
+      if (((from_bitField0_ & 0x00400000) != 0)) {
+        result.allQueries_ = allQueries_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1692,6 +1723,9 @@ private static final long serialVersionUID = 0L;
       if (other.getAllServices() != false) {
         setAllServices(other.getAllServices());
       }
+      if (other.getAllQueries() != false) {
+        setAllQueries(other.getAllQueries());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1841,6 +1875,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00200000;
               break;
             } // case 176
+            case 184: {
+              allQueries_ = input.readBool();
+              bitField0_ |= 0x00400000;
+              break;
+            } // case 184
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4111,6 +4150,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearAllServices() {
       bitField0_ = (bitField0_ & ~0x00200000);
       allServices_ = false;
+      onChanged();
+      return this;
+    }
+
+    private boolean allQueries_ ;
+    /**
+     * <pre>
+     * Whether to watch every prepared query.
+     * </pre>
+     *
+     * <code>bool all_queries = 23 [json_name = "allQueries"];</code>
+     * @return The allQueries.
+     */
+    @java.lang.Override
+    public boolean getAllQueries() {
+      return allQueries_;
+    }
+    /**
+     * <pre>
+     * Whether to watch every prepared query.
+     * </pre>
+     *
+     * <code>bool all_queries = 23 [json_name = "allQueries"];</code>
+     * @param value The allQueries to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAllQueries(boolean value) {
+
+      allQueries_ = value;
+      bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether to watch every prepared query.
+     * </pre>
+     *
+     * <code>bool all_queries = 23 [json_name = "allQueries"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAllQueries() {
+      bitField0_ = (bitField0_ & ~0x00400000);
+      allQueries_ = false;
       onChanged();
       return this;
     }

@@ -549,4 +549,14 @@ public interface WatchRequestOrBuilder extends
    * @return The allServices.
    */
   boolean getAllServices();
+
+  /**
+   * <pre>
+   * Whether to watch every prepared query.
+   * </pre>
+   *
+   * <code>bool all_queries = 23 [json_name = "allQueries"];</code>
+   * @return The allQueries.
+   */
+  boolean getAllQueries();
 }
