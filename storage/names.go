@@ -45,6 +45,15 @@ type (
 	EndMark = records.EndMark
 )
 
+// QueryID names a prepared query.
+type QueryID = layout.QueryID
+
+// QueryEntry is a prepared query.
+type QueryEntry = records.QueryEntry
+
+// KnowsQueries reports whether a cluster version has prepared queries.
+func KnowsQueries(version uint32) bool { return version >= layout.Version3 }
+
 // KnowsCatalog reports whether a cluster version has the catalog. Older programs do not know its commands, nor what a session is
 // bound to.
 func KnowsCatalog(version uint32) bool { return version >= layout.Version2 }

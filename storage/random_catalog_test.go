@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
@@ -24,6 +26,9 @@ type catalogModel struct {
 	nodes map[string]*modelNode
 	bound map[uint64][]string // what a session is bound to: node, or node/check
 	dead  map[uint64]bool
+	made  map[uint64]bool // sessions
+	// queries are prepared queries by their ids; those of sessions that have ended are still among them.
+	queries map[string]*storev1.Query
 }
 
 // modelNode is a node of the model.
@@ -212,6 +217,7 @@ func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
 		}
 	case *storev1.Command_CreateSession:
 		created := r.GetCreateSession()
+		m.made[numberOf(kind.CreateSession.GetSessionId())] = true
 		if len(created.GetNodeId()) == 0 {
 			return
 		}
@@ -221,6 +227,10 @@ func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
 			bound = append(bound, key+"/"+id)
 		}
 		m.bound[numberOf(kind.CreateSession.GetSessionId())] = bound
+	case *storev1.Command_PutQuery:
+		m.queries[string(kind.PutQuery.GetQueryId())] = kind.PutQuery.GetQuery()
+	case *storev1.Command_DeleteQuery:
+		delete(m.queries, string(kind.DeleteQuery.GetQueryId()))
 	case *storev1.Command_DestroySession:
 		m.dead[numberOf(kind.DestroySession.GetSession().GetSessionId())] = true
 	}
@@ -246,8 +256,105 @@ func (m *catalogModel) applyOp(op *storev1.CatalogOp) {
 
 func numberOf(id []byte) uint64 { return uint64(id[14])<<8 | uint64(id[15]) }
 
+// dropQueries drops the queries of sessions that have ended in the store. One that is only marked still has its own.
+func (m *catalogModel) dropQueries(r *storage.Reader) error {
+	for id, q := range m.queries {
+		if len(q.GetSessionId()) == 0 {
+			continue
+		}
+		_, lives, err := r.Session(storage.SessionID(q.GetSessionId()))
+		if err != nil {
+			return err
+		}
+		if !lives {
+			delete(m.queries, id)
+		}
+	}
+	return nil
+}
+
+// refusal says why a prepared query is not written; unspecified if it is.
+func (m *catalogModel) refusal(p *storev1.PutQuery) storev1.FailureReason {
+	q := p.GetQuery()
+	isNamed := func(q *storev1.Query) bool {
+		return q.GetName() != "" || q.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX
+	}
+	if s := q.GetSessionId(); len(s) > 0 && (!m.made[numberOf(s)] || m.dead[numberOf(s)]) {
+		if !m.made[numberOf(s)] {
+			return storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND
+		}
+		return storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED
+	}
+	_, known := m.queries[string(p.GetQueryId())]
+	switch {
+	case p.GetCreate() && known:
+		return storev1.FailureReason_FAILURE_REASON_INVALID_COMMAND
+	case !p.GetCreate() && !known:
+		return storev1.FailureReason_FAILURE_REASON_QUERY_NOT_FOUND
+	}
+	for id, other := range m.queries {
+		if id != string(p.GetQueryId()) && isNamed(q) && isNamed(other) && q.GetName() == other.GetName() {
+			return storev1.FailureReason_FAILURE_REASON_QUERY_NAME_TAKEN
+		}
+	}
+	return storev1.FailureReason_FAILURE_REASON_UNSPECIFIED
+}
+
+// checkQueries compares the prepared queries of the store, and which of them a name runs, with the model.
+func (m *catalogModel) checkQueries(r *storage.Reader) error {
+	if err := m.dropQueries(r); err != nil {
+		return err
+	}
+	left := len(m.queries)
+	err := r.Queries(storage.QueryID{}, func(q storage.QueryEntry) (bool, error) {
+		left--
+		if want := m.queries[string(q.ID[:])]; !proto.Equal(q.Record.GetQuery(), want) {
+			return false, fmt.Errorf("got query %v, want %v", q.Record, want)
+		}
+		return true, nil
+	})
+	if err != nil || left != 0 {
+		return fmt.Errorf("%d queries are missing: %w", left, err)
+	}
+	const name = "db-north-1"
+	best, length := "", -1
+	for id, q := range m.queries {
+		byPrefix := q.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX && strings.HasPrefix(name, q.GetName())
+		if (byPrefix || q.GetName() == name) && len(q.GetName()) > length {
+			best, length = id, len(q.GetName())
+		}
+	}
+	got, found, err := r.QueryFor(name)
+	if err != nil || found != (length >= 0) || found && string(got.ID[:]) != best {
+		return fmt.Errorf("%s runs query %s, %w, want %x", name, got.ID, err, best)
+	}
+	return nil
+}
+
+// queryCommand returns a command on few prepared queries with few names, so that they meet.
+func (g *generator) queryCommand() *storev1.Command {
+	id := numberedID(uint64(200 + g.rng.IntN(8)))
+	if g.oneIn(5) {
+		return &storev1.Command{Kind: &storev1.Command_DeleteQuery{DeleteQuery: &storev1.DeleteQuery{QueryId: id}}}
+	}
+	p := &storev1.PutQuery{QueryId: id, Create: !g.oneIn(3)}
+	p.Query = &storev1.Query{
+		Name:    []string{"", "db", "db-", "db-north-1", "web"}[g.rng.IntN(5)],
+		Match:   storev1.QueryMatch(1 + g.rng.IntN(2)),
+		Service: []string{"web", "db"}[g.rng.IntN(2)],
+	}
+	if g.oneIn(2) {
+		p.Session = &storev1.SessionRef{SessionId: numberedID(max(g.next, 4) - uint64(1+g.rng.IntN(4)))} // One of the last.
+		p.Query.SessionId = p.GetSession().GetSessionId()
+	}
+	return &storev1.Command{Kind: &storev1.Command_PutQuery{PutQuery: p}}
+}
+
 // catalogCommand returns a command on few nodes, services and checks, so that they meet.
 func (g *generator) catalogCommand() *storev1.Command {
+	if g.oneIn(5) {
+		return g.queryCommand()
+	}
 	cmd := &storev1.Command{}
 	switch n := g.rng.IntN(100); {
 	case n < 25:
@@ -411,13 +518,13 @@ func (m *catalogModel) check(s *storage.Store, sessions uint64) error {
 			return fmt.Errorf("session %d, bound to %q: it lives: %t, want %t", n, m.bound[n], lives, !m.dead[n])
 		}
 	}
-	return nil
+	return m.checkQueries(r)
 }
 
 // TestRandomCatalog applies random commands on the catalog, and compares what it holds and which sessions live with a model after
 // each. Replicas that crash agree, and so do restores of a backup.
 func TestRandomCatalog(t *testing.T) {
-	ends, refusals, marks := 0, 0, uint64(0)
+	ends, refusals, marks, withSession := 0, 0, uint64(0), 0
 	for seed := range uint64(4) {
 		store := oldStore(t, vfs.NewMem(), "live")
 		g := newGenerator(t, seed, store)
@@ -428,15 +535,27 @@ func TestRandomCatalog(t *testing.T) {
 		if _, err := store.Apply(log); err != nil || store.Applied().ClusterVersion != newest {
 			t.Fatalf("raise the version: %v, %+v", err, store.Applied())
 		}
-		m := &catalogModel{nodes: map[string]*modelNode{}, bound: map[uint64][]string{}, dead: map[uint64]bool{}}
+		m := &catalogModel{
+			nodes: map[string]*modelNode{}, bound: map[uint64][]string{}, dead: map[uint64]bool{},
+			made: map[uint64]bool{}, queries: map[string]*storev1.Query{},
+		}
 		for i := range uint64(600) {
 			cmd := g.catalogCommand()
+			refusal := m.refusal(cmd.GetPutQuery())
 			log = append(log, g.entry(i+3, []*storev1.Command{cmd}))
 			out, err := store.Apply(log[len(log)-1:])
 			if err != nil {
 				t.Fatalf("seed %d: %v: %v", seed, cmd, err)
 			}
 			result := out.Entries[0].Results[0]
+			if cmd.GetPutQuery() != nil && result.GetFailure().GetReason() != refusal {
+				t.Fatalf("seed %d, %d: %v: got %v, want %v", seed, i, cmd, result, refusal)
+			}
+			for _, e := range out.Events {
+				if len(e.GetQueryDeleted().GetEndedSessionId()) > 0 {
+					withSession++
+				}
+			}
 			if result.GetFailure() != nil || result.GetTxn() != nil && !result.GetTxn().GetSucceeded() {
 				refusals++
 			} else {
@@ -455,8 +574,9 @@ func TestRandomCatalog(t *testing.T) {
 		restoredTwice(t, store)
 		checkBytesOf(t, store)
 	}
-	if ends < 50 || refusals < 50 || marks == 0 {
-		t.Errorf("%d sessions ended, %d commands refused, %d marks: too few to show anything", ends, refusals, marks)
+	if ends < 50 || refusals < 50 || marks == 0 || withSession < 10 {
+		t.Errorf("%d sessions ended, %d commands refused, %d marks, %d queries deleted with their session: too few to show anything",
+			ends, refusals, marks, withSession)
 	}
 }
 

@@ -18,6 +18,7 @@ type Reader struct {
 	records.SessionReader
 	members.MemberReader
 	records.CatalogReader
+	records.QueryReader
 	auth.Reader
 	store *Store
 	rows  table.Snapshot
@@ -32,7 +33,7 @@ type Reader struct {
 
 // readerOf returns a reader of rows.
 func readerOf(s *Store, rows table.Snapshot) *Reader {
-	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), Reader: auth.NewReader(rows), store: s, rows: rows}
+	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), QueryReader: records.NewQueryReader(rows), Reader: auth.NewReader(rows), store: s, rows: rows}
 }
 
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.

@@ -43,10 +43,37 @@ func parseCatalogCommand(w *words, verb string, cmd *storev1.Command) bool {
 		}}
 	case "end-marked":
 		cmd.Kind = &storev1.Command_EndMarked{EndMarked: &storev1.EndMarked{Term: w.num("term")}}
+	case "create-query", "update-query":
+		cmd.Kind = &storev1.Command_PutQuery{PutQuery: parseQuery(w, verb == "create-query")}
+	case "delete-query":
+		cmd.Kind = &storev1.Command_DeleteQuery{DeleteQuery: &storev1.DeleteQuery{QueryId: idBytes(w.t, w.next())}}
 	default:
 		return parseMemberCommand(w, verb, cmd)
 	}
 	return true
+}
+
+// parseQuery reads a prepared query. Its id is written like that of a session.
+func parseQuery(w *words, create bool) *storev1.PutQuery {
+	w.t.Helper()
+	p := &storev1.PutQuery{Create: create, Session: w.ref("session")}
+	if w.has("if-revision") {
+		p.IfRevision = new(w.num("if-revision"))
+	}
+	q := &storev1.Query{
+		Match: storev1.QueryMatch_QUERY_MATCH_NAME, Name: w.str("name"), Regexp: w.str("regexp"), OnlyPassing: w.flag("passing"),
+		SessionId: p.GetSession().GetSessionId(),
+	}
+	if w.flag("prefix") {
+		q.Match = storev1.QueryMatch_QUERY_MATCH_PREFIX
+	}
+	if tags := w.str("tags"); tags != "" {
+		q.Tags = strings.Split(tags, ",")
+	}
+	p.QueryId = idBytes(w.t, w.next())
+	q.Service = w.next()
+	p.Query = q
+	return p
 }
 
 // id reads the id of a node that may be left out.

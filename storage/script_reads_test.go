@@ -58,6 +58,9 @@ func question(t *testing.T, r *storage.Reader, line string) (string, error) {
 		return showWaits(r)
 	case "history":
 		return showHistory(r, w)
+	case "query-for":
+		q, found, err := r.QueryFor(w.str("name"))
+		return show(q.Record, found, err)
 	case "applied":
 		a, err := r.Applied()
 		return fmt.Sprintf("index=%d term=%d revision=%d compacted=%d trimmed=%d keys=%d live_bytes=%d sessions=%d ended=%d grants_left=%d\n",
@@ -125,6 +128,9 @@ func showObjects(r *storage.Reader, id storage.SessionID) (string, error) {
 	}
 	for _, k := range o.EphemeralKeys {
 		fmt.Fprintf(&b, "ephemeral %q\n", k)
+	}
+	for _, q := range o.Queries {
+		fmt.Fprintf(&b, "query %s\n", q)
 	}
 	if b.Len() == 0 {
 		return "none\n", err

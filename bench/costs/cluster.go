@@ -11,7 +11,7 @@ import (
 
 // cases are all commands that are measured: at least one of every kind.
 func cases() []cost {
-	return slices.Concat(sessionCases(), keyCases(), lockCases(), catalogCases(), clusterCases())
+	return slices.Concat(sessionCases(), keyCases(), lockCases(), catalogCases(), queryCases(), clusterCases())
 }
 
 // clusterCases are commands about the history, the limits and the members.

@@ -260,6 +260,8 @@ func (b *reader) count(row, value []byte) error {
 		b.catalog.Checks++
 	case layout.RowEndMark:
 		b.catalog.EndMarks++
+	case layout.RowQuery:
+		b.catalog.Queries++
 	}
 	return nil
 }
@@ -282,6 +284,9 @@ func (b *reader) trailer(payload, sum []byte) error {
 	if c := b.catalog; a.Nodes != c.Nodes || a.Services != c.Services || a.Checks != c.Checks || a.EndMarks != c.EndMarks {
 		return b.damaged("the header speaks of %d nodes, %d services, %d checks and %d marks, the file has %d, %d, %d and %d",
 			a.Nodes, a.Services, a.Checks, a.EndMarks, c.Nodes, c.Services, c.Checks, c.EndMarks)
+	}
+	if a.Queries != b.catalog.Queries {
+		return b.damaged("the header speaks of %d prepared queries, the file has %d", a.Queries, b.catalog.Queries)
 	}
 	if _, err := b.r.ReadByte(); !errors.Is(err, io.EOF) {
 		if err != nil {

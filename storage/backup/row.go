@@ -88,8 +88,10 @@ func catalogNamed(row []byte) bool {
 	switch row[0] {
 	case layout.RowNode, layout.RowNodeTally:
 		ok = len(row) > 1
-	case layout.RowNodeID:
+	case layout.RowNodeID, layout.RowQuery:
 		ok = len(row) == 1+id
+	case layout.RowQueryName:
+		ok = true // A query that every name runs has an empty one.
 	case layout.RowService, layout.RowCheck:
 		var node, entry string
 		node, entry, ok = layout.CutEntryRow(row)
@@ -128,6 +130,8 @@ func recordNamed(r layout.Record) bool {
 		return perhaps(r.GetNodeId())
 	case *storev1.EndMarkRecord:
 		return perhaps(r.GetAfterSessionId())
+	case *storev1.QueryRecord:
+		return perhaps(r.GetQuery().GetSessionId())
 	default:
 		return true
 	}
@@ -149,11 +153,17 @@ func valueSized(row, value []byte) bool {
 		return len(value) == len(layout.SessionID{})+8
 	case layout.RowObject:
 		o, _ := layout.CutObjectRow(row)
-		return o.Kind == layout.ObjectEphemeral && len(value) == 0 || o.Kind != layout.ObjectEphemeral && len(value) == 8
+		if o.Kind == layout.ObjectEphemeral || o.Kind == layout.ObjectQuery {
+			return len(value) == 0
+		}
+		return len(value) == 8
 	case layout.RowUngranted, layout.RowBlocked, layout.RowTombstone, layout.RowInstance, layout.RowBinding:
 		return len(value) == 0
 	case layout.RowNodeID:
 		return len(value) > 0
+	case layout.RowQueryName:
+		_, _, ok := layout.CutQueryNameValue(value)
+		return ok
 	case layout.RowTokenHash:
 		return len(value) == len(layout.SessionID{})
 	case layout.RowUnmoved:

@@ -40,7 +40,7 @@ const (
 var kinds = [...]byte{
 	layout.RowAuth, layout.RowPolicy, layout.RowTokenHash, layout.RowToken, layout.RowAuthBinding, layout.RowProvider,
 	layout.RowNode, layout.RowNodeID, layout.RowService, layout.RowCheck, layout.RowInstance, layout.RowBinding,
-	layout.RowNodeTally, layout.RowEndMark,
+	layout.RowNodeTally, layout.RowQuery, layout.RowEndMark, layout.RowQueryName,
 	layout.RowUnmoved, layout.RowKeyBrief, layout.RowPlaceBrief,
 	layout.RowBlocked, layout.RowObjects, layout.RowDelay, layout.RowEnded, layout.RowUngranted, layout.RowHold,
 	layout.RowIdempotency, layout.RowKeyed, layout.RowKey, layout.RowLock, layout.RowLimits, layout.RowObject, layout.RowQueuePart,

@@ -50,11 +50,10 @@ const (
 	textBytesMax      = 255
 	kindBytesMax      = 64
 	taggedMax         = 16
-	taggedBytesMax    = 512
 	tagsMax           = 64
 	metaMax           = 64
 	metaNameBytesMax  = 128
-	metaValueBytesMax = 512
+	pairValueBytesMax = 512
 	portMax           = 65_535
 	weightMax         = 65_535
 	nodeIDBytes       = 16
@@ -131,7 +130,7 @@ func checkText(field, text string, bytesMax int) error {
 }
 
 // checkPairs refuses pairs that are too many or too long, or not sorted by name.
-func checkPairs(field string, pairs []*storev1.MetadataEntry, most, nameBytesMax, valueBytesMax int) error {
+func checkPairs(field string, pairs []*storev1.MetadataEntry, most, nameBytesMax int) error {
 	if len(pairs) > most {
 		return malformed(field, "must be at most %d", most)
 	}
@@ -145,8 +144,8 @@ func checkPairs(field string, pairs []*storev1.MetadataEntry, most, nameBytesMax
 		if err := checkText(field, p.GetName(), nameBytesMax); err != nil {
 			return err
 		}
-		if len(p.GetValue()) > valueBytesMax || !utf8.ValidString(p.GetValue()) {
-			return malformed(field, "must have values of at most %d bytes of UTF-8", valueBytesMax)
+		if len(p.GetValue()) > pairValueBytesMax || !utf8.ValidString(p.GetValue()) {
+			return malformed(field, "must have values of at most %d bytes of UTF-8", pairValueBytesMax)
 		}
 	}
 	return nil
@@ -169,10 +168,10 @@ func CheckNode(n *storev1.Node) error {
 	if err := checkText("zone", n.GetZone(), ZoneBytesMax); err != nil {
 		return err
 	}
-	if err := checkPairs("tagged_addresses", n.GetTaggedAddresses(), taggedMax, textBytesMax, taggedBytesMax); err != nil {
+	if err := checkPairs("tagged_addresses", n.GetTaggedAddresses(), taggedMax, textBytesMax); err != nil {
 		return err
 	}
-	return checkPairs("meta", n.GetMeta(), metaMax, metaNameBytesMax, metaValueBytesMax)
+	return checkPairs("meta", n.GetMeta(), metaMax, metaNameBytesMax)
 }
 
 // CheckService refuses an instance of a service that is out of bounds.
@@ -203,7 +202,7 @@ func CheckService(s *storev1.Service) error {
 	case s.GetWeightPassing() > weightMax || s.GetWeightWarning() > weightMax:
 		return malformed("weights", "must be 0 to %d", weightMax)
 	}
-	return checkPairs("meta", s.GetMeta(), metaMax, metaNameBytesMax, metaValueBytesMax)
+	return checkPairs("meta", s.GetMeta(), metaMax, metaNameBytesMax)
 }
 
 // CheckCheck refuses a check that is out of bounds, or that nobody but the cluster may register.

@@ -95,3 +95,35 @@ func CutSubjectRow(row []byte) (s Subject, rest []byte, ok bool) {
 		return Subject{}, nil, false
 	}
 }
+
+// QueryID names a prepared query; 16 bytes drawn at random, shown as the text of a UUID.
+type QueryID = SessionID
+
+// QueryRow returns the row of a prepared query.
+func QueryRow(id QueryID) []byte { return SessionRow(RowQuery, id) }
+
+// QueryNameRow returns the row that leads from the name of a prepared query to its id.
+func QueryNameRow(name string) []byte { return append([]byte{RowQueryName}, name...) }
+
+// What a row of a name says besides the id.
+const (
+	queryByName   byte = 'n'
+	queryByPrefix byte = 'p'
+)
+
+// QueryNameValue returns the value of the row of a name.
+func QueryNameValue(id QueryID, prefix bool) []byte {
+	if prefix {
+		return append(id[:], queryByPrefix)
+	}
+	return append(id[:], queryByName)
+}
+
+// CutQueryNameValue undoes QueryNameValue.
+func CutQueryNameValue(value []byte) (id QueryID, prefix, ok bool) {
+	if len(value) != len(id)+1 {
+		return QueryID{}, false, false
+	}
+	kind := value[len(id)]
+	return QueryID(value[:len(id)]), kind == queryByPrefix, kind == queryByPrefix || kind == queryByName
+}

@@ -220,6 +220,7 @@ func appendApplied(b []byte, m *storev1.AppliedRecord) ([]byte, bool) {
 	b = appendNumber(b, 29, m.GetDenyRevision())
 	b = appendNumber(b, 30, m.GetAuthChanges())
 	b = appendNumber(b, 31, int32(m.GetAuthMode()))
+	b = appendNumber(b, 32, m.GetQueries())
 	return b, true
 }
 

@@ -44,6 +44,8 @@ const (
 	RowBinding     byte = 'P' // node (, check), session; what sessions are bound to
 	RowNodeTally   byte = 'Q' // name of a node in lower case → what it counts
 	RowEndMark     byte = 'S' // node (, check), revision → mark of the end list
+	RowQuery       byte = 'R' // id → prepared query
+	RowQueryName   byte = 'T' // name of a prepared query → its id, and whether it matches longer names
 	RowAuth        byte = 'A' // first token, and counts of what follows
 	RowPolicy      byte = 'B' // name → policy
 	RowTokenHash   byte = 'C' // hash of a token's text → accessor
@@ -61,6 +63,7 @@ const (
 	ObjectEphemeral byte = 'e' // an ephemeral key
 	ObjectHold      byte = 'h' // a valid hold; the row's value is its lock_index
 	ObjectPlace     byte = 'p' // a place in a queue; the row's value is its number
+	ObjectQuery     byte = 'q' // a prepared query
 )
 
 // A key inside a row that goes on behind it is escaped and terminated, so that rows sort as keys do and none is the
@@ -232,11 +235,17 @@ func OwnerRow(id SessionID, kind byte, n Name, owner string) []byte {
 	return append(b, owner...)
 }
 
+// QueryObjectRow returns the row that says that a session owns a prepared query.
+func QueryObjectRow(id SessionID, query QueryID) []byte {
+	return append(append(ObjectRows(id), ObjectQuery), query[:]...)
+}
+
 // Object is one row of a session's objects.
 type Object struct {
 	Kind  byte
 	Name  Name
 	Owner string
+	Query QueryID // only of a prepared query
 }
 
 // Listed is an object with what its row says of it.
@@ -245,13 +254,20 @@ type Listed struct {
 	Number uint64 // of the hold or of the place
 }
 
-// CutObjectRow undoes EphemeralRow and OwnerRow.
+// CutObjectRow undoes EphemeralRow, OwnerRow and QueryObjectRow.
 func CutObjectRow(row []byte) (Object, bool) {
 	const head = 2 + len(SessionID{})
 	if len(row) < head {
 		return Object{}, false
 	}
 	o := Object{Kind: row[head-1]}
+	if o.Kind == ObjectQuery {
+		if len(row) != head+len(o.Query) {
+			return Object{}, false
+		}
+		o.Query = QueryID(row[head:])
+		return o, true
+	}
 	ns, rest, ok := cutNamespace(row[head:])
 	if !ok {
 		return Object{}, false

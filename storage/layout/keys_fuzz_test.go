@@ -38,7 +38,7 @@ func checkRoundTrip(t *testing.T, n Name, owner string, number uint64) {
 		t.Errorf("row %d of %v: got %v, %d", number, n, got, gotNumber)
 	}
 	for _, kind := range []byte{ObjectHold, ObjectPlace} {
-		if got, ok := CutObjectRow(OwnerRow(id, kind, n, owner)); !ok || got != (Object{kind, n, owner}) {
+		if got, ok := CutObjectRow(OwnerRow(id, kind, n, owner)); !ok || got != (Object{Kind: kind, Name: n, Owner: owner}) {
 			t.Errorf("object of %v and %q: got %v", n, owner, got)
 		}
 	}

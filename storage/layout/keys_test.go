@@ -116,8 +116,28 @@ func TestRowsRoundTrip(t *testing.T) {
 			t.Errorf("ephemeral row of %v: got %v", n, got)
 		}
 		owner := randomKeys(rng, 1)[0]
-		if got, ok := CutObjectRow(OwnerRow(id, ObjectHold, n, owner)); !ok || got != (Object{ObjectHold, n, owner}) {
+		if got, ok := CutObjectRow(OwnerRow(id, ObjectHold, n, owner)); !ok || got != (Object{Kind: ObjectHold, Name: n, Owner: owner}) {
 			t.Errorf("hold row of %v and %q: got %v", n, owner, got)
+		}
+	}
+}
+
+func TestQueryRowsRoundTrip(t *testing.T) {
+	session, query := SessionID{1, 2}, QueryID{3, 0, 0xff}
+	if got, ok := CutObjectRow(QueryObjectRow(session, query)); !ok || got != (Object{Kind: ObjectQuery, Query: query}) {
+		t.Errorf("query of a session: got %v", got)
+	}
+	if _, ok := CutObjectRow(append(QueryObjectRow(session, query), 0)); ok {
+		t.Error("the row of a query goes on behind its id")
+	}
+	for _, prefix := range []bool{false, true} {
+		value := QueryNameValue(query, prefix)
+		if id, by, ok := CutQueryNameValue(value); !ok || id != query || by != prefix {
+			t.Errorf("name of a query: got %s, %t", id, by)
+		}
+		value[len(value)-1]++
+		if _, _, ok := CutQueryNameValue(value); ok {
+			t.Errorf("%x is taken for the value of a name", value)
 		}
 	}
 }

@@ -156,6 +156,8 @@ type Applied struct {
 	StoreBytes uint64
 	// Nodes, Services and Checks count the catalog, EndMarks the marks of its end list.
 	Nodes, Services, Checks, EndMarks uint64
+	// Queries counts prepared queries.
+	Queries uint64
 	// DenyRevision grows with every change that may take a right away, AuthChanges with every change of tokens, policies,
 	// bindings and the mode.
 	DenyRevision, AuthChanges uint64
@@ -200,6 +202,7 @@ func (a Applied) Record() *storev1.AppliedRecord {
 		DenyRevision:      a.DenyRevision,
 		AuthChanges:       a.AuthChanges,
 		AuthMode:          a.AuthMode,
+		Queries:           a.Queries,
 	}
 }
 
@@ -248,6 +251,7 @@ func AppliedOf(r *storev1.AppliedRecord) (Applied, error) {
 		DenyRevision:      r.GetDenyRevision(),
 		AuthChanges:       r.GetAuthChanges(),
 		AuthMode:          r.GetAuthMode(),
+		Queries:           r.GetQueries(),
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func RowText(row, value []byte) (string, error) {
 		text, err := dumpBrief(value, &storev1.WaiterRecord{})
 		return RowName(row) + " " + text, err
 	case RowBlocked, RowSweep, RowQueuePart, RowEndedIndex, RowUngranted, RowObject, RowWait, RowKeyed, RowTombstone,
-		RowUnmoved, RowNodeID, RowInstance, RowBinding, RowTokenHash:
+		RowUnmoved, RowNodeID, RowInstance, RowBinding, RowTokenHash, RowQueryName:
 		return fmt.Sprintf("%s %x", RowName(row), value), nil
 	default:
 		return "", fmt.Errorf("%w: row %x", ErrUnknownFormat, row)
@@ -109,6 +109,8 @@ func RecordOf(kind byte) Record {
 		return &storev1.NodeTally{}
 	case RowEndMark:
 		return &storev1.EndMarkRecord{}
+	case RowQuery:
+		return &storev1.QueryRecord{}
 	default:
 		return authRecordOf(kind)
 	}
@@ -144,17 +146,19 @@ func RowName(row []byte) string {
 		if n, number, ok := CutNumberedRow(row); ok {
 			return fmt.Sprintf("%s %d %q %d", kind, n.NS, n.Key, number)
 		}
-	case RowSession, RowObjects, RowEndedIndex:
+	case RowSession, RowObjects, RowEndedIndex, RowQuery:
 		if id, ok := CutSessionRow(row); ok {
 			return kind + " " + id.String()
 		}
 	case RowObject:
-		if o, ok := CutObjectRow(row); ok {
+		if o, ok := CutObjectRow(row); ok && o.Kind == ObjectQuery {
+			return fmt.Sprintf("%s %s %c %s", kind, SessionID(row[1:17]), o.Kind, o.Query)
+		} else if ok {
 			return fmt.Sprintf("%s %s %c %d %q %q", kind, SessionID(row[1:17]), o.Kind, o.Name.NS, o.Name.Key, o.Owner)
 		}
 	case RowJoinToken:
 		return fmt.Sprintf("%s %q", kind, row[1:])
-	case RowNode, RowNodeTally:
+	case RowNode, RowNodeTally, RowQueryName:
 		return fmt.Sprintf("%s %q", kind, row[1:])
 	case RowService, RowCheck:
 		if node, id, ok := CutEntryRow(row); ok {

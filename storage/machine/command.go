@@ -6,6 +6,7 @@ import (
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/nodes"
+	"github.com/tenure-io/tenure/storage/queries"
 	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -52,8 +53,9 @@ type command struct {
 	grantsLater bool
 	// room is how many bytes the result of a transaction may grow by.
 	room int
-	// catalog is the command's part of the catalog.
+	// catalog is the command's part of the catalog, queries that of prepared queries.
 	catalog nodes.Change
+	queries queries.Change
 	// meter counts what the command reads and writes where it has a budget; nil until it does.
 	meter *table.Meter
 }
@@ -72,6 +74,7 @@ func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 	c.verbs = verbsOf(c)
 	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Revision: c.revision, Command: asked{c}}
 	c.catalog = nodes.Change{Rows: w.rows, State: &w.state, Command: asked{c}, Revision: c.revision, Term: term, WallMs: c.wallMs}
+	c.queries = queries.Change{Rows: w.rows, State: &w.state, Command: asked{c}, Revision: c.revision}
 	return c
 }
 
@@ -177,9 +180,22 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Join(kind.JoinMember) })
 	case *storev1.Command_EndJoinTokens:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.EndTokens(kind.EndJoinTokens) })
+	case *storev1.Command_PutQuery:
+		return c.runQuery(func(out *storev1.QueryResult) error { return c.queries.Put(kind.PutQuery, out) })
+	case *storev1.Command_DeleteQuery:
+		return c.runQuery(func(out *storev1.QueryResult) error { return c.queries.Delete(kind.DeleteQuery, out) })
 	default:
 		return c.runCatalog(cmd)
 	}
+}
+
+// runQuery does what a command says of a prepared query.
+func (c *command) runQuery(do func(*storev1.QueryResult) error) (*storev1.Result, error) {
+	if err := rule.NeedVersion3(c.state.ClusterVersion); err != nil {
+		return nil, err
+	}
+	out := &storev1.QueryResult{}
+	return &storev1.Result{Kind: &storev1.Result_Query{Query: out}}, do(out)
 }
 
 // runCatalog is run for the commands about nodes, services and checks.

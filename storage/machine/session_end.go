@@ -32,14 +32,15 @@ type sessionEnd struct {
 // endingSession is a session at its end, with all it has.
 type endingSession struct {
 	session
-	how    sessionEnd
-	holds  []layout.Listed
-	places []layout.Listed
-	keys   []layout.Name
+	how     sessionEnd
+	holds   []layout.Listed
+	places  []layout.Listed
+	keys    []layout.Name
+	queries []layout.QueryID
 }
 
 // endSessions is the end of sessions, for whatever cause: in one revision all are marked ended, their places dropped,
-// what they hold freed or deleted, their ephemeral keys deleted, and then the next waiters granted.
+// what they hold freed or deleted, their ephemeral keys and prepared queries deleted, and then the next waiters granted.
 func (c sessionVerbs) endSessions(ids []layout.SessionID, how sessionEnd) (*storev1.Result, error) {
 	out := &storev1.EndSessionsResult{}
 	ending, err := c.gatherEnding(ids, how, out)
@@ -81,6 +82,13 @@ func (c sessionVerbs) endGathered(ending []*endingSession, out *storev1.EndSessi
 	for _, s := range ending {
 		for _, n := range s.keys {
 			if err := c.keys.deleteKey(n, s.id[:]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range ending {
+		for _, query := range s.queries {
+			if err := c.queries.DeleteWith(query, s.id); err != nil {
 				return err
 			}
 		}
@@ -200,7 +208,8 @@ func (c sessionVerbs) gatherObjects(s *endingSession) error {
 	from := layout.ObjectRows(s.id)
 	return c.rows.Scan(from, layout.RowsEnd(from), func(row, value []byte) (bool, error) {
 		o, ok := layout.CutObjectRow(row)
-		if !ok || o.Kind != layout.ObjectEphemeral && len(value) != 8 {
+		numbered := o.Kind == layout.ObjectHold || o.Kind == layout.ObjectPlace
+		if !ok || numbered && len(value) != 8 {
 			return false, fmt.Errorf("%w: object of session %s", layout.ErrCorrupt, s.id)
 		}
 		switch o.Kind {
@@ -208,6 +217,8 @@ func (c sessionVerbs) gatherObjects(s *endingSession) error {
 			s.holds = append(s.holds, layout.Listed{Object: o, Number: binary.BigEndian.Uint64(value)})
 		case layout.ObjectPlace:
 			s.places = append(s.places, layout.Listed{Object: o, Number: binary.BigEndian.Uint64(value)})
+		case layout.ObjectQuery:
+			s.queries = append(s.queries, o.Query)
 		default:
 			s.keys = append(s.keys, o.Name)
 		}

@@ -1,6 +1,9 @@
 package machine
 
-import storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/layout"
+)
 
 // The verbs of a command are divided into families, a type each. They share the command under way, which knows one of every
 // family, and call each other through it.
@@ -66,6 +69,12 @@ func (a asked) NeedSpace() error { return a.needSpace() }
 
 // Limits returns the limits in force; nobody may change them.
 func (a asked) Limits() (*storev1.Limits, error) { return a.effectiveLimits() }
+
+// AddObject counts one more object of a live session, DropObject one less.
+func (a asked) AddObject(id layout.SessionID) error { return a.sessions.addObject(id) }
+
+// DropObject is AddObject's opposite.
+func (a asked) DropObject(id layout.SessionID) error { return a.sessions.dropObject(id) }
 
 // ActsAs returns why the command must not act as a session, or nil.
 func (a asked) ActsAs(ref *storev1.SessionRef) error {

@@ -136,6 +136,8 @@ type SessionObjects struct {
 	Places []WaiterEntry
 	// EphemeralKeys are the keys it owns, in order.
 	EphemeralKeys []string
+	// Queries are the prepared queries it owns, in order.
+	Queries []layout.QueryID
 }
 
 // SessionObjects returns all that a session has, by its own rows; empty for one that does not live.
@@ -149,6 +151,10 @@ func (r *SessionReader) SessionObjects(id layout.SessionID) (SessionObjects, err
 		}
 		if o.Kind == layout.ObjectEphemeral {
 			out.EphemeralKeys = append(out.EphemeralKeys, o.Name.Key)
+			return true, nil
+		}
+		if o.Kind == layout.ObjectQuery {
+			out.Queries = append(out.Queries, o.Query)
 			return true, nil
 		}
 		number, err := layout.CutUint64s(value, 1)

@@ -126,6 +126,8 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_NODE_IS_FULL:            "node %q already has %d entries, which is the limit %s",
 	storev1.FailureDetail_FAILURE_DETAIL_ENTRY_AT_OTHER_REVISION: "entry %q of the catalog is at revision %d, wanted it at revision %d",
 	storev1.FailureDetail_FAILURE_DETAIL_NODE_TOO_LARGE:          "services and checks of node %q would have %d bytes, at most %d are allowed",
+	storev1.FailureDetail_FAILURE_DETAIL_QUERY_MISSING:           "there is no prepared query %q",
+	storev1.FailureDetail_FAILURE_DETAIL_QUERY_NAME_IN_USE:       "prepared query %q already has the name %q",
 	storev1.FailureDetail_FAILURE_DETAIL_ENTRY_TWICE:             "the transaction changes the entry %q of the catalog twice",
 }
 
