@@ -368,7 +368,7 @@ func TestNoUnlistedMessageGetsThrough(t *testing.T) {
 	for _, service := range []grpc.ServiceDesc{
 		tenurev1.KVService_ServiceDesc, tenurev1.LockService_ServiceDesc, tenurev1.SessionService_ServiceDesc,
 		tenurev1.ElectionService_ServiceDesc, tenurev1.WatchService_ServiceDesc, tenurev1.ClusterService_ServiceDesc,
-		tenurev1.CatalogService_ServiceDesc, tenurev1.AuthService_ServiceDesc,
+		tenurev1.CatalogService_ServiceDesc, tenurev1.QueryService_ServiceDesc, tenurev1.AuthService_ServiceDesc,
 	} {
 		for _, method := range service.Methods {
 			name := "/" + service.ServiceName + "/" + method.MethodName

@@ -60,6 +60,7 @@ func (r *running) newGRPC(streamsMax int, more ...grpc.ServerOption) (*grpc.Serv
 	tenurev1.RegisterElectionServiceServer(server, r.api.Elections)
 	tenurev1.RegisterClusterServiceServer(server, r.api.Cluster)
 	tenurev1.RegisterCatalogServiceServer(server, r.api.Catalog)
+	tenurev1.RegisterQueryServiceServer(server, r.api.Queries)
 	tenurev1.RegisterLineServiceServer(server, line.New(line.Options{
 		Gate: r.gate, Stopping: r.stopping, KV: r.api.KV, Locks: r.api.Locks, Sessions: r.api.Sessions, Elections: r.api.Elections,
 		Watches: r.api.Watches,

@@ -11,7 +11,7 @@ import (
 func optionsCases() map[string]optionsCase {
 	all := map[string]optionsCase{}
 	for _, some := range []map[string]optionsCase{
-		sessionOptionsCases(), keyOptionsCases(), txnOptionsCases(), lockOptionsCases(), electionOptionsCases(), catalogOptionsCases(),
+		sessionOptionsCases(), keyOptionsCases(), txnOptionsCases(), lockOptionsCases(), electionOptionsCases(), catalogOptionsCases(), queryOptionsCases(),
 	} {
 		maps.Copy(all, some)
 	}
@@ -308,6 +308,45 @@ func catalogOptionsCases() map[string]optionsCase {
 			message: &tenurev1.DeregisterCheckRequest{}, uses: uses,
 			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
 				_, err := catalog(b).DeregisterCheck(b.t.Context(), &tenurev1.DeregisterCheckRequest{Node: "web1", CheckId: "up", Options: o})
+				return "", err
+			},
+		},
+	}
+}
+
+func queryOptionsCases() map[string]optionsCase {
+	queries := func(b *optionsBench) tenurev1.QueryServiceClient { return tenurev1.NewQueryServiceClient(b.conn) }
+	id := ""
+	created := func(b *optionsBench) {
+		q, err := queries(b).CreateQuery(b.t.Context(), &tenurev1.CreateQueryRequest{Query: &tenurev1.Query{Service: "web"}})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		id = q.GetQueryId()
+	}
+	return map[string]optionsCase{
+		"CreateQuery": {
+			message: &tenurev1.CreateQueryRequest{}, acts: true, uses: "session_secret epoch request_id idempotency_key guards",
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := queries(b).CreateQuery(b.t.Context(), &tenurev1.CreateQueryRequest{
+					Query: &tenurev1.Query{Service: "web", SessionId: b.session}, Options: o,
+				})
+				return "", err
+			},
+		},
+		"UpdateQuery": {
+			message: &tenurev1.UpdateQueryRequest{}, acts: true, uses: "session_secret epoch request_id idempotency_key guards", prepare: created,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := queries(b).UpdateQuery(b.t.Context(), &tenurev1.UpdateQueryRequest{
+					QueryId: id, Query: &tenurev1.Query{Service: "db", SessionId: b.session}, Options: o,
+				})
+				return "", err
+			},
+		},
+		"DeleteQuery": {
+			message: &tenurev1.DeleteQueryRequest{}, uses: "request_id idempotency_key guards", prepare: created,
+			call: func(b *optionsBench, o *tenurev1.CallOptions) (string, error) {
+				_, err := queries(b).DeleteQuery(b.t.Context(), &tenurev1.DeleteQueryRequest{QueryId: id, Options: o})
 				return "", err
 			},
 		},

@@ -220,7 +220,7 @@ func checkOptionsTable(t *testing.T, cases map[string]optionsCase, probes map[st
 	}
 	for _, file := range []protoreflect.FileDescriptor{
 		tenurev1.File_tenure_v1_catalog_proto, tenurev1.File_tenure_v1_cluster_proto, tenurev1.File_tenure_v1_election_proto, tenurev1.File_tenure_v1_kv_proto,
-		tenurev1.File_tenure_v1_lock_proto, tenurev1.File_tenure_v1_session_proto, tenurev1.File_tenure_v1_watch_proto,
+		tenurev1.File_tenure_v1_lock_proto, tenurev1.File_tenure_v1_query_proto, tenurev1.File_tenure_v1_session_proto, tenurev1.File_tenure_v1_watch_proto,
 	} {
 		for i := range file.Messages().Len() {
 			message := file.Messages().Get(i)

@@ -333,6 +333,8 @@ func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
 			return need, false, err
 		}
 		return resolveService(s, need, check.GetCheck().GetServiceId())
+	case need.QueryID != "":
+		return resolveQuery(s, need)
 	case need.SessionID == "":
 		return need, true, nil
 	}
@@ -346,6 +348,20 @@ func resolveService(s *storage.Reader, need authz.Need, id string) (authz.Need, 
 		return need, false, err
 	}
 	return need.OfService(entry.GetService().GetName()), true, nil
+}
+
+// resolveQuery finds the name of the prepared query that a need names.
+func resolveQuery(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
+	id, failed := storage.ParseSessionID(need.QueryID)
+	if failed != nil { // What is no id is refused by its service.
+		return need.OfUnknownQuery(), true, nil
+	}
+	q, found, err := s.Query(id)
+	if err != nil || !found {
+		return need.OfUnknownQuery(), true, err
+	}
+	stored := q.Record.GetQuery()
+	return need.OfQuery(stored.GetName(), stored.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX), true, nil
 }
 
 // resolveSession finds the session that a need names.

@@ -26,6 +26,8 @@ func Sessions(c *storev1.Command) [][]byte {
 		f.user(kind.ReleaseLock.GetSession(), kind.ReleaseLock.GetForce())
 	case *storev1.Command_Resign:
 		f.user(kind.Resign.GetSession(), false)
+	case *storev1.Command_PutQuery:
+		f.user(kind.PutQuery.GetSession(), false)
 	case *storev1.Command_Txn:
 		f.ops(kind.Txn.GetThenOps())
 		f.ops(kind.Txn.GetElseOps())

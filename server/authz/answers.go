@@ -57,7 +57,7 @@ type view struct {
 func NewAnswers() *Answers {
 	a := &Answers{messages: map[protoreflect.MessageDescriptor]answer{}}
 	for _, add := range []func(*Answers){
-		showKeys, showTxn, showLocks, showWaits, showElections, showSessions, showHolds, showWatches, showCatalog, showCluster, showAuth,
+		showKeys, showTxn, showLocks, showWaits, showElections, showSessions, showHolds, showWatches, showCatalog, showQueries, showCluster, showAuth,
 	} {
 		add(a)
 	}

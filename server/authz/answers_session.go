@@ -84,5 +84,5 @@ func showWatches(a *Answers) {
 		shown("how far the watch came", "resume_token", "started", "progress"),
 		shown(covered+"; ends of sessions name neither keys nor addresses there", "events"))
 	tell(a, func(v *view, m *tenurev1.WatchInitial) { all(v, m.GetSessions()) }, decided("sessions"),
-		shown(covered, "kvs", "locks", "complete", "nodes", "services", "checks"))
+		shown(covered, "kvs", "locks", "complete", "nodes", "services", "checks", "queries"))
 }

@@ -23,6 +23,8 @@ type Need struct {
 	// ServiceID and CheckID name an instance or a check on Node, whose service somebody has to look up: see OfService. At most one
 	// of them is set.
 	ServiceID, CheckID string
+	// QueryID names a prepared query, whose name somebody has to look up: see OfQuery.
+	QueryID string
 	// TokenID is the accessor of the token that the need is about. A token needs nothing else to act on itself.
 	TokenID string
 }
@@ -61,6 +63,23 @@ func (n Need) OfService(name string) Need {
 	return Need{Kind: Service, Verb: n.Verb, Match: Exact, Text: name}
 }
 
+// QueryNeed returns what it takes to read or write a prepared query. To write one that longer names run takes the right to write all
+// of them, and so does one without a name.
+func QueryNeed(verb Verb, name string, byPrefix bool) Need {
+	n := Need{Kind: Query, Verb: verb, Match: Exact, Text: name}
+	if name == "" || byPrefix && verb == Write {
+		n.Match = Prefix
+	}
+	return n
+}
+
+// OfQuery completes a need that names a prepared query by its id.
+func (n Need) OfQuery(name string, byPrefix bool) Need { return QueryNeed(n.Verb, name, byPrefix) }
+
+// OfUnknownQuery completes a need that names a prepared query that does not exist: any rule will do, so that its caller learns that
+// the query is not there.
+func (n Need) OfUnknownQuery() Need { return Need{Kind: Any} }
+
 // String returns the need as a rule that would meet it, with nothing in it but what the request said.
 func (n Need) String() string {
 	switch {
@@ -74,6 +93,8 @@ func (n Need) String() string {
 		return "service of instance " + quoted(n.ServiceID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
 	case n.CheckID != "":
 		return "service of check " + quoted(n.CheckID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+	case n.QueryID != "":
+		return "query id " + n.QueryID + " " + n.Verb.String()
 	case n.Match == Range:
 		return ruleText(n.Kind, selectorText(commonPrefix(n.Text, n.End)), n.Verb.String())
 	case n.Match == Prefix && n.Text == "":

@@ -77,6 +77,10 @@ func (r *Rights) Covers(n Need) bool {
 		if n.ServiceID != "" || n.CheckID != "" {
 			n.Match, n.Text = Prefix, ""
 		}
+	case Query:
+		if n.QueryID != "" { // It was not looked up.
+			n.Match, n.Text = Prefix, ""
+		}
 	case SessionNode, SessionNodeSelf, SessionOwn: // Of a rule, not of a message.
 		if covered(r.rules[Session], Need{Verb: n.Verb}) {
 			return true

@@ -120,6 +120,11 @@ func addWatches(t *Table) {
 				v.serviceAndNodes("")
 			}
 		}),
+		needs("all_queries", func(v *visit, m *tenurev1.WatchRequest) {
+			if m.GetAllQueries() {
+				v.add(Need{Kind: Query, Verb: Read, Match: Prefix})
+			}
+		}),
 	)...)
 }
 
@@ -127,7 +132,8 @@ func addWatches(t *Table) {
 func selectsNothing(m *tenurev1.WatchRequest) bool {
 	return len(m.GetKeys())+len(m.GetPrefixes())+len(m.GetLocks())+len(m.GetLockPrefixes())+
 		len(m.GetSessionIds())+len(m.GetNodes())+len(m.GetServices()) == 0 &&
-		m.GetRangeStart() == "" && m.GetRangeEnd() == "" && !m.GetAllSessions() && !m.GetAllNodes() && !m.GetAllServices()
+		m.GetRangeStart() == "" && m.GetRangeEnd() == "" && !m.GetAllSessions() && !m.GetAllNodes() && !m.GetAllServices() &&
+		!m.GetAllQueries()
 }
 
 // watchedKeys adds what a watch of keys or of their locks needs.

@@ -38,7 +38,7 @@ type visit struct {
 func NewTable() *Table {
 	t := &Table{messages: map[protoreflect.MessageDescriptor][]row{}}
 	for _, add := range []func(*Table){
-		addKeys, addOptions, addLocks, addElections, addSessions, addWatches, addCatalog, addCatalogReads, addCluster, addAuth, addPool,
+		addKeys, addOptions, addLocks, addElections, addSessions, addWatches, addCatalog, addCatalogReads, addQueries, addCluster, addAuth, addPool,
 	} {
 		add(t)
 	}

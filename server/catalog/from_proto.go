@@ -48,8 +48,8 @@ func checkNames(node, idField, id string) error {
 	return field(catalog.CheckID(idField, id))
 }
 
-// pairs returns pairs sorted by name.
-func pairs(m map[string]string) []*storev1.MetadataEntry {
+// Pairs returns pairs sorted by name.
+func Pairs(m map[string]string) []*storev1.MetadataEntry {
 	out := make([]*storev1.MetadataEntry, 0, len(m))
 	for name, value := range m {
 		out = append(out, &storev1.MetadataEntry{Name: name, Value: value})
@@ -65,7 +65,7 @@ func NodeFromProto(name string, n *tenurev1.Node) (*storev1.Node, error) {
 	}
 	out := &storev1.Node{
 		Name: n.GetName(), Address: n.GetAddress(), GossipAddress: n.GetGossipAddress(), Zone: n.GetZone(),
-		TaggedAddresses: pairs(n.GetTaggedAddresses()), Meta: pairs(n.GetMeta()),
+		TaggedAddresses: Pairs(n.GetTaggedAddresses()), Meta: Pairs(n.GetMeta()),
 	}
 	if n.GetNodeId() != "" {
 		id, err := idFromProto(name+".node_id", n.GetNodeId())
@@ -88,7 +88,7 @@ func statusFromProto(name string, s tenurev1.CheckStatus) (storev1.CheckStatus, 
 // ServiceFromProto returns an instance of a service, without checking its bounds.
 func ServiceFromProto(s *tenurev1.Service) *storev1.Service {
 	out := &storev1.Service{
-		ServiceId: s.GetServiceId(), Name: s.GetName(), Address: s.GetAddress(), Port: s.GetPort(), Meta: pairs(s.GetMeta()),
+		ServiceId: s.GetServiceId(), Name: s.GetName(), Address: s.GetAddress(), Port: s.GetPort(), Meta: Pairs(s.GetMeta()),
 		WeightPassing: 1, WeightWarning: 1, TagOverride: s.GetTagOverride(),
 	}
 	if out.GetServiceId() == "" {

@@ -11,8 +11,8 @@ import (
 
 // Metrics count the catalog, as this member has applied it.
 type Metrics struct {
-	nodes, services, checks, endList prometheus.Gauge
-	changes, ended                   prometheus.Counter
+	nodes, services, checks, endList, queries prometheus.Gauge
+	changes, ended                            prometheus.Counter
 }
 
 // NewMetrics returns metrics, registered unless r is nil.
@@ -28,13 +28,14 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		services: gauge("services", "Registered instances of services."),
 		checks:   gauge("checks", "Registered checks."),
 		endList:  gauge("end_list", "Nodes and checks whose sessions have ended and are not all carried out yet."),
+		queries:  gauge("queries", "Prepared queries."),
 		changes:  counter("check_changes_total", "Changes of checks, other than of their output."),
 		ended:    counter("sessions_ended_total", "Sessions that ended with their node or a check."),
 	}
 	if r == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.nodes, m.services, m.checks, m.endList, m.changes, m.ended} {
+	for _, c := range []prometheus.Collector{m.nodes, m.services, m.checks, m.endList, m.queries, m.changes, m.ended} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -48,6 +49,7 @@ func (m *Metrics) Publish(o storage.Outcome) {
 	m.services.Set(float64(o.Applied.Services))
 	m.checks.Set(float64(o.Applied.Checks))
 	m.endList.Set(float64(o.Applied.EndMarks))
+	m.queries.Set(float64(o.Applied.Queries))
 	for _, e := range o.Events {
 		switch kind := e.GetKind().(type) {
 		case *storev1.Event_CheckPut, *storev1.Event_CheckStatus, *storev1.Event_CheckDeleted:

@@ -232,7 +232,7 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 	defer a.CloseSnapshot(l.Snapshot)
 	out := &tenurev1.ListInstancesResponse{Header: a.Header(l.At)}
 	last := l.after
-	health := health{list: l}
+	health := Health{Snapshot: l.Snapshot}
 	visit := func(at storage.EntryAt) (bool, error) {
 		if l.full(last) {
 			return false, nil
@@ -241,7 +241,8 @@ func (a *Service) ListInstances(ctx context.Context, r *tenurev1.ListInstancesRe
 		if r.GetNode() != "" && at.Node != catalog.NodeKey(r.GetNode()) {
 			return true, nil
 		}
-		i, failed := health.instance(at)
+		i, failed := health.Instance(at)
+		l.looked += health.Checked()
 		if failed != nil || i == nil || !instancePasses(i, r) {
 			return failed == nil, failed
 		}
@@ -276,17 +277,26 @@ func instancePasses(i *tenurev1.ServiceInstance, r *tenurev1.ListInstancesReques
 	}
 }
 
-// health finds how instances are. It remembers the last node, because instances of a node come together.
-type health struct {
-	*list
-	key    string
-	node   *tenurev1.Node
-	checks []*tenurev1.Check
+// Health finds how instances are. It remembers the last node, because instances of a node come together.
+type Health struct {
+	// Snapshot is where it looks.
+	Snapshot *call.Snapshot
+	key      string
+	node     *tenurev1.Node
+	checks   []*tenurev1.Check
+	checked  int
 }
 
-// instance returns an instance with its node and checks; nil if it is not there.
-func (h *health) instance(at storage.EntryAt) (*tenurev1.ServiceInstance, error) {
-	s, found, err := h.Service(at.Node, at.ID)
+// Checked returns how many checks were read since it was called last.
+func (h *Health) Checked() int {
+	n := h.checked
+	h.checked = 0
+	return n
+}
+
+// Instance returns an instance with its node and checks; nil if it is not there.
+func (h *Health) Instance(at storage.EntryAt) (*tenurev1.ServiceInstance, error) {
+	s, found, err := h.Snapshot.Service(at.Node, at.ID)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -306,15 +316,15 @@ func (h *health) instance(at storage.EntryAt) (*tenurev1.ServiceInstance, error)
 }
 
 // load reads a node and its checks.
-func (h *health) load(key string) error {
-	n, _, err := h.Node(key)
+func (h *Health) load(key string) error {
+	n, _, err := h.Snapshot.Node(key)
 	if err != nil {
 		return err
 	}
 	h.key, h.node, h.checks = key, nodeEntry(n), nil
 	bytes, texts := 0, true
-	return h.Checks(key, storage.EntryAt{}, func(_ storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
-		h.looked++
+	return h.Snapshot.Checks(key, storage.EntryAt{}, func(_ storage.EntryAt, k *storev1.CheckRecord) (bool, error) {
+		h.checked++
 		check := CheckToProto(k)
 		h.checks = append(h.checks, check)
 		if bytes += proto.Size(check); texts && bytes > checksBytesMax {

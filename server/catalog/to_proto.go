@@ -9,8 +9,8 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// texts returns pairs as a map.
-func texts(entries []*storev1.MetadataEntry) map[string]string {
+// Texts returns pairs as a map.
+func Texts(entries []*storev1.MetadataEntry) map[string]string {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -26,7 +26,7 @@ func NodeToProto(r *storev1.NodeRecord, t *storev1.NodeTally) *tenurev1.Node {
 	n := r.GetNode()
 	out := &tenurev1.Node{
 		Name: n.GetName(), NodeId: call.SessionText(n.GetNodeId()), Address: n.GetAddress(), GossipAddress: n.GetGossipAddress(),
-		TaggedAddresses: texts(n.GetTaggedAddresses()), Zone: n.GetZone(), Meta: texts(n.GetMeta()),
+		TaggedAddresses: Texts(n.GetTaggedAddresses()), Zone: n.GetZone(), Meta: Texts(n.GetMeta()),
 		CreateRevision: r.GetCreateRevision(), ModRevision: r.GetModRevision(), Origin: tenurev1.CatalogOrigin(r.GetOrigin()),
 	}
 	if s := t.GetLastSync(); s != nil {
@@ -40,7 +40,7 @@ func ServiceToProto(r *storev1.ServiceRecord) *tenurev1.Service {
 	s := r.GetService()
 	return &tenurev1.Service{
 		Node: r.GetNode(), ServiceId: s.GetServiceId(), Name: s.GetName(), Tags: s.GetTags(), Address: s.GetAddress(), Port: s.GetPort(),
-		Meta: texts(s.GetMeta()), Weights: &tenurev1.ServiceWeights{Passing: s.GetWeightPassing(), Warning: s.GetWeightWarning()},
+		Meta: Texts(s.GetMeta()), Weights: &tenurev1.ServiceWeights{Passing: s.GetWeightPassing(), Warning: s.GetWeightWarning()},
 		TagOverride: s.GetTagOverride(), CreateRevision: r.GetCreateRevision(), ModRevision: r.GetModRevision(),
 		Origin: tenurev1.CatalogOrigin(r.GetOrigin()),
 	}

@@ -201,6 +201,10 @@ var rows = map[tenurev1.ErrorReason]row{
 		code: codes.NotFound, http: http.StatusNotFound,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_CHECK_NOT_FOUND},
 	},
+	tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND: {
+		code: codes.NotFound, http: http.StatusNotFound,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_QUERY_NOT_FOUND},
+	},
 	tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL: {
 		code: codes.FailedPrecondition, http: http.StatusConflict,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_CHECK_CRITICAL},
@@ -212,6 +216,10 @@ var rows = map[tenurev1.ErrorReason]row{
 	tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED: {
 		code: codes.FailedPrecondition, http: http.StatusConflict,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_SYNC_OUTDATED},
+	},
+	tenurev1.ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_QUERY_NAME_TAKEN},
 	},
 }
 

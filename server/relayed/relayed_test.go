@@ -20,6 +20,8 @@ var bounds = map[string]int{
 	"reason": 1024, "by": 256, "peer_address": 256, "metadata.name": 4096, "metadata.value": 4096,
 	"meta.name": 4096, "meta.value": 4096, "tagged_addresses.name": 4096, "tagged_addresses.value": 4096, "service_id": 256, "check_id": 256,
 	"check_ids": 256, "delete_services": 256, "delete_checks": 256, "tags": 256, "address": 256, "gossip_address": 512, "zone": 128,
+	"service": 256, "ignore_checks": 256, "near": 256, "regexp": 1024,
+	"node_meta.name": 4096, "node_meta.value": 4096, "service_meta.name": 4096, "service_meta.value": 4096,
 	"output": 4096, "notes": 4096, "definition": 16 << 10,
 	"principal": 2048, "rules": 64 << 10, "policies": 256, "delete_policy": 256, "delete_binding": 256, "created_by": 256,
 	"delete_provider": 256, "issuer": 512, "audiences": 256, "jwks": 64 << 10, "jwks_url": 1024, "ca_certificates": 16 << 10,

@@ -66,6 +66,7 @@ func ofMember(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnIn
 		tenurev1.RegisterElectionServiceHandlerClient(ctx, mux, tenurev1.NewElectionServiceClient(conn)),
 		tenurev1.RegisterClusterServiceHandlerClient(ctx, mux, tenurev1.NewClusterServiceClient(conn)),
 		tenurev1.RegisterCatalogServiceHandlerClient(ctx, mux, tenurev1.NewCatalogServiceClient(conn)),
+		tenurev1.RegisterQueryServiceHandlerClient(ctx, mux, tenurev1.NewQueryServiceClient(conn)),
 		tenurev1.RegisterPoolServiceHandlerClient(ctx, mux, tenurev1.NewPoolServiceClient(conn)),
 		tenurev1.RegisterAuthServiceHandlerClient(ctx, mux, tenurev1.NewAuthServiceClient(conn)),
 	)

@@ -52,7 +52,7 @@ type routeSegment struct {
 // restTable returns the REST table without what newRoutes adds.
 func restTable() []restRoute {
 	get, post, put, del, patch := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch
-	return []restRoute{
+	return append(queryTable(), []restRoute{
 		{method: post, pattern: "/v1/sessions", rpc: tenurev1.SessionService_CreateSession_FullMethodName, body: true},
 		{method: get, pattern: "/v1/sessions", rpc: tenurev1.SessionService_ListSessions_FullMethodName},
 		{method: get, pattern: "/v1/sessions/{session_id}", rpc: tenurev1.SessionService_GetSession_FullMethodName},
@@ -130,6 +130,20 @@ func restTable() []restRoute {
 		{method: post, pattern: "/v1/admin/compact", rpc: tenurev1.ClusterService_Compact_FullMethodName, body: true},
 		{method: del, pattern: "/v1/admin/freeze", rpc: tenurev1.ClusterService_EndFreeze_FullMethodName},
 		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeFile},
+	}...)
+}
+
+// queryTable returns the rows of prepared queries.
+func queryTable() []restRoute {
+	get, post, put, del := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return []restRoute{
+		{method: get, pattern: "/v1/queries", rpc: tenurev1.QueryService_ListQueries_FullMethodName},
+		{method: post, pattern: "/v1/queries", rpc: tenurev1.QueryService_CreateQuery_FullMethodName, body: true},
+		{method: get, pattern: "/v1/queries/{id_or_name=**}", rpc: tenurev1.QueryService_GetQuery_FullMethodName},
+		{method: put, pattern: "/v1/queries/{query_id}", rpc: tenurev1.QueryService_UpdateQuery_FullMethodName, body: true},
+		{method: del, pattern: "/v1/queries/{query_id}", rpc: tenurev1.QueryService_DeleteQuery_FullMethodName},
+		{method: get, pattern: "/v1/query-results/{id_or_name=**}", rpc: tenurev1.QueryService_ExecuteQuery_FullMethodName},
+		{method: get, pattern: "/v1/query-explanations/{id_or_name=**}", rpc: tenurev1.QueryService_ExplainQuery_FullMethodName},
 	}
 }
 

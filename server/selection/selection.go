@@ -28,6 +28,7 @@ func Of(r *tenurev1.WatchRequest) (watch.Selectors, error) {
 		Services:        r.GetServices(),
 		AllNodes:        r.GetAllNodes(),
 		AllServices:     r.GetAllServices(),
+		AllQueries:      r.GetAllQueries(),
 		NoPuts:          r.GetFilter().GetNoPuts(),
 		NoDeletes:       r.GetFilter().GetNoDeletes(),
 		NoHolderChanges: r.GetFilter().GetNoHolderChanges(),

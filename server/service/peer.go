@@ -186,7 +186,8 @@ func mayRelay(c *storev1.Command) bool {
 		*storev1.Command_Put, *storev1.Command_Delete, *storev1.Command_DeletePrefix, *storev1.Command_Txn,
 		*storev1.Command_AcquireLock, *storev1.Command_CancelWait, *storev1.Command_ReleaseLock, *storev1.Command_BreakLock,
 		*storev1.Command_Resign, *storev1.Command_SetLimits, *storev1.Command_Compact, *storev1.Command_MakeJoinToken,
-		*storev1.Command_SyncNode, *storev1.Command_UpdateCheck, *storev1.Command_ChangeAuth:
+		*storev1.Command_SyncNode, *storev1.Command_UpdateCheck, *storev1.Command_ChangeAuth,
+		*storev1.Command_PutQuery, *storev1.Command_DeleteQuery:
 		return true
 	case *storev1.Command_RegisterNode:
 		return c.GetRegisterNode().GetTerm() == 0 && c.GetRegisterNode().GetOrigin() != storev1.CatalogOrigin_CATALOG_ORIGIN_POOL

@@ -11,6 +11,7 @@ import (
 	"github.com/tenure-io/tenure/server/cluster"
 	"github.com/tenure-io/tenure/server/pool"
 	"github.com/tenure-io/tenure/server/provider"
+	"github.com/tenure-io/tenure/server/query"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/watch"
 )
@@ -27,6 +28,7 @@ type Services struct {
 	Watches   *Watches
 	Cluster   *cluster.Service
 	Catalog   *catalog.Service
+	Queries   *query.Service
 	Pool      *pool.Service
 	Auth      *auth.Service
 	renewer   *renewal.Renewer
@@ -71,6 +73,7 @@ func New(o Options) *Services {
 		Watches:   &Watches{Caller: o.Caller, hub: o.Hub, currency: newCurrency(o.Caller.Node)},
 		Cluster:   cluster.New(o.Caller, o.Hub, o.Self),
 		Catalog:   catalog.New(o.Caller),
+		Queries:   query.New(o.Caller),
 		Pool:      pool.NewService(o.Caller, o.Pool),
 		Auth:      auth.New(auth.Options{Caller: o.Caller, Unsafe: o.Unsafe, Nonces: o.Nonces, Keys: o.Keys}),
 		renewer:   o.Renewer,

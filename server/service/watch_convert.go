@@ -7,6 +7,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
+	"github.com/tenure-io/tenure/server/query"
 )
 
 // previousValues finds values before a change.
@@ -37,7 +38,7 @@ func (c *eventConverter) convert(e *storev1.Event) (*tenurev1.Event, error) {
 	case *storev1.Event_SessionBegun, *storev1.Event_SessionTakenOver, *storev1.Event_SessionEnded:
 		addSessionEvent(out, e)
 	default:
-		if !catalog.AddEvent(out, e) {
+		if !catalog.AddEvent(out, e) && !query.AddEvent(out, e) {
 			c.addLockEvent(out, e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/catalog"
+	"github.com/tenure-io/tenure/server/query"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -40,6 +41,9 @@ func (i *initialState) sendAll(s watch.Selectors) error {
 		return err
 	}
 	if err := i.sendCatalog(s); err != nil {
+		return err
+	}
+	if err := i.sendQueries(s); err != nil {
 		return err
 	}
 	i.part.Complete = true
@@ -275,6 +279,18 @@ func (i *initialState) sendCatalog(s watch.Selectors) error {
 			return true, nil
 		}
 		return true, i.sendNode(s, n)
+	})
+}
+
+// sendQueries sends all prepared queries, if they are selected.
+func (i *initialState) sendQueries(s watch.Selectors) error {
+	if !s.AllQueries {
+		return nil
+	}
+	return i.at.Queries(storage.QueryID{}, func(q storage.QueryEntry) (bool, error) {
+		shown := query.ToProto(q)
+		i.part.Queries = append(i.part.Queries, shown)
+		return true, i.add(shown)
 	})
 }
 

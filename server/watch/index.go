@@ -18,6 +18,7 @@ type index struct {
 	allSessions               []*group
 	nodes, services           map[string][]*group
 	allNodes, allServices     []*group
+	allQueries                []*group
 }
 
 func newIndex() *index {
@@ -123,6 +124,9 @@ func (x *index) add(g *group) {
 	if s.AllServices {
 		x.allServices = append(x.allServices, g)
 	}
+	if s.AllQueries {
+		x.allQueries = append(x.allQueries, g)
+	}
 }
 
 func (x *index) remove(g *group) {
@@ -162,6 +166,9 @@ func (x *index) remove(g *group) {
 	}
 	if s.AllServices {
 		x.allServices = without(x.allServices, g)
+	}
+	if s.AllQueries {
+		x.allQueries = without(x.allQueries, g)
 	}
 }
 
@@ -204,6 +211,8 @@ func (x *index) find(e *storev1.Event, visit func(*group)) {
 		if len(sub.services) > 0 {
 			each(x.allServices)
 		}
+	case classQuery:
+		each(x.allQueries)
 	case classNone:
 	}
 }

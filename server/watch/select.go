@@ -27,8 +27,8 @@ type Selectors struct {
 	// Nodes are names of nodes in lower case: they, their services and their checks. Services are names of services: their
 	// instances, and every check that counts for one.
 	Nodes, Services []string
-	// AllNodes and AllServices select all of them.
-	AllNodes, AllServices bool
+	// AllNodes and AllServices select all of them, AllQueries all prepared queries.
+	AllNodes, AllServices, AllQueries bool
 	// NoPuts, NoDeletes, NoHolderChanges and NoQueue leave out kinds of events.
 	NoPuts, NoDeletes, NoHolderChanges, NoQueue bool
 }
@@ -59,7 +59,7 @@ func (s Selectors) Normal() Selectors {
 	}
 	keys := len(s.Keys) + len(s.Prefixes) + len(s.RangeEnd)
 	others := len(s.Locks) + len(s.LockPrefixes) + len(s.Places) + len(s.Sessions) + len(s.Nodes) + len(s.Services)
-	if keys+others == 0 && !s.AllSessions && !s.AllNodes && !s.AllServices {
+	if keys+others == 0 && !s.AllSessions && !s.AllNodes && !s.AllServices && !s.AllQueries {
 		s.Prefixes = []string{""}
 	}
 	return s
@@ -98,7 +98,7 @@ func (s Selectors) Key() string {
 			b = append(b, 0)
 		}
 	}
-	if !s.SelectsCatalog() {
+	if !s.SelectsCatalog() && !s.AllQueries {
 		return string(b) // As it was before there was a catalog, so that older tokens stay good.
 	}
 	for _, texts := range [][]string{s.Nodes, s.Services} {
@@ -115,10 +115,13 @@ func (s Selectors) Key() string {
 			b = append(b, 0)
 		}
 	}
+	if s.AllQueries {
+		b = append(b, 1)
+	}
 	return string(b)
 }
 
-// SelectsCatalog reports whether anything of the catalog is selected.
+// SelectsCatalog reports whether nodes or services are selected.
 func (s Selectors) SelectsCatalog() bool {
 	return len(s.Nodes)+len(s.Services) > 0 || s.AllNodes || s.AllServices
 }
@@ -132,6 +135,7 @@ const (
 	classLock
 	classSession
 	classCatalog
+	classQuery
 )
 
 // subject is what an event is about.
@@ -199,6 +203,8 @@ func catalogSubject(e *storev1.Event) subject {
 		return of(kind.CheckStatus.GetNode(), kind.CheckStatus.GetServiceNames()...)
 	case *storev1.Event_CheckDeleted:
 		return of(kind.CheckDeleted.GetNode(), kind.CheckDeleted.GetServiceNames()...)
+	case *storev1.Event_QueryPut, *storev1.Event_QueryDeleted:
+		return subject{class: classQuery}
 	default:
 		return subject{}
 	}
@@ -256,6 +262,8 @@ func (s *Selectors) match(e *storev1.Event) bool {
 	case classCatalog:
 		selected = s.AllNodes || slices.Contains(s.Nodes, sub.node) || s.AllServices && len(sub.services) > 0 ||
 			slices.ContainsFunc(sub.services, func(name string) bool { return slices.Contains(s.Services, name) })
+	case classQuery:
+		selected = s.AllQueries
 	case classNone:
 	}
 	return selected && s.passes(e)

@@ -31,6 +31,7 @@ type client struct {
 	tenurev1.WatchServiceClient
 	tenurev1.ClusterServiceClient
 	tenurev1.CatalogServiceClient
+	tenurev1.QueryServiceClient
 
 	prefix   string
 	sessions map[string]string // id by name
@@ -51,6 +52,7 @@ func dial(t *testing.T, m *rig.Member, prefix string) *client {
 		WatchServiceClient:    tenurev1.NewWatchServiceClient(conn),
 		ClusterServiceClient:  tenurev1.NewClusterServiceClient(conn),
 		CatalogServiceClient:  tenurev1.NewCatalogServiceClient(conn),
+		QueryServiceClient:    tenurev1.NewQueryServiceClient(conn),
 		prefix:                prefix,
 		sessions:              map[string]string{},
 		nodeID:                uuid.NewString(),
@@ -324,6 +326,54 @@ func lockVerbs() []verb {
 // node is the name of the run's node, which may have no slash.
 func (c *client) node() string { return strings.TrimSuffix(c.prefix, "/") }
 
+func queryVerbs() []verb {
+	query := func(c *client, service string) *tenurev1.Query {
+		return &tenurev1.Query{Name: c.key("query"), Service: service, SessionId: c.sessions["asker"]}
+	}
+	create := func(ctx context.Context, c *client) (any, error) {
+		r, err := c.CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: query(c, "web")})
+		if err == nil {
+			c.sessions["query"] = r.GetQueryId()
+		}
+		return r, err
+	}
+	list := func(ctx context.Context, c *client) (any, error) {
+		return c.ListQueries(ctx, &tenurev1.ListQueriesRequest{NamePrefix: c.key("query")})
+	}
+	return []verb{
+		{"CreateSession for a query", func(ctx context.Context, c *client) (any, error) {
+			r, err := c.CreateSession(ctx, &tenurev1.CreateSessionRequest{Name: c.key("asker"), Ttl: durationpb.New(3600e9)})
+			c.sessions["asker"] = r.GetSessionId()
+			return r, err
+		}},
+		{"CreateQuery", create},
+		{"CreateQuery with a name that is taken", func(ctx context.Context, c *client) (any, error) {
+			_, err := create(ctx, c)
+			return nil, err
+		}},
+		{"UpdateQuery", func(ctx context.Context, c *client) (any, error) {
+			return c.UpdateQuery(ctx, &tenurev1.UpdateQueryRequest{QueryId: c.sessions["query"], Query: query(c, "db")})
+		}},
+		{"GetQuery", func(ctx context.Context, c *client) (any, error) {
+			return c.GetQuery(ctx, &tenurev1.GetQueryRequest{IdOrName: c.key("query")})
+		}},
+		{"ListQueries", list},
+		{"ExecuteQuery", func(ctx context.Context, c *client) (any, error) {
+			return c.ExecuteQuery(ctx, &tenurev1.ExecuteQueryRequest{IdOrName: c.sessions["query"]})
+		}},
+		{"ExplainQuery of none", func(ctx context.Context, c *client) (any, error) {
+			return c.ExplainQuery(ctx, &tenurev1.ExplainQueryRequest{IdOrName: c.key("none")})
+		}},
+		{"DestroySession with a query", func(ctx context.Context, c *client) (any, error) {
+			return c.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: c.sessions["asker"]})
+		}},
+		{"ListQueries after their session", list},
+		{"DeleteQuery of none", func(ctx context.Context, c *client) (any, error) {
+			return c.DeleteQuery(ctx, &tenurev1.DeleteQueryRequest{QueryId: c.sessions["query"]})
+		}},
+	}
+}
+
 func catalogVerbs() []verb {
 	check := func(id, service string) *tenurev1.Check {
 		return &tenurev1.Check{CheckId: id, ServiceId: service, Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING}
@@ -519,7 +569,7 @@ func TestEveryMemberAnswersAlike(t *testing.T) {
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	c.AwaitRaised(ctx)
-	verbs := slices.Concat(sessionVerbs(), keyVerbs(), lockVerbs(), catalogVerbs())
+	verbs := slices.Concat(sessionVerbs(), keyVerbs(), lockVerbs(), queryVerbs(), catalogVerbs())
 	if len(verbs) < 60 {
 		t.Errorf("%d verbs are compared", len(verbs))
 	}

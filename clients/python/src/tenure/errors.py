@@ -301,6 +301,12 @@ class TokenNotFound(NotFound):
     reason = "TOKEN_NOT_FOUND"
 
 
+class QueryNotFound(NotFound):
+    """No prepared query has this id or name."""
+
+    reason = "QUERY_NOT_FOUND"
+
+
 class CheckCritical(ConditionFailed):
     """A check that the session would be bound to is critical."""
 
@@ -317,6 +323,12 @@ class SyncOutdated(ConditionFailed):
     """A later sync of the node's agent was applied."""
 
     reason = "SYNC_OUTDATED"
+
+
+class QueryNameTaken(ConditionFailed):
+    """Another prepared query has this name."""
+
+    reason = "QUERY_NAME_TAKEN"
 
 
 class AuthNotBootstrapped(ConditionFailed):
