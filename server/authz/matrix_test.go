@@ -27,6 +27,7 @@ var samples = map[string][]string{
 	"node": {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
 	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
 	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "text": {"not a sequencer"},
+	"query_id": {storedQuery, longerNames, noQuery}, "id_or_name": {storedQuery, longerNames, noQuery, "web", "db-1"},
 }
 
 // filler makes requests from their descriptors.
@@ -125,6 +126,7 @@ func crafted(t *testing.T) []proto.Message {
 	proof := &tenurev1.CheckSequencerRequest{Proof: &tenurev1.CheckSequencerRequest_Sequencer{Sequencer: held}}
 	out := []proto.Message{
 		proof,
+		&tenurev1.CreateQueryRequest{Query: &tenurev1.Query{Name: "web", Match: tenurev1.QueryMatch_QUERY_MATCH_PREFIX}},
 		&tenurev1.CheckSequencerRequest{Proof: &tenurev1.CheckSequencerRequest_Text{Text: text}},
 		&tenurev1.ProclaimRequest{Key: "b", Sequencer: held},
 		&tenurev1.ReleaseLockRequest{Key: "a", SessionId: "own", Options: &tenurev1.CallOptions{Force: true}},
@@ -241,6 +243,11 @@ func resolved(n Need) (Need, bool) {
 	case n.CheckID != "":
 		name := checkFacts[n.Node+"/"+n.CheckID]
 		return n.OfService(name), name != ""
+	case n.QueryID != "":
+		if f, there := queryFacts[n.QueryID]; there {
+			return n.OfQuery(f.name, f.byPrefix), true
+		}
+		return n.OfUnknownQuery(), true
 	case n.SessionID == "":
 		return n, true
 	}

@@ -36,7 +36,18 @@ var (
 		"plain": {name: "batch"},
 	}
 	instanceFacts = map[string]string{"h1/i1": "web", "h2/i1": "db"}
-	checkFacts    = map[string]string{"h1/c1": "web", "h1/c0": ""} // The second is of the node.
+	queryFacts    = map[string]struct {
+		name     string
+		byPrefix bool
+	}{storedQuery: {"db", false}, longerNames: {"web-", true}}
+	checkFacts = map[string]string{"h1/c1": "web", "h1/c0": ""} // The second is of the node.
+)
+
+// Ids of prepared queries in these tests; the last one is of none.
+const (
+	storedQuery = "00000000-0000-4000-8000-000000000001"
+	longerNames = "00000000-0000-4000-8000-000000000002"
+	noQuery     = "00000000-0000-4000-8000-000000000009"
 )
 
 // naive says what requests need: a second writing of the design's table, by message, with the least possible cleverness.
@@ -199,7 +210,7 @@ func (n *naive) of(request proto.Message) bool {
 	case *tenurev1.WatchRequest:
 		n.watch(m)
 	default:
-		return n.ofLocks(request) || n.ofSessions(request) || n.ofCatalog(request) || n.ofOperators(request)
+		return n.ofLocks(request) || n.ofSessions(request) || n.ofCatalog(request) || n.ofQueries(request) || n.ofOperators(request)
 	}
 	return true
 }
@@ -304,6 +315,9 @@ func (n *naive) watch(m *tenurev1.WatchRequest) {
 	for _, name := range m.GetServices() {
 		n.named("service", "read", name)
 		n.prefix("node", "read", "")
+	}
+	if m.GetAllQueries() {
+		n.prefix("query", "read", "")
 	}
 	if m.GetAllNodes() || m.GetAllServices() {
 		n.prefix("node", "read", "")
@@ -440,6 +454,59 @@ func (n *naive) ofCatalog(request proto.Message) bool {
 		n.prefix("node", "read", "")
 	case *tenurev1.ForceLeaveRequest:
 		n.one("operator", "write", "")
+	default:
+		return false
+	}
+	return true
+}
+
+// query is named by its id, or by a name.
+func (n *naive) query(verb, idOrName string) {
+	f, stored := queryFacts[idOrName]
+	switch {
+	case stored && f.byPrefix && verb == "write":
+		n.prefix("query", verb, f.name)
+	case stored:
+		n.one("query", verb, f.name)
+	case idOrName == noQuery:
+		*n = append(*n, ask{noun: "any"})
+	default:
+		n.named("query", verb, idOrName)
+	}
+}
+
+func (n *naive) queryContent(q *tenurev1.Query) {
+	if q == nil {
+		return
+	}
+	if q.GetMatch() == tenurev1.QueryMatch_QUERY_MATCH_PREFIX {
+		n.prefix("query", "write", q.GetName())
+	} else {
+		n.named("query", "write", q.GetName())
+	}
+	n.session("write", q.GetSessionId())
+}
+
+func (n *naive) ofQueries(request proto.Message) bool {
+	switch m := request.(type) {
+	case *tenurev1.CreateQueryRequest:
+		n.queryContent(m.GetQuery())
+		n.options(m.GetOptions())
+	case *tenurev1.UpdateQueryRequest:
+		n.query("write", m.GetQueryId())
+		n.queryContent(m.GetQuery())
+		n.options(m.GetOptions())
+	case *tenurev1.DeleteQueryRequest:
+		n.query("write", m.GetQueryId())
+		n.options(m.GetOptions())
+	case *tenurev1.GetQueryRequest:
+		n.query("read", m.GetIdOrName())
+	case *tenurev1.ExplainQueryRequest:
+		n.query("read", m.GetIdOrName())
+	case *tenurev1.ExecuteQueryRequest:
+		n.query("read", m.GetIdOrName())
+	case *tenurev1.ListQueriesRequest:
+		n.prefix("query", "read", m.GetNamePrefix())
 	default:
 		return false
 	}
