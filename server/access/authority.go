@@ -179,8 +179,14 @@ func (g *Grant) Again(ctx context.Context) error {
 	if err == nil || reason.Of(err) == nil { // What is not a refusal is a failure of the store.
 		return err
 	}
+	return g.afresh(ctx, at, g.authority.node.ReadIndex(ctx))
+}
+
+// afresh decides again about a call that was refused on what this member had at a deny revision. fresh says why it cannot have what the
+// cluster has; nil: it has.
+func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 	a := g.authority
-	if fresh := a.node.ReadIndex(ctx); fresh != nil {
+	if fresh != nil {
 		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied()) {
 			return fresh
 		}
@@ -190,7 +196,7 @@ func (g *Grant) Again(ctx context.Context) error {
 	if who := g.who.Load(); who != nil && who.lacksKeys {
 		a.keys.Ask(ctx, who.provider)
 	}
-	at, err = g.local()
+	at, err := g.local()
 	return g.allowed(at, g.count(err))
 }
 

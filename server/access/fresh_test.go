@@ -134,17 +134,19 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	a.now = func() time.Time { return wall }
 	at := node.store.Applied()
 	a.cache.put(at, admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
-	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+	var ended error
+	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
 	defer stream.Close()
 	if err := stream.Message(ctx, &tenurev1.WatchRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	wall = time.UnixMilli(1999)
-	if err := stream.check(ctx, at, false); err != nil {
-		t.Errorf("before the end: %v", err)
+	if a.review(t.Context(), at, false); ended != nil {
+		t.Errorf("before the end: %v", ended)
 	}
 	wall = time.UnixMilli(2000)
-	if e := reason.Of(stream.check(ctx, at, false)); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
+	a.review(t.Context(), at, false)
+	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("at the end: %v, want that the credential is not accepted", e)
 	}
 }

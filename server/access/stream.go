@@ -127,10 +127,38 @@ func (a *Authority) Run(ctx context.Context) {
 		now := a.node.Store().Applied()
 		changed := now.DenyRevision != last
 		last = now.DenyRevision
-		for _, s := range a.open() {
-			if err := s.check(ctx, now, changed); err != nil {
-				s.end(err)
-			}
+		a.review(ctx, now, changed)
+	}
+}
+
+// review looks once at all open streams, however often rights were taken away since, and however many streams there are: for all that are
+// refused, it asks once what the cluster has.
+func (a *Authority) review(ctx context.Context, now storage.Applied, changed bool) {
+	refused := map[*Stream]uint64{}
+	for _, s := range a.open() {
+		at, err := s.check(now, changed)
+		switch {
+		case err == nil:
+		case s.grant.Load() != nil && reason.Of(err) != nil:
+			refused[s] = at
+		default:
+			s.end(err)
+		}
+	}
+	if len(refused) == 0 {
+		return
+	}
+	short, cancel := context.WithTimeout(ctx, proofTimeout)
+	defer cancel()
+	fresh := a.node.ReadIndex(short)
+	if fresh != nil && reason.Of(fresh) == nil && short.Err() != nil {
+		fresh = reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member could not prove that the right is there still")
+	}
+	for s, at := range refused {
+		g := s.grant.Load()
+		err := g.afresh(short, at, fresh)
+		if err != nil && (s.method != tenurev1.SessionService_KeepAlive_FullMethodName || !isDenial(err)) {
+			s.end(err) // The next renewal of each session is decided by itself.
 		}
 	}
 }
@@ -146,23 +174,21 @@ func (a *Authority) open() []*Stream {
 	return all
 }
 
-// check returns why a stream is no longer allowed; nil if it is. It decides again if its last decision was under another deny
-// revision than this member has now, or if the credential has ended, or the key with which it was verified.
-func (s *Stream) check(ctx context.Context, now storage.Applied, changed bool) error {
+// check returns why a stream is no longer allowed, on what this member has, and at which deny revision; nil if it is. It decides again
+// if its last decision was under another deny revision than this member has now, or if the credential has ended, or the key with which
+// it was verified.
+func (s *Stream) check(now storage.Applied, changed bool) (at uint64, err error) {
 	g := s.grant.Load()
 	if g == nil {
 		if changed && s.authority.enforces(s.method, now) {
-			return errChanged()
+			return 0, errChanged()
 		}
-		return nil
+		return 0, nil
 	}
 	if g.looked.Load() == now.DenyRevision && !g.Who().ended(s.authority) {
-		return nil
+		return 0, nil
 	}
-	if err := g.Again(ctx); s.method != tenurev1.SessionService_KeepAlive_FullMethodName || !isDenial(err) {
-		return err
-	}
-	return nil // The next renewal of each session is decided by itself.
+	return g.local()
 }
 
 // errChanged is the error for a call that began before rights were asked for.
