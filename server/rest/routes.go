@@ -52,7 +52,7 @@ type routeSegment struct {
 // restTable returns the REST table without what newRoutes adds.
 func restTable() []restRoute {
 	get, post, put, del, patch := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch
-	return append(queryTable(), []restRoute{
+	return slices.Concat(queryTable(), authTable(), []restRoute{
 		{method: post, pattern: "/v1/sessions", rpc: tenurev1.SessionService_CreateSession_FullMethodName, body: true},
 		{method: get, pattern: "/v1/sessions", rpc: tenurev1.SessionService_ListSessions_FullMethodName},
 		{method: get, pattern: "/v1/sessions/{session_id}", rpc: tenurev1.SessionService_GetSession_FullMethodName},
@@ -93,24 +93,6 @@ func restTable() []restRoute {
 		{method: get, pattern: "/v1/checks", rpc: tenurev1.CatalogService_ListChecks_FullMethodName},
 		{method: get, pattern: "/v1/pool", rpc: tenurev1.PoolService_ListPool_FullMethodName},
 		{method: del, pattern: "/v1/pool/{node}", rpc: tenurev1.PoolService_ForceLeave_FullMethodName},
-		{method: post, pattern: "/v1/auth/bootstrap", rpc: tenurev1.AuthService_BootstrapAuth_FullMethodName, body: true},
-		{method: post, pattern: "/v1/auth/reset", rpc: tenurev1.AuthService_ResetAuth_FullMethodName, body: true},
-		{method: get, pattern: "/v1/auth/status", rpc: tenurev1.AuthService_GetAuthStatus_FullMethodName},
-		{method: put, pattern: "/v1/auth/mode", rpc: tenurev1.AuthService_SetAuthMode_FullMethodName, body: true},
-		{method: put, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_PutPolicy_FullMethodName, body: true},
-		{method: get, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_GetPolicy_FullMethodName},
-		{method: get, pattern: "/v1/auth/policies", rpc: tenurev1.AuthService_ListPolicies_FullMethodName},
-		{method: del, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_DeletePolicy_FullMethodName},
-		{method: post, pattern: "/v1/auth/tokens", rpc: tenurev1.AuthService_CreateToken_FullMethodName, body: true},
-		{method: get, pattern: "/v1/auth/tokens/{accessor}", rpc: tenurev1.AuthService_GetToken_FullMethodName},
-		{method: get, pattern: "/v1/auth/tokens", rpc: tenurev1.AuthService_ListTokens_FullMethodName},
-		{method: post, pattern: "/v1/auth/tokens/{accessor}/rotate", rpc: tenurev1.AuthService_RotateToken_FullMethodName, body: true},
-		{method: del, pattern: "/v1/auth/tokens/{accessor}", rpc: tenurev1.AuthService_RevokeToken_FullMethodName},
-		{method: put, pattern: "/v1/auth/bindings/{name}", rpc: tenurev1.AuthService_PutBinding_FullMethodName, body: true},
-		{method: get, pattern: "/v1/auth/bindings", rpc: tenurev1.AuthService_ListBindings_FullMethodName},
-		{method: del, pattern: "/v1/auth/bindings/{name}", rpc: tenurev1.AuthService_DeleteBinding_FullMethodName},
-		{method: get, pattern: "/v1/auth/self", rpc: tenurev1.AuthService_WhoAmI_FullMethodName},
-		{method: post, pattern: "/v1/auth/check", rpc: tenurev1.AuthService_CheckAccess_FullMethodName, body: true},
 
 		{method: get, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_GetLeader_FullMethodName},
 		{method: post, pattern: "/v1/elections/{key=**}", rpc: tenurev1.ElectionService_Campaign_FullMethodName, body: true, kind: routeStream},
@@ -130,7 +112,7 @@ func restTable() []restRoute {
 		{method: post, pattern: "/v1/admin/compact", rpc: tenurev1.ClusterService_Compact_FullMethodName, body: true},
 		{method: del, pattern: "/v1/admin/freeze", rpc: tenurev1.ClusterService_EndFreeze_FullMethodName},
 		{method: get, pattern: "/v1/admin/backup", rpc: tenurev1.ClusterService_Backup_FullMethodName, kind: routeFile},
-	}...)
+	})
 }
 
 // queryTable returns the rows of prepared queries.
@@ -144,6 +126,34 @@ func queryTable() []restRoute {
 		{method: del, pattern: "/v1/queries/{query_id}", rpc: tenurev1.QueryService_DeleteQuery_FullMethodName},
 		{method: get, pattern: "/v1/query-results/{id_or_name=**}", rpc: tenurev1.QueryService_ExecuteQuery_FullMethodName},
 		{method: get, pattern: "/v1/query-explanations/{id_or_name=**}", rpc: tenurev1.QueryService_ExplainQuery_FullMethodName},
+	}
+}
+
+// authTable returns the rows of who may do what.
+func authTable() []restRoute {
+	get, post, put, del := http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return []restRoute{
+		{method: post, pattern: "/v1/auth/bootstrap", rpc: tenurev1.AuthService_BootstrapAuth_FullMethodName, body: true},
+		{method: post, pattern: "/v1/auth/reset", rpc: tenurev1.AuthService_ResetAuth_FullMethodName, body: true},
+		{method: get, pattern: "/v1/auth/status", rpc: tenurev1.AuthService_GetAuthStatus_FullMethodName},
+		{method: put, pattern: "/v1/auth/mode", rpc: tenurev1.AuthService_SetAuthMode_FullMethodName, body: true},
+		{method: put, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_PutPolicy_FullMethodName, body: true},
+		{method: get, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_GetPolicy_FullMethodName},
+		{method: get, pattern: "/v1/auth/policies", rpc: tenurev1.AuthService_ListPolicies_FullMethodName},
+		{method: del, pattern: "/v1/auth/policies/{name}", rpc: tenurev1.AuthService_DeletePolicy_FullMethodName},
+		{method: post, pattern: "/v1/auth/tokens", rpc: tenurev1.AuthService_CreateToken_FullMethodName, body: true},
+		{method: get, pattern: "/v1/auth/tokens/{accessor}", rpc: tenurev1.AuthService_GetToken_FullMethodName},
+		{method: get, pattern: "/v1/auth/tokens", rpc: tenurev1.AuthService_ListTokens_FullMethodName},
+		{method: post, pattern: "/v1/auth/tokens/{accessor}/rotate", rpc: tenurev1.AuthService_RotateToken_FullMethodName, body: true},
+		{method: del, pattern: "/v1/auth/tokens/{accessor}", rpc: tenurev1.AuthService_RevokeToken_FullMethodName},
+		{method: put, pattern: "/v1/auth/bindings/{name}", rpc: tenurev1.AuthService_PutBinding_FullMethodName, body: true},
+		{method: get, pattern: "/v1/auth/bindings", rpc: tenurev1.AuthService_ListBindings_FullMethodName},
+		{method: del, pattern: "/v1/auth/bindings/{name}", rpc: tenurev1.AuthService_DeleteBinding_FullMethodName},
+		{method: put, pattern: "/v1/auth/providers/{name}", rpc: tenurev1.AuthService_PutProvider_FullMethodName, body: true},
+		{method: get, pattern: "/v1/auth/providers", rpc: tenurev1.AuthService_ListProviders_FullMethodName},
+		{method: del, pattern: "/v1/auth/providers/{name}", rpc: tenurev1.AuthService_DeleteProvider_FullMethodName},
+		{method: get, pattern: "/v1/auth/self", rpc: tenurev1.AuthService_WhoAmI_FullMethodName},
+		{method: post, pattern: "/v1/auth/check", rpc: tenurev1.AuthService_CheckAccess_FullMethodName, body: true},
 	}
 }
 
