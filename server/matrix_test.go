@@ -53,7 +53,7 @@ func servedMethods() map[string]protoreflect.MethodDescriptor {
 }
 
 // asking returns a request of a method, about what the matrix has made. It names no token of its caller, so that none changes itself.
-func asking(t *testing.T, method protoreflect.MethodDescriptor, session string) proto.Message {
+func asking(t *testing.T, method protoreflect.MethodDescriptor, session, query string) proto.Message {
 	t.Helper()
 	kind, err := protoregistry.GlobalTypes.FindMessageByName(method.Input().FullName())
 	if err != nil {
@@ -63,6 +63,7 @@ func asking(t *testing.T, method protoreflect.MethodDescriptor, session string) 
 	for name, value := range map[protoreflect.Name]string{
 		"key": "secret/a", "prefix": "secret/", "session_id": session, "node": "h1", "name": "x", "service": "web", "rule": `key "a" read`,
 		"accessor": "0190b5a4-0000-7000-8000-000000000000", "check_id": "c", "service_id": "s",
+		"query_id": query, "id_or_name": "x",
 	} {
 		if f := m.Descriptor().Fields().ByName(name); f != nil && f.Kind() == protoreflect.StringKind {
 			m.Set(f, protoreflect.ValueOfString(value))
@@ -76,6 +77,10 @@ func asking(t *testing.T, method protoreflect.MethodDescriptor, session string) 
 	switch r := m.Interface().(type) {
 	case *tenurev1.TxnRequest: // An empty one needs nothing.
 		r.Then = []*tenurev1.Op{{Kind: &tenurev1.Op_Get{Get: &tenurev1.GetRequest{Key: "secret/a"}}}}
+	case *tenurev1.CreateQueryRequest:
+		r.Query = &tenurev1.Query{Name: "x", Service: "web"}
+	case *tenurev1.UpdateQueryRequest:
+		r.Query = &tenurev1.Query{Name: "x", Service: "web"}
 	case *tenurev1.CheckSequencerRequest:
 		r.Proof = &tenurev1.CheckSequencerRequest_Text{Text: "x"}
 	}
@@ -85,6 +90,8 @@ func asking(t *testing.T, method protoreflect.MethodDescriptor, session string) 
 // bodies are what calls of REST send that need more than their path says.
 var bodies = map[string]string{
 	"tenure.v1.KVService.Put": `{"text":"v"}`, "tenure.v1.KVService.Txn": `{"then":[{"get":{"key":"secret/a"}}]}`,
+	"tenure.v1.QueryService.CreateQuery": `{"query":{"name":"x","service":"web"}}`,
+	"tenure.v1.QueryService.UpdateQuery": `{"query":{"name":"x","service":"web"}}`,
 }
 
 // seen is what a caller got: the code of the answer, and all that was in it.
@@ -96,7 +103,7 @@ type seen struct {
 // over returns what a caller sees of a call.
 func (m *matrixMember) over(t *testing.T, way string, method protoreflect.MethodDescriptor, token string) (seen, bool) {
 	t.Helper()
-	request := asking(t, method, m.session)
+	request := asking(t, method, m.session, m.query)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	switch way {
@@ -211,7 +218,7 @@ func (m *matrixMember) overREST(ctx context.Context, t *testing.T, method protor
 }
 
 // routesOfREST returns the verb and path of each method that REST has, with names of the matrix in the place of variables.
-func routesOfREST(t *testing.T, session string) map[string]string {
+func routesOfREST(t *testing.T, session, query string) map[string]string {
 	t.Helper()
 	table, err := os.ReadFile("../proto/gateway.yaml")
 	if err != nil {
@@ -231,6 +238,8 @@ func routesOfREST(t *testing.T, session string) map[string]string {
 				switch variable {
 				case "session_id":
 					with = session
+				case "query_id":
+					with = query
 				case "key":
 					with = "secret/a"
 				case "member_id":
@@ -250,6 +259,7 @@ func routesOfREST(t *testing.T, session string) map[string]string {
 type matrixMember struct {
 	*member
 	session string
+	query   string // the id of the query x
 	routes  map[string]string
 	tokens  map[string]string // by the kind of caller
 }
@@ -265,6 +275,13 @@ func newMatrixMember(t *testing.T, lines *auditLines) *matrixMember {
 		t.Fatal(err)
 	}
 	m.session = s.GetSessionId()
+	q, err := tenurev1.NewQueryServiceClient(m.conn).CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: &tenurev1.Query{
+		Name: "x", Service: "web", NodeMeta: map[string]string{"k": mark},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.query = q.GetQueryId()
 	if _, err = m.Put(ctx, &tenurev1.PutRequest{Key: "secret/a", Content: text(mark)}); err != nil {
 		t.Fatal(err)
 	}
@@ -274,14 +291,14 @@ func newMatrixMember(t *testing.T, lines *auditLines) *matrixMember {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	m.routes = routesOfREST(t, m.session)
+	m.routes = routesOfREST(t, m.session, m.query)
 	revoked := m.token(t, admin, "revoked", "key * rw")
 	if _, err = m.auth().RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: revoked.GetToken().GetAccessor()}); err != nil {
 		t.Fatal(err)
 	}
 	m.tokens = map[string]string{
 		"nobody": "", "a bad token": "tnr1_x", "an unknown token": identity.NewToken(), "a revoked token": revoked.GetText(),
-		"another's rights": m.token(t, admin, "other", "query * write\nkey \"other/\"* rw\nsession \"other-\"* write").GetText(),
+		"another's rights": m.token(t, admin, "other", "query \"other-\"* write\nkey \"other/\"* rw\nsession \"other-\"* write").GetText(),
 		"no rights":        m.token(t, admin, "none", "").GetText(),
 		"admin":            admin,
 	}
@@ -355,7 +372,7 @@ func changesTheMatrix(method string) bool {
 	return slices.Contains([]string{
 		"SessionService/DestroySession", "AuthService/SetAuthMode", "CatalogService/DeregisterNode", "CatalogService/DeregisterService",
 		"KVService/Put", "KVService/Delete", "KVService/DeletePrefix", "PoolService/ForceLeave", "WatchService/Watch", "ElectionService/Observe",
-		"LockService/AcquireLock", "ElectionService/Campaign", "ClusterService/AddMember",
+		"LockService/AcquireLock", "ElectionService/Campaign", "ClusterService/AddMember", "QueryService/UpdateQuery", "QueryService/DeleteQuery",
 	}, method)
 }
 
