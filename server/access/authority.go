@@ -358,17 +358,19 @@ func resolveService(s *storage.Reader, need authz.Need, id string) (authz.Need, 
 
 // resolveQuery finds the name of the prepared query that a need names.
 func resolveQuery(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	if id, failed := storage.ParseSessionID(need.QueryID); failed == nil {
+	id, failed := storage.ParseSessionID(need.QueryID)
+	if failed == nil {
 		q, found, err := s.Query(id)
 		if err != nil {
 			return need, true, err
 		}
-		if found {
-			stored := q.Record.GetQuery()
-			return need.OfQuery(stored.GetName(), stored.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX), true, nil
+		if !found {
+			return need.OfUnknownQuery(), true, nil
 		}
+		stored := q.Record.GetQuery()
+		return need.OfQuery(stored.GetName(), stored.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX), true, nil
 	}
-	return need.OfUnknownQuery(), true, nil // What is no id is refused by its service.
+	return need, true, nil // It takes the right to all queries to learn that this is no id.
 }
 
 // resolveSession finds the session that a need names.

@@ -490,6 +490,9 @@ func (n *naive) queryContent(q *tenurev1.Query) {
 func (n *naive) ofQueries(request proto.Message) bool {
 	switch m := request.(type) {
 	case *tenurev1.CreateQueryRequest:
+		if m.GetQuery() == nil {
+			n.prefix("query", "write", "")
+		}
 		n.queryContent(m.GetQuery())
 		n.options(m.GetOptions())
 	case *tenurev1.UpdateQueryRequest:

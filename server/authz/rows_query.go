@@ -35,7 +35,12 @@ func addQueries(t *Table) {
 		needs("session_id", func(v *visit, m *tenurev1.Query) { v.actAs(m.GetSessionId()) }),
 	)...)
 	set[*tenurev1.CreateQueryRequest](t,
-		needs("query", func(v *visit, m *tenurev1.CreateQueryRequest) { v.message(m.GetQuery()) }),
+		needs("query", func(v *visit, m *tenurev1.CreateQueryRequest) {
+			if m.GetQuery() == nil { // Its service refuses it, to callers that may create something.
+				v.add(QueryNeed(Write, "", false))
+			}
+			v.message(m.GetQuery())
+		}),
 		options(),
 	)
 	set[*tenurev1.UpdateQueryRequest](t,
