@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -189,15 +188,9 @@ func reload(a *agent.Agent, log *zap.Logger) {
 
 // describeNode fills in what no flag says about the node.
 func (f *agentFlags) describeNode(env *environment, log *zap.Logger) error {
-	for _, pair := range f.meta {
-		name, value, found := strings.Cut(pair, "=")
-		if !found {
-			return usageError("--meta is %s; it must be NAME=VALUE", quoted(pair))
-		}
-		if f.node.Meta == nil {
-			f.node.Meta = map[string]string{}
-		}
-		f.node.Meta[name] = value
+	var err error
+	if f.node.Meta, err = pairsOf("meta", f.meta); err != nil {
+		return err
 	}
 	if f.node.GetName() == "" {
 		name, err := os.Hostname()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,15 +97,9 @@ instance with the same id is replaced. The agent registers it again after a rest
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
-			for _, pair := range meta {
-				name, value, found := strings.Cut(pair, "=")
-				if !found {
-					return usageError("--meta is %s; it must be NAME=VALUE", quoted(pair))
-				}
-				if s.Meta == nil {
-					s.Meta = map[string]string{}
-				}
-				s.Meta[name] = value
+			var err error
+			if s.Meta, err = pairsOf("meta", meta); err != nil {
+				return err
 			}
 			r := &tenurev1.AddAgentServiceRequest{Service: s}
 			check, err := checks.message("check-")

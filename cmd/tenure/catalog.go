@@ -160,8 +160,13 @@ func listInstances(ctx context.Context, e *environment, c *tenure.Client, reques
 	if e.json() {
 		return e.printDocument(all)
 	}
+	return e.printTable(instanceRows(all.GetInstances()))
+}
+
+// instanceRows returns instances as rows of a table.
+func instanceRows(instances []*tenurev1.ServiceInstance) [][]string {
 	rows := [][]string{{"NODE", "ID", "SERVICE", "ADDRESS", "STATUS", "TAGS"}}
-	for _, i := range all.GetInstances() {
+	for _, i := range instances {
 		s := i.GetService()
 		address := s.GetAddress()
 		if address == "" {
@@ -175,7 +180,7 @@ func listInstances(ctx context.Context, e *environment, c *tenure.Client, reques
 			orDash(strings.Join(s.GetTags(), ",")),
 		})
 	}
-	return e.printTable(rows)
+	return rows
 }
 
 // newCatalogChecksCommand returns `tenure catalog checks`.

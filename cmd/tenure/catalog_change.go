@@ -64,15 +64,9 @@ reported otherwise with "tenure catalog check".`,
 func (f *registerFlags) request(cmd *cobra.Command, name string) (*tenurev1.RegisterNodeRequest, error) {
 	r := &tenurev1.RegisterNodeRequest{Node: &f.node}
 	f.node.Name = name
-	for _, pair := range f.meta {
-		key, value, found := strings.Cut(pair, "=")
-		if !found {
-			return nil, usageError("--meta is %s; it must be NAME=VALUE", quoted(pair))
-		}
-		if f.node.Meta == nil {
-			f.node.Meta = map[string]string{}
-		}
-		f.node.Meta[key] = value
+	var err error
+	if f.node.Meta, err = pairsOf("meta", f.meta); err != nil {
+		return nil, err
 	}
 	described := false
 	for _, flag := range []string{"address", "id", "zone", "meta"} {
@@ -96,7 +90,6 @@ func (f *registerFlags) request(cmd *cobra.Command, name string) (*tenurev1.Regi
 		return r, nil
 	}
 	if f.status != "" {
-		var err error
 		if f.check.Status, err = statusOf(f.status); err != nil {
 			return nil, err
 		}

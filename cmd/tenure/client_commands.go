@@ -21,6 +21,7 @@ func clientCommands(env *environment) []*cobra.Command {
 		newLockCommand(env),
 		newWatchCommand(env),
 		newCatalogCommand(env),
+		newQueryCommand(env),
 		newPoolCommand(env),
 		newPoolListCommand(env, "members"),
 		newAgentCommand(env),

@@ -91,7 +91,6 @@ func TestQueriesReturnDataOnARunningCluster(t *testing.T) {
 func runningAgent(ctx context.Context, t *testing.T, c *rig.Cluster) *rig.Agent {
 	t.Helper()
 	a := rig.StartAgent(ctx, t, binary, "machine", strings.Join(c.Endpoints(), ","))
-	//nolint:gosec // The program under test.
 	register := exec.CommandContext(ctx, binary, "service", "register", "web", "--check-tcp", c.Members[0].Addresses.GRPC, "--agent", a.Address)
 	if out, err := register.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
