@@ -20,7 +20,8 @@ from tenure.aio._function import outside
 from tenure.v1 import line_pb2
 
 PATH = "/tenure.v1.LineService/Line"
-# Names of the calls with one answer that lines carry, by that of the RPC. Fields of requests and responses have the same.
+# Names of the calls with one answer that lines carry, by that of the RPC. Fields of requests and responses have the
+# same.
 VERBS = {
     "".join(word.capitalize() for word in field.name.split("_")): field.name
     for field in line_pb2.LineAnswer.DESCRIPTOR.oneofs_by_name["response"].fields

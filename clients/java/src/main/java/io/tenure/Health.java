@@ -9,7 +9,12 @@ import java.util.Objects;
  * @param output what to show of it, for people
  */
 public record Health(CheckStatus status, String output) {
-  /** Refuses what no check can be. */
+  /**
+   * Refuses what no check can be.
+   *
+   * @param status the status of its check
+   * @param output what to show of it, for people
+   */
   public Health {
     Objects.requireNonNull(status, "status");
     Objects.requireNonNull(output, "output");
