@@ -122,7 +122,7 @@ func TestAWaitNeedsNoCreditButForItsPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t)
 		c.to <- calls(acquire(1, "abcd", 0), acquire(2, "abcd", 3))
-		c.to <- &tenurev1.LineRequest{Credits: []*tenurev1.LineCredit{{Number: 1, Messages: 1, Bytes: 1}, {Number: 77, Messages: 1}}}
+		c.to <- &tenurev1.LineRequest{Credits: []*tenurev1.LineCredit{{Number: 77, Messages: 1, Bytes: 1}}}
 		close(c.let)
 		tokens, answers, _ := c.all(t)
 		for number, moves := range map[uint64]int{1: 0, 2: 3} {
