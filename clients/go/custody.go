@@ -62,8 +62,8 @@ func (c *custody) take(ctx context.Context, granted *tenurev1.Hold) (held *Held,
 	return held, err
 }
 
-// whenBelieved calls f under mu as soon as what the session has can be believed: it lives for certain and, where inherited says so, nobody
-// before it can believe in it any more. Inherited is called under mu, too.
+// whenBelieved calls f under mu as soon as this process can rely on what the session has: the session lives for certain and, where inherited
+// says so, no earlier process can rely on it. Inherited is called under mu, too.
 func (c *custody) whenBelieved(ctx context.Context, inherited func() bool, f func()) error {
 	for {
 		c.session.mu.Lock()
@@ -97,7 +97,7 @@ func (c *custody) belief(inherited bool) (wait time.Duration, err error) {
 	if wait = c.session.lease.belief(now, inherited); wait == never {
 		return 0, &Error{
 			Kind: ErrLockLost, Applied: AppliedNo,
-			Message: "what was held without TTL, and not handed over, may be believed in elsewhere for ever",
+			Message: "another process may always rely on what was held without TTL and not handed over",
 		}
 	}
 	return wait, nil
@@ -122,7 +122,7 @@ func (c *custody) awaitGivenBack(ctx context.Context, own ownName) error {
 	}
 }
 
-// leaveQueues ends all claims, begins none any more, and waits until all that was given up is given back, as far as members answer.
+// leaveQueues ends all claims, refuses new ones, and waits until everything that was given up is released, as far as members answer.
 func (c *custody) leaveQueues() {
 	c.session.mu.Lock()
 	c.leavesQueues = true
@@ -205,7 +205,7 @@ func (c *custody) giveBack(h *Held) {
 	}
 }
 
-// reconcile compares what is held with the truth: what the cluster does not count any more has ended.
+// reconcile compares what is held with what the cluster says: a hold that the cluster no longer counts has ended.
 func (c *custody) reconcile(truth *tenurev1.AttachSessionResponse) {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
@@ -215,7 +215,7 @@ func (c *custody) reconcile(truth *tenurev1.AttachSessionResponse) {
 	}
 }
 
-// giveUp gives up a place that nobody here waits for, or the hold that it became.
+// giveUp gives up a place for which no call waits, or the hold that it became.
 func (c *custody) giveUp(own ownName) {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()

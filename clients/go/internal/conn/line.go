@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// LineStreamsMax is how many streams a connection carries at most, unless they are calls of few. A member lets one have many more, so a stream never waits for another one to end.
+// LineStreamsMax is how many streams a connection carries at most; a line is one stream, however many waits and watches it carries. A member allows many more, so no stream waits for another one to end.
 const LineStreamsMax = 256
 
 // Line is a connection for streams that last, beside the link's own, on which nothing but calls and renewals come and go. Who got it from a Link calls
