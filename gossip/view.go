@@ -57,6 +57,11 @@ type Key struct {
 // KeyOf returns the key of a node.
 func KeyOf(id [16]byte, name string) Key { return Key{ID: id, Name: strings.ToLower(name)} }
 
+// Compare orders keys by name and id.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Name, other.Name), slices.Compare(k.ID[:], other.ID[:]))
+}
+
 // Node is a node as one process sees it.
 type Node struct {
 	Key
@@ -198,9 +203,7 @@ func (v *view) list() []Node {
 	for k := range v.nodes {
 		out = append(out, v.node(k))
 	}
-	slices.SortFunc(out, func(a, b Node) int {
-		return cmp.Or(cmp.Compare(a.Key.Name, b.Key.Name), slices.Compare(a.ID[:], b.ID[:]))
-	})
+	slices.SortFunc(out, func(a, b Node) int { return a.Key.Compare(b.Key) })
 	return out
 }
 

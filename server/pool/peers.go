@@ -27,10 +27,7 @@ const (
 
 // Gossip is a member's part in gossip: a gossip.Pool, or a model in tests.
 type Gossip interface {
-	// Nodes returns all nodes that the member has seen.
-	Nodes() []gossip.Node
-	// Node returns one of them.
-	Node(k gossip.Key) gossip.Node
+	Pool
 	// Changed returns a channel that is closed by the next change.
 	Changed() <-chan struct{}
 	// Judge reports for each node whether the member says that it has failed.
@@ -111,17 +108,11 @@ func (p *Peers) answer(ctx context.Context, asked []gossip.Asked) *peerv1.JudgeR
 	return &peerv1.JudgeResponse{TakesPart: true, GossipAddress: g.Address(), Failed: g.Judge(ctx, asked)}
 }
 
-// tally is what the voters say of nodes.
-type tally struct {
-	failed []int // for each node, how many say that it has failed
-	voters int
-}
-
 // ask asks all voters, this member included, what they say of nodes: at most askedMax.
-func (p *Peers) ask(ctx context.Context, asked []gossip.Asked) tally {
+func (p *Peers) ask(ctx context.Context, asked []gossip.Asked) Tally {
 	member, _ := p.parts()
 	status := member.Status()
-	out := tally{failed: make([]int, len(asked)), voters: len(status.Voters)}
+	out := Tally{Failed: make([]int, len(asked)), Voters: len(status.Voters)}
 	r := &peerv1.JudgeRequest{}
 	for _, a := range asked {
 		r.Nodes = append(r.Nodes, &peerv1.JudgedNode{NodeId: a.ID[:], Name: a.Name, GossipAddress: a.Address})
@@ -143,7 +134,7 @@ func (p *Peers) ask(ctx context.Context, asked []gossip.Asked) tally {
 		}
 		for i, failed := range answer.GetFailed() {
 			if failed {
-				out.failed[i]++
+				out.Failed[i]++
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tenure-io/tenure/gossip"
@@ -125,6 +126,7 @@ type node struct {
 	since    time.Duration // in the present state: alive, or not
 	gone     bool          // for so long that it counts as one that left
 	busy     bool          // an effect is under way
+	before   Entry         // when the effect began
 	notSoon  time.Duration // nothing before this time
 	backoff  time.Duration
 	failures []time.Duration // when it turned critical, in the window
@@ -164,7 +166,8 @@ func (s *State) Step(e Event, now time.Duration) []Effect {
 	case Done:
 		n := s.node(e.Key, now)
 		n.busy = false
-		if e.Failed {
+		if e.Failed || n.entry == n.before {
+			// What changed nothing, as in another term, would change nothing again at once.
 			n.wait(now, retryFirst, retryMax)
 			return nil
 		}
@@ -178,6 +181,7 @@ func (s *State) Step(e Event, now time.Duration) []Effect {
 			}
 			out = append(out, s.decide(k, now)...)
 		}
+		slices.SortFunc(out, func(a, b Effect) int { return a.Key.Compare(b.Key) })
 		return out
 	}
 }
@@ -216,7 +220,7 @@ func (s *State) decide(k gossip.Key, now time.Duration) []Effect {
 	if e.Kind == 0 {
 		return nil
 	}
-	n.busy = true
+	n.busy, n.before = true, n.entry
 	e.Key = k
 	return []Effect{e}
 }
@@ -301,7 +305,7 @@ func (s *State) judged(e Judged, now time.Duration) []Effect {
 		n.entry.Status == None || n.entry.Status == Critical {
 		return s.decide(e.Key, now)
 	}
-	n.busy = true
+	n.busy, n.before = true, n.entry
 	n.damping(now) // forgets old failures
 	flap := len(n.failures) > 0
 	n.failures = append(n.failures, now)

@@ -88,6 +88,13 @@ func TestState(t *testing.T) {
 			{999 * time.Millisecond, tick, 0, 0},
 			{time.Millisecond, tick, reconcile.Register, 0},
 		},
+		"a proposal that changed nothing is made again later": {
+			{0, has(reconcile.None), 0, 0},
+			{0, seen(gossip.Alive), reconcile.Set, reconcile.Passing},
+			{0, done, 0, 0},
+			{499 * time.Millisecond, tick, 0, 0},
+			{time.Millisecond, tick, reconcile.Set, reconcile.Passing},
+		},
 		"one that an agent registered gets liveness": {
 			{0, has(reconcile.None), 0, 0}, {0, seen(gossip.Alive), reconcile.Set, reconcile.Passing},
 		},
