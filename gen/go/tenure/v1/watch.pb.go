@@ -212,12 +212,13 @@ type WatchRequest struct {
 	ProgressInterval *durationpb.Duration `protobuf:"bytes,18,opt,name=progress_interval,json=progressInterval,proto3" json:"progress_interval,omitempty"`
 	// Nodes by name: events of the node, its services and its checks.
 	Nodes []string `protobuf:"bytes,19,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-	// an instance runs.
+	// Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+	// instance runs, and changes of such nodes.
 	Services []string `protobuf:"bytes,20,rep,name=services,proto3" json:"services,omitempty"`
 	// Whether to watch every node, with all services and checks.
 	AllNodes bool `protobuf:"varint,21,opt,name=all_nodes,json=allNodes,proto3" json:"all_nodes,omitempty"`
-	// Whether to watch every service, with every check that counts for one.
+	// Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+	// runs.
 	AllServices bool `protobuf:"varint,22,opt,name=all_services,json=allServices,proto3" json:"all_services,omitempty"`
 	// Whether to watch every prepared query.
 	AllQueries    bool `protobuf:"varint,23,opt,name=all_queries,json=allQueries,proto3" json:"all_queries,omitempty"`

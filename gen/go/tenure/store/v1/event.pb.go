@@ -1916,7 +1916,9 @@ type NodePut struct {
 	// Revision that registered it.
 	CreateRevision uint64 `protobuf:"varint,2,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Who made it.
-	Origin        CatalogOrigin `protobuf:"varint,3,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	Origin CatalogOrigin `protobuf:"varint,3,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
+	// Names of the services that run on it, sorted. None before cluster version 3.
+	ServiceNames  []string `protobuf:"bytes,4,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1970,6 +1972,13 @@ func (x *NodePut) GetOrigin() CatalogOrigin {
 		return x.Origin
 	}
 	return CatalogOrigin_CATALOG_ORIGIN_UNSPECIFIED
+}
+
+func (x *NodePut) GetServiceNames() []string {
+	if x != nil {
+		return x.ServiceNames
+	}
+	return nil
 }
 
 // NodeDeleted says that a node was deregistered.
@@ -2728,11 +2737,12 @@ const file_tenure_store_v1_event_proto_rawDesc = "" +
 	"\x05cause\x18\x03 \x01(\x0e2 .tenure.store.v1.SessionEndCauseR\x05cause\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05holds\x18\x05 \x01(\rR\x05holds\x12%\n" +
-	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys\"\x95\x01\n" +
+	"\x0eephemeral_keys\x18\x06 \x01(\rR\rephemeralKeys\"\xba\x01\n" +
 	"\aNodePut\x12)\n" +
 	"\x04node\x18\x01 \x01(\v2\x15.tenure.store.v1.NodeR\x04node\x12'\n" +
 	"\x0fcreate_revision\x18\x02 \x01(\x04R\x0ecreateRevision\x126\n" +
-	"\x06origin\x18\x03 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\":\n" +
+	"\x06origin\x18\x03 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12#\n" +
+	"\rservice_names\x18\x04 \x03(\tR\fserviceNames\":\n" +
 	"\vNodeDeleted\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\fR\x06nodeId\"\xda\x01\n" +

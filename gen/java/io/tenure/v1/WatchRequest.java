@@ -789,8 +789,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -802,8 +802,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -814,8 +814,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -827,8 +827,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -859,7 +859,8 @@ private static final long serialVersionUID = 0L;
   private boolean allServices_ = false;
   /**
    * <pre>
-   * Whether to watch every service, with every check that counts for one.
+   * Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+   * runs.
    * </pre>
    *
    * <code>bool all_services = 22 [json_name = "allServices"];</code>
@@ -3920,8 +3921,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -3934,8 +3935,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -3946,8 +3947,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -3959,8 +3960,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -3973,8 +3974,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -3993,8 +3994,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -4012,8 +4013,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -4031,8 +4032,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -4047,8 +4048,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-     * an instance runs.
+     * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+     * instance runs, and changes of such nodes.
      * </pre>
      *
      * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -4113,7 +4114,8 @@ private static final long serialVersionUID = 0L;
     private boolean allServices_ ;
     /**
      * <pre>
-     * Whether to watch every service, with every check that counts for one.
+     * Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+     * runs.
      * </pre>
      *
      * <code>bool all_services = 22 [json_name = "allServices"];</code>
@@ -4125,7 +4127,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether to watch every service, with every check that counts for one.
+     * Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+     * runs.
      * </pre>
      *
      * <code>bool all_services = 22 [json_name = "allServices"];</code>
@@ -4141,7 +4144,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether to watch every service, with every check that counts for one.
+     * Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+     * runs.
      * </pre>
      *
      * <code>bool all_services = 22 [json_name = "allServices"];</code>

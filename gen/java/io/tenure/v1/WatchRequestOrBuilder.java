@@ -487,8 +487,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -498,8 +498,8 @@ public interface WatchRequestOrBuilder extends
       getServicesList();
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -508,8 +508,8 @@ public interface WatchRequestOrBuilder extends
   int getServicesCount();
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -519,8 +519,8 @@ public interface WatchRequestOrBuilder extends
   java.lang.String getServices(int index);
   /**
    * <pre>
-   * Services by name: events of their instances, and of every check that counts for one, also those of nodes on which
-   * an instance runs.
+   * Services by name: events of their instances, of every check that counts for one, also those of nodes on which an
+   * instance runs, and changes of such nodes.
    * </pre>
    *
    * <code>repeated string services = 20 [json_name = "services"];</code>
@@ -542,7 +542,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether to watch every service, with every check that counts for one.
+   * Whether to watch every service, with every check that counts for one, and changes of nodes on which an instance
+   * runs.
    * </pre>
    *
    * <code>bool all_services = 22 [json_name = "allServices"];</code>
