@@ -186,6 +186,50 @@ func TestEndByCheckIsOneRevision(t *testing.T) {
 	}
 }
 
+// TestWatchOfAServiceSeesItsNodes changes nodes: a watch of a service sees those on which an instance of it runs, and no other.
+func TestWatchOfAServiceSeesItsNodes(t *testing.T) {
+	tests := map[string]*tenurev1.WatchRequest{
+		"a service":    {Services: []string{"web"}},
+		"all services": {AllServices: true},
+	}
+	for name, request := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := start(t)
+			m.register(t, "Web1", "web")
+			m.register(t, "bare", "")
+			stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(t.Context(), request)
+			if _, err = firstStep(stream, err); err != nil {
+				t.Fatal(err)
+			}
+			move := func(node, address string) {
+				t.Helper()
+				if _, err := m.catalog().RegisterNode(t.Context(), &tenurev1.RegisterNodeRequest{
+					Node: &tenurev1.Node{Name: node, Address: address}, Services: []*tenurev1.Service{{ServiceId: "x" + address, Name: "web"}},
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			move("bare", "10.0.0.1") // Its first instance comes in the same request, after the node.
+			move("web1", "10.0.0.2")
+			move("bare", "10.0.0.3")
+			m.register(t, "last", "web")
+			var got []string
+			for !slices.Contains(got, "web") {
+				answer, err := stream.Recv()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range answer.GetEvents().GetEvents() {
+					got = append(got, e.GetNode().GetName()+e.GetNode().GetAddress()+e.GetService().GetServiceId())
+				}
+			}
+			if want := []string{"x10.0.0.1", "Web110.0.0.2", "x10.0.0.2", "bare10.0.0.3", "x10.0.0.3", "web"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestSessionsAreRefusedByTheCatalog creates sessions that cannot be bound.
 func TestSessionsAreRefusedByTheCatalog(t *testing.T) {
 	m := start(t)

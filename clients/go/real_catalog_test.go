@@ -132,16 +132,27 @@ func awaitInstances(t *testing.T, l *tenure.ServiceList, service string, want ..
 // nodeCheck registers a check of a node itself.
 func nodeCheck(t *testing.T, c *tenure.Client, node string, status tenure.CheckStatus) {
 	t.Helper()
+	registerNode(t, c, &tenurev1.RegisterNodeRequest{
+		Node: &tenurev1.Node{Name: node}, Checks: []*tenurev1.Check{{CheckId: "disk", Status: tenurev1.CheckStatus(status)}},
+	})
+}
+
+// moveNode gives a node another address.
+func moveNode(t *testing.T, c *tenure.Client, node, address string) {
+	t.Helper()
+	registerNode(t, c, &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: node, Address: address}})
+}
+
+// registerNode registers a node as an operator does.
+func registerNode(t *testing.T, c *tenure.Client, r *tenurev1.RegisterNodeRequest) {
+	t.Helper()
 	_, address := c.Members()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, err = tenurev1.NewCatalogServiceClient(conn).RegisterNode(t.Context(), &tenurev1.RegisterNodeRequest{
-		Node: &tenurev1.Node{Name: node}, Checks: []*tenurev1.Check{{CheckId: "disk", Status: tenurev1.CheckStatus(status)}},
-	})
-	if err != nil {
+	if _, err = tenurev1.NewCatalogServiceClient(conn).RegisterNode(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,6 +176,15 @@ func serviceListFollows(t *testing.T, c *tenure.Client) {
 	awaitInstances(t, l, "follows", "f-n1/f1", "F-n2/f2")
 	if got := l.Instances("follows")[0]; got.Address != "10.0.0.1" || got.Port != 80 || fmt.Sprint(got.Tags) != "[a b]" || got.Weight != 1 {
 		t.Errorf("the instance is %+v", got)
+	}
+	moveNode(t, c, "f-n2", "10.0.0.2")
+	for all, err := range l.Changes(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all["follows"][1].Address == "10.0.0.2" {
+			break
+		}
 	}
 	if err := two.Set(t.Context(), tenure.CheckCritical, ""); err != nil {
 		t.Fatal(err)

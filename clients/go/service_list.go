@@ -8,15 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
-
-// instancesRefresh is how often a service list is read anew, for what no watch tells: a changed address of a node.
-const instancesRefresh = time.Minute
 
 // ServiceList is the instances that pass, of some services, kept up to date by a watch. Reading it makes no call. The
 // instances of a service are always those of one revision. While no member can be reached it still returns what it has.
@@ -29,7 +25,6 @@ type ServiceList struct {
 	pauses backoff.Backoff            // Between beginnings.
 	shown  map[string]uint64          // The revision of each service.
 	nodes  map[string]map[string]bool // Where instances of each service are, in lower case.
-	read   time.Duration              // When all was read last.
 
 	filled chan struct{}
 	ended  chan struct{}
@@ -91,12 +86,11 @@ func (l *ServiceList) run(ctx context.Context) {
 // take takes a message of the watch: services that it is about are read anew, unless they were read at its revision or
 // later. So however many changes there are, one read follows the other.
 func (l *ServiceList) take(ctx context.Context, message *tenurev1.WatchResponse) error {
-	if l.shown == nil || message.GetProgress() != nil && l.client.clock()-l.read >= instancesRefresh {
+	if l.shown == nil {
 		l.shown = map[string]uint64{}
 		if err := l.load(ctx, l.names); err != nil {
 			return err
 		}
-		l.read = l.client.clock()
 		l.pauses.Reset()
 		select {
 		case <-l.filled:
@@ -120,6 +114,8 @@ func (l *ServiceList) concerned(e *tenurev1.Event) []string {
 	name, node := e.GetService().GetName(), e.GetService().GetNode()
 	if check := e.GetCheck(); check != nil {
 		name, node = check.GetServiceName(), check.GetNode()
+	} else if e.GetNode() != nil {
+		node = e.GetNode().GetName()
 	}
 	switch {
 	case slices.Contains(l.names, name):
@@ -127,7 +123,7 @@ func (l *ServiceList) concerned(e *tenurev1.Event) []string {
 	case name != "": // It had another name before.
 		return l.names
 	}
-	// A check of the node counts for all instances on it.
+	// The node, and a check of it, count for all instances on it.
 	return slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return !l.nodes[name][strings.ToLower(node)] })
 }
 

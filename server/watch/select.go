@@ -25,7 +25,7 @@ type Selectors struct {
 	// AllSessions selects every session.
 	AllSessions bool
 	// Nodes are names of nodes in lower case: they, their services and their checks. Services are names of services: their
-	// instances, and every check that counts for one.
+	// instances, every check that counts for one, and changes of nodes on which one runs.
 	Nodes, Services []string
 	// AllNodes and AllServices select all of them, AllQueries all prepared queries.
 	AllNodes, AllServices, AllQueries bool
@@ -186,7 +186,7 @@ func catalogSubject(e *storev1.Event) subject {
 	}
 	switch kind := e.GetKind().(type) {
 	case *storev1.Event_NodePut:
-		return of(kind.NodePut.GetNode().GetName())
+		return of(kind.NodePut.GetNode().GetName(), kind.NodePut.GetServiceNames()...)
 	case *storev1.Event_NodeDeleted:
 		return of(kind.NodeDeleted.GetNode())
 	case *storev1.Event_ServicePut:

@@ -166,20 +166,12 @@ func (n *node) tellCheck(r, before, sameBut *storev1.CheckRecord) error {
 	return nil
 }
 
-// countsFor returns the names of the services for which a check counts. They are part of its events, so they count in the budget
-// of the command.
+// countsFor returns the names of the services for which a check counts.
 func (n *node) countsFor(r *storev1.CheckRecord) ([]string, error) {
 	if r.GetCheck().GetServiceId() != "" {
 		return []string{r.GetServiceName()}, nil
 	}
-	names, err := n.namesOf()
-	if err != nil || n.Rows.Meter == nil {
-		return names, err
-	}
-	for _, name := range names {
-		n.Rows.Meter.Bytes += uint64(len(name))
-	}
-	return names, n.Rows.Meter.Over()
+	return n.countedNames()
 }
 
 // deleteCheckOf deletes a check that is of an origin; others stay.

@@ -168,9 +168,15 @@ func (n *node) change(to *storev1.Node, origin storev1.CatalogOrigin) error {
 func (n *node) save() error {
 	r := n.record
 	r.FormatVersion, r.ModRevision = layout.RecordFormat, n.Revision
-	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_NodePut{NodePut: &storev1.NodePut{
-		Node: proto.CloneOf(r.GetNode()), CreateRevision: r.GetCreateRevision(), Origin: r.GetOrigin(),
-	}}})
+	put := &storev1.NodePut{Node: proto.CloneOf(r.GetNode()), CreateRevision: r.GetCreateRevision(), Origin: r.GetOrigin()}
+	if n.State.ClusterVersion >= layout.Version3 {
+		names, err := n.countedNames()
+		if err != nil {
+			return err
+		}
+		put.ServiceNames = names
+	}
+	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_NodePut{NodePut: put}})
 	return n.write(layout.NodeRow(layout.RowNode, n.key), r)
 }
 

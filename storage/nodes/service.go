@@ -130,6 +130,19 @@ func (n *node) namesOf() ([]string, error) {
 	return names, nil
 }
 
+// countedNames returns the names of the services on a node for an event. They are part of it, so they count in the budget of the
+// command.
+func (n *node) countedNames() ([]string, error) {
+	names, err := n.namesOf()
+	if err != nil || n.Rows.Meter == nil {
+		return names, err
+	}
+	for _, name := range names {
+		n.Rows.Meter.Bytes += uint64(len(name))
+	}
+	return names, n.Rows.Meter.Over()
+}
+
 // deleteServiceOf deletes an instance that is of an origin; others stay.
 func (n *node) deleteServiceOf(id string, origin storev1.CatalogOrigin) error {
 	s, err := n.service(id)

@@ -44,3 +44,15 @@ func (c *Cluster) awaitSessionEnd(ctx context.Context, id string) error {
 		}
 	}
 }
+
+// moveNode gives a node of the catalog another address.
+func (c *Cluster) moveNode(ctx context.Context, node, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, withinDefault)
+	defer cancel()
+	connection := c.Rig.Members[0].Dial()
+	defer func() { _ = connection.Close() }()
+	_, err := tenurev1.NewCatalogServiceClient(connection).RegisterNode(ctx, &tenurev1.RegisterNodeRequest{
+		Node: &tenurev1.Node{Name: node, Address: address},
+	})
+	return err
+}

@@ -406,6 +406,8 @@ func (r *run) fault(s *Step) error {
 		return r.cluster.destroySession(r.t.Context(), plain(id))
 	case "machine.kill", "machine.start":
 		return r.machineFault(s)
+	case "node.move":
+		return r.cluster.moveNode(r.t.Context(), s.Node, s.Address)
 	case "certs.replace":
 		return r.cluster.replaceCerts(r.t.Context())
 	case "proxy.used":

@@ -69,6 +69,9 @@ type Step struct {
 	ForMs    int    `yaml:"for_ms"`
 	// Connections is how many there must be.
 	Connections int `yaml:"connections"`
+	// Node is the name of the one that a fault is about, and Address its new address.
+	Node    string `yaml:"node"`
+	Address string `yaml:"address"`
 	// Session is the id of the one that a fault is about.
 	Session string `yaml:"session"`
 	Cycle   *Cycle `yaml:"cycle"`

@@ -78,6 +78,9 @@ def test_a_service_list_sees_instances_come_and_go(twin: Twin, cataloged: Member
     assert (instance.address, instance.port, instance.tags, instance.weight) == ("10.0.0.1", 80, ("a", "b"), 1)
     two = twin.do(client.register, name, id="f2", node="F-n2")
     until(lambda: shown(services, name) == ["f-n1/f1", "F-n2/f2"])
+    move = ["catalog", "register", "f-n2", "--address", "10.0.0.2", "--endpoints", cataloged.address]
+    subprocess.run([find_binary(), *move], check=True, capture_output=True)
+    until(lambda: services.instances(name)[1].address == "10.0.0.2")
     twin.do(two.set, CheckStatus.CRITICAL)
     until(lambda: shown(services, name) == ["f-n1/f1"])
     twin.do(two.set, CheckStatus.PASSING)

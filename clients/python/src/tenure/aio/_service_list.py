@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tenure.aio._client import Client
 
 PROGRESS_SECONDS = 5.0
-# How often a list is read anew, for what no watch tells: a changed address of a node.
-REFRESH_SECONDS = 60.0
 
 Instances = dict[str, tuple[Instance, ...]]
 
@@ -89,7 +87,6 @@ class ServiceList:
         self._passing: Instances = {}
         self._nodes: dict[str, set[str]] = {}  # Where instances of each service are, in lower case.
         self._shown: dict[str, int] = {}  # The revision of each service.
-        self._read_at = 0.0
         self._known = False
         self._settled = asyncio.Event()  # It is known, or is fed no more.
         self._changed = asyncio.Event()  # Set and replaced with each change.
@@ -115,12 +112,10 @@ class ServiceList:
 
         So however many changes there are, one read follows the other.
         """
-        old = message.HasField("progress") and self._client._clock.now() - self._read_at >= REFRESH_SECONDS
-        if self._feed.lost or old:
+        if self._feed.lost:
             self._feed.lost, self._shown = False, {}
             for name in self.names:
                 await self._load(name)
-            self._read_at = self._client._clock.now()
             self._known = True
             self._settled.set()
         for event in message.events.events:
@@ -133,11 +128,13 @@ class ServiceList:
         name, node = event.service.name, event.service.node
         if event.HasField("check"):
             name, node = event.check.service_name, event.check.node
+        elif event.HasField("node"):
+            node = event.node.name
         if name in self.names:
             return [name]
         if name:  # It had another name before.
             return list(self.names)
-        # A check of the node counts for all instances on it.
+        # The node, and a check of it, count for all instances on it.
         return [n for n in self.names if node.lower() in self._nodes[n]]
 
     async def _load(self, name: str) -> None:

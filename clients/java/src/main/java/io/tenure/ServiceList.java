@@ -5,7 +5,6 @@ import io.tenure.v1.Event;
 import io.tenure.v1.ListInstancesRequest;
 import io.tenure.v1.ListInstancesResponse;
 import io.tenure.v1.ServiceInstance;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -29,9 +28,6 @@ import java.util.function.Consumer;
  * has. Any thread can use it.
  */
 public final class ServiceList implements AutoCloseable {
-  /** How often it is read anew, for what no watch tells: a changed address of a node. */
-  private static final Duration REFRESH = Duration.ofMinutes(1);
-
   private final ClientCore core;
   private final List<String> names;
   private final CompletableFuture<Void> filled = new CompletableFuture<>();
@@ -43,7 +39,6 @@ public final class ServiceList implements AutoCloseable {
   /** The revision of each service, and where its instances are, in lower case. Of what feeds it only, as what follows. */
   private final Map<String, Long> shown = new HashMap<>();
   private final Map<String, Set<String>> nodes = new HashMap<>();
-  private long readAt;
   private int losses;
 
   ServiceList(ClientCore core, List<String> services) {
@@ -143,7 +138,6 @@ public final class ServiceList implements AutoCloseable {
         ended(Futures.error(error));
       } else if (guarded(() -> load(names))) {
         losses = 0;
-        readAt = core.clock.nanos();
         filled.complete(null);
         w.publisher().subscribe(new Feed(w));
       }
@@ -168,7 +162,7 @@ public final class ServiceList implements AutoCloseable {
     @Override
     public void onNext(WatchMessage m) {
       List<Event> events = from.given();
-      if (guarded(() -> take(m, events))) {
+      if (guarded(() -> take(events))) {
         subscription.request(1);
       } else {
         subscription.cancel();
@@ -216,11 +210,7 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /** Reads services anew that events are about, unless they were read at their revision or later: one read follows the other. */
-  private void take(WatchMessage m, List<Event> events) {
-    if (m instanceof WatchMessage.Progress && core.clock.nanos() - readAt >= REFRESH.toNanos()) {
-      load(names);
-      readAt = core.clock.nanos();
-    }
+  private void take(List<Event> events) {
     for (Event e : events) {
       for (String name : concerned(e)) {
         if (e.getRevision() > shown.get(name)) {
@@ -233,14 +223,14 @@ public final class ServiceList implements AutoCloseable {
   /** Returns the services of the list that an event may be about. */
   private List<String> concerned(Event e) {
     String name = e.hasCheck() ? e.getCheck().getServiceName() : e.getService().getName();
-    String node = e.hasCheck() ? e.getCheck().getNode() : e.getService().getNode();
+    String node = e.hasCheck() ? e.getCheck().getNode() : e.hasNode() ? e.getNode().getName() : e.getService().getNode();
     if (names.contains(name)) {
       return List.of(name);
     }
     if (!name.isEmpty()) {
       return names; // It had another name before.
     }
-    // A check of the node counts for all instances on it.
+    // The node, and a check of it, count for all instances on it.
     return names.stream().filter(n -> nodes.get(n).contains(node.toLowerCase(Locale.ROOT))).toList();
   }
 
