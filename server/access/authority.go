@@ -320,12 +320,14 @@ func denial(who *Who, need authz.Need) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the credential is not accepted: %s", who.Cause).
 			With("cause", who.Cause)
 	}
+	caller, lacks := who.Principal, "does not have the right "+need.String()
 	if who.Principal == "" {
-		return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-			"callers without a credential do not have the right %s", need.String()).With("needs", need.String())
+		caller, lacks = "callers without a credential", "do not have the right "+need.String()
 	}
-	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-		"%s does not have the right %s", who.Principal, need.String()).With("needs", need.String())
+	if need.Kind == authz.Any {
+		lacks = "may do nothing: this call needs a rule, whatever it allows"
+	}
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "%s %s", caller, lacks).With("needs", need.String())
 }
 
 // resolve finds what a need is about that only the state knows. It reports whether the need applies.
