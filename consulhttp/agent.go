@@ -11,7 +11,7 @@ import (
 const consulVersion = "1.22.0"
 
 // revision tells Tenure from Consul, for those who look.
-func (h *handler) revision() string { return "tenure-" + h.options.Version }
+func (c *core) revision() string { return "tenure-" + c.options.Version }
 
 // selfJSON is what an agent says of itself.
 type selfJSON struct {
@@ -33,24 +33,43 @@ type configJSON struct {
 	SessionTTLMin string
 }
 
+// memberEndpoints serve what is known of the members, and of whatever answers.
+type memberEndpoints struct {
+	*core
+	agent *localAgent
+}
+
+// routes returns the paths of the members.
+func (e *memberEndpoints) routes() []route {
+	return []route{
+		{path: "status/leader", methods: get(e.statusLeader)},
+		{path: "status/peers", methods: get(e.statusPeers)},
+		{path: "agent/self", methods: get(e.agentSelf)},
+		{path: "agent/version", methods: get(e.agentVersion)},
+		{path: "agent/members", methods: get(e.agentMembers)},
+		{path: "agent/connect/ca/roots", methods: get(e.caRoots)},
+		{path: "operator/raft/configuration", methods: get(e.raftConfiguration)},
+	}
+}
+
 // agentSelf serves GET /v1/agent/self.
-func (h *handler) agentSelf(ctx context.Context, _ *request) (*answer, error) {
-	list, err := h.members(ctx)
+func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*answer, error) {
+	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if h.options.Agent != nil {
-		return h.agent.self(ctx, list)
+	if e.options.Agent != nil {
+		return e.agent.self(ctx, list)
 	}
 	return &answer{json: selfJSON{
 		Config: configJSON{
-			Datacenter: h.options.Datacenter, NodeName: list.self.GetName(), NodeID: h.nodeID(list, list.self), Server: true,
-			Revision: h.revision(), Version: consulVersion, SessionTTLMin: h.options.SessionTTLMin.String(),
+			Datacenter: e.options.Datacenter, NodeName: list.self.GetName(), NodeID: e.nodeID(list, list.self), Server: true,
+			Revision: e.revision(), Version: consulVersion, SessionTTLMin: e.options.SessionTTLMin.String(),
 		},
-		Member: h.memberOf(list, list.self),
+		Member: e.memberOf(list, list.self),
 		Meta:   map[string]string{},
 		Stats: map[string]map[string]string{
-			"build": {"version": consulVersion, "revision": h.revision()},
+			"build": {"version": consulVersion, "revision": e.revision()},
 			"consul": {
 				"server": "true", "leader": strconv.FormatBool(list.self.GetLeader()), "leader_addr": list.leader.GetPeerAddress(),
 			},
@@ -59,12 +78,12 @@ func (h *handler) agentSelf(ctx context.Context, _ *request) (*answer, error) {
 }
 
 // agentVersion serves GET /v1/agent/version.
-func (h *handler) agentVersion(context.Context, *request) (*answer, error) {
-	return &answer{json: struct{ SHA, BuildDate, HumanVersion, FIPS string }{SHA: h.revision(), HumanVersion: consulVersion}}, nil
+func (e *memberEndpoints) agentVersion(context.Context, *request) (*answer, error) {
+	return &answer{json: struct{ SHA, BuildDate, HumanVersion, FIPS string }{SHA: e.revision(), HumanVersion: consulVersion}}, nil
 }
 
 // caRoots serves GET /v1/agent/connect/ca/roots: there are none, and clients that only look go on.
-func (h *handler) caRoots(context.Context, *request) (*answer, error) {
+func (e *memberEndpoints) caRoots(context.Context, *request) (*answer, error) {
 	return (&answer{json: struct {
 		ActiveRootID string
 		TrustDomain  string
@@ -83,19 +102,19 @@ type raftServerJSON struct {
 }
 
 // raftConfiguration serves GET /v1/operator/raft/configuration.
-func (h *handler) raftConfiguration(ctx context.Context, _ *request) (*answer, error) {
-	status, err := h.cluster.GetStatus(ctx, &tenurev1.GetStatusRequest{})
+func (e *memberEndpoints) raftConfiguration(ctx context.Context, _ *request) (*answer, error) {
+	status, err := e.cluster.GetStatus(ctx, &tenurev1.GetStatusRequest{})
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.members(ctx)
+	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	servers := []raftServerJSON{}
 	for _, m := range list.all {
 		servers = append(servers, raftServerJSON{
-			ID: h.nodeID(list, m), Node: m.GetName(), Address: m.GetPeerAddress(), Leader: m.GetLeader(),
+			ID: e.nodeID(list, m), Node: m.GetName(), Address: m.GetPeerAddress(), Leader: m.GetLeader(),
 			ProtocolVersion: "3", Voter: !m.GetLearner(),
 		})
 	}

@@ -29,15 +29,13 @@ const (
 
 // localAgent serves what the agent of this machine has.
 type localAgent struct {
-	*handler
+	*core
 	agent Agent
 	pool  tenurev1.PoolServiceClient
 }
 
 // routes returns the paths of the agent.
 func (a *localAgent) routes() []route {
-	get := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
-	put := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
 	routes := []route{{path: "agent/force-leave/", methods: put(a.forceLeave)}}
 	if a.agent == nil {
 		return routes

@@ -89,15 +89,15 @@ type read struct {
 }
 
 // await waits until something has changed after the index, or the time is up.
-func (h *handler) await(ctx context.Context, r read) (outcome, error) {
+func (c *core) await(ctx context.Context, r read) (outcome, error) {
 	if r.blocking.index == 0 {
 		return unknown, nil
 	}
-	if h.blocked.Add(1) > blockedMax {
-		h.blocked.Add(-1)
+	if c.blocked.Add(1) > blockedMax {
+		c.blocked.Add(-1)
 		return unknown, refusal(http.StatusTooManyRequests, "This listener already has %d blocked requests.", blockedMax)
 	}
-	defer h.blocked.Add(-1)
+	defer c.blocked.Add(-1)
 	// Not a deadline, which the services would see, too: who ends the wait is known.
 	inTime, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,11 +106,11 @@ func (h *handler) await(ctx context.Context, r read) (outcome, error) {
 		wait, vain = min(wait, waitEmpty), unknown
 	}
 	defer time.AfterFunc(wait, cancel).Stop()
-	out, err := h.awaitAfter(inTime, r, r.blocking.index)
+	out, err := c.awaitAfter(inTime, r, r.blocking.index)
 	if compacted(err) && r.settled != nil {
 		var after uint64
 		if after, err = r.settled(inTime, r.blocking.index); err == nil && after > 0 {
-			out, err = h.awaitAfter(inTime, r, after)
+			out, err = c.awaitAfter(inTime, r, after)
 		}
 	}
 	switch {
@@ -123,7 +123,7 @@ func (h *handler) await(ctx context.Context, r read) (outcome, error) {
 		return unknown, err
 	}
 	if out == changed {
-		h.metrics.wakes.Inc()
+		c.metrics.wakes.Inc()
 	}
 	return out, nil
 }
@@ -139,22 +139,22 @@ func compacted(err error) bool {
 }
 
 // awaitAfter waits for the first event after a revision that counts.
-func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome, error) {
+func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (outcome, error) {
 	if r.consistency == consistencyStale {
 		// A member that is behind is not asked about the future, but waited for.
-		if err := h.awaitRevision(ctx, after); err != nil {
+		if err := c.awaitRevision(ctx, after); err != nil {
 			return unknown, err
 		}
 	}
 	if r.selection.also == nil {
-		return h.awaitEvent(ctx, r.selection, after)
+		return c.awaitEvent(ctx, r.selection, after)
 	}
 	also, err := r.selection.also(ctx)
 	switch {
 	case err != nil:
 		return unknown, err
 	case also.request == nil:
-		return h.awaitEvent(ctx, r.selection, after)
+		return c.awaitEvent(ctx, r.selection, after)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	type end struct {
@@ -164,7 +164,7 @@ func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome
 	ends := make(chan end, 2)
 	for _, s := range []selection{r.selection, also} {
 		go func() {
-			out, err := h.awaitEvent(ctx, s, after)
+			out, err := c.awaitEvent(ctx, s, after)
 			ends <- end{out, err}
 		}()
 	}
@@ -176,10 +176,10 @@ func (h *handler) awaitAfter(ctx context.Context, r read, after uint64) (outcome
 
 // awaitEvent waits for the first event after a revision that counts for a selection. At an agent it continues with another member when
 // the one that it watches is gone: all know the same history.
-func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (outcome, error) {
+func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (outcome, error) {
 	for {
-		out, err := h.awaitEventOnce(ctx, s, after)
-		if h.options.Agent == nil || !broken(err) {
+		out, err := c.awaitEventOnce(ctx, s, after)
+		if c.options.Agent == nil || !broken(err) {
 			return out, err
 		}
 		pause := time.NewTimer(rewatchPause)
@@ -193,14 +193,14 @@ func (h *handler) awaitEvent(ctx context.Context, s selection, after uint64) (ou
 }
 
 // awaitEventOnce is awaitEvent with one member.
-func (h *handler) awaitEventOnce(ctx context.Context, s selection, after uint64) (outcome, error) {
+func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (outcome, error) {
 	request := s.request
 	request.KeysOnly = true
 	request.AfterRevision = after
 	request.ProgressInterval = durationpb.New(progressInterval)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := h.watches.Watch(ctx, request)
+	stream, err := c.watches.Watch(ctx, request)
 	if err != nil {
 		return unknown, err
 	}
@@ -211,7 +211,7 @@ func (h *handler) awaitEventOnce(ctx context.Context, s selection, after uint64)
 			return unknown, nil
 		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && revisionOf(err) == 0 {
-				return h.awaitEventOnce(ctx, s, 0)
+				return c.awaitEventOnce(ctx, s, 0)
 			}
 			return unknown, nil
 		case err != nil:
@@ -246,9 +246,9 @@ func broken(err error) bool {
 }
 
 // awaitRevision waits until the answering member shows a revision.
-func (h *handler) awaitRevision(ctx context.Context, revision uint64) error {
+func (c *core) awaitRevision(ctx context.Context, revision uint64) error {
 	for {
-		_, err := h.kv.List(ctx, &tenurev1.ListRequest{
+		_, err := c.kv.List(ctx, &tenurev1.ListRequest{
 			PageSize: 1, KeysOnly: true, Read: &tenurev1.ReadOptions{Stale: true, MinRevision: revision},
 		})
 		// A member does not wait for ever.
@@ -259,7 +259,7 @@ func (h *handler) awaitRevision(ctx context.Context, revision uint64) error {
 }
 
 // stateAt returns what the headers of a read say that shows a revision, after a wait.
-func (h *handler) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (state, error) {
+func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (state, error) {
 	s := state{index: revision, consistency: r.consistency, knownLeader: true}
 	if waited == unchanged {
 		s.index = r.blocking.index
@@ -267,7 +267,7 @@ func (h *handler) stateAt(ctx context.Context, r read, waited outcome, revision 
 	if r.consistency != consistencyStale {
 		return s, nil
 	}
-	members, err := h.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	members, err := c.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
 	s.knownLeader = false
 	for _, m := range members.GetMembers() {
 		s.knownLeader = s.knownLeader || m.GetLeader()

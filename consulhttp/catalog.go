@@ -3,7 +3,6 @@ package consulhttp
 import (
 	"context"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -12,14 +11,12 @@ import (
 
 // catalog serves nodes, services and checks.
 type catalog struct {
-	*handler
+	*core
 	nodes tenurev1.CatalogServiceClient
 }
 
 // routes returns the paths of the catalog.
 func (c *catalog) routes() []route {
-	get := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
-	put := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
 	return []route{
 		{path: "catalog/register", methods: put(c.register)},
 		{path: "catalog/deregister", methods: put(c.deregister)},

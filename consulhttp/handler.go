@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -110,18 +109,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// handler serves Consul's HTTP.
+// handler serves Consul's HTTP: it finds the endpoint of each request.
 type handler struct {
-	options  Options
-	routes   []route
-	sessions tenurev1.SessionServiceClient
-	kv       tenurev1.KVServiceClient
-	watches  tenurev1.WatchServiceClient
-	cluster  tenurev1.ClusterServiceClient
-	catalog  *catalog
-	agent    *localAgent
-	metrics  *metrics
-	blocked  atomic.Int64 // requests that wait for a change
+	options Options
+	routes  []route
+	metrics *metrics
 }
 
 // New returns the handler.
@@ -130,21 +122,11 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	h := &handler{
-		options:  o,
-		sessions: tenurev1.NewSessionServiceClient(o.Conn),
-		kv:       tenurev1.NewKVServiceClient(o.Conn),
-		watches:  tenurev1.NewWatchServiceClient(o.Conn),
-		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
-	}
-	h.catalog = &catalog{handler: h, nodes: tenurev1.NewCatalogServiceClient(o.Conn)}
-	h.agent = &localAgent{handler: h, agent: o.Agent, pool: tenurev1.NewPoolServiceClient(o.Conn)}
-	h.routes = h.newRoutes()
-	var err error
-	if h.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(h.blocked.Load()) }); err != nil {
+	c, err := newCore(o)
+	if err != nil {
 		return nil, err
 	}
-	return h, nil
+	return &handler{options: o, routes: newRoutes(c), metrics: c.metrics}, nil
 }
 
 // ServeHTTP serves one request.

@@ -38,8 +38,18 @@ func keyOf(kv *tenurev1.KeyValue) keyJSON {
 	return k
 }
 
+// keyEndpoints serve keys.
+type keyEndpoints struct{ *core }
+
+// routes returns the paths of keys.
+func (e *keyEndpoints) routes() []route {
+	return []route{{path: "kv/", methods: map[string]serveFunc{
+		http.MethodGet: e.getKeys, http.MethodPut: e.putKey, http.MethodDelete: e.deleteKeys,
+	}}}
+}
+
 // getKeys serves GET /v1/kv/KEY.
-func (h *handler) getKeys(ctx context.Context, q *request) (*answer, error) {
+func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*answer, error) {
 	if err := checkKey(q.rest); err != nil {
 		return nil, err
 	}
@@ -49,13 +59,13 @@ func (h *handler) getKeys(ctx context.Context, q *request) (*answer, error) {
 	}
 	switch {
 	case q.has("keys"):
-		return h.listKeys(ctx, q, r)
+		return e.listKeys(ctx, q, r)
 	case q.has("recurse"):
-		return h.listRows(ctx, q, r)
+		return e.listRows(ctx, q, r)
 	case q.rest == "":
 		return nil, refusal(http.StatusBadRequest, textNoKey)
 	default:
-		return h.getKey(ctx, q, r)
+		return e.getKey(ctx, q, r)
 	}
 }
 
@@ -71,23 +81,23 @@ func (q *request) read() (read, error) {
 }
 
 // getKey answers with one key.
-func (h *handler) getKey(ctx context.Context, q *request, r read) (*answer, error) {
+func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*answer, error) {
 	r.selection = selection{request: &tenurev1.WatchRequest{Keys: []string{q.rest}}}
 	get := &tenurev1.GetRequest{Key: q.rest, Read: readOptions(r.consistency)}
 	r.settled = func(ctx context.Context, index uint64) (uint64, error) {
-		found, err := h.kv.Get(ctx, get)
+		found, err := e.kv.Get(ctx, get)
 		if err != nil || found.GetKv().GetModRevision() > index || found.GetHeader().GetRevision() < index {
 			return 0, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND)
 		}
 		return found.GetHeader().GetRevision(), nil
 	}
-	waited, err := h.await(ctx, r)
+	waited, err := e.await(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.kv.Get(ctx, get)
+	found, err := e.kv.Get(ctx, get)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
-		return h.notFound(ctx, r, waited, revisionOf(err))
+		return e.notFound(ctx, r, waited, revisionOf(err))
 	}
 	if err != nil {
 		return nil, err
@@ -99,7 +109,7 @@ func (h *handler) getKey(ctx context.Context, q *request, r read) (*answer, erro
 	if r.blocking.index == indexEmpty {
 		index = found.GetHeader().GetRevision() // With another index the next wait is as long as it should be.
 	}
-	s, err := h.stateAt(ctx, r, waited, index)
+	s, err := e.stateAt(ctx, r, waited, index)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +124,8 @@ func (h *handler) getKey(ctx context.Context, q *request, r read) (*answer, erro
 }
 
 // notFound answers a read that finds nothing.
-func (h *handler) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*answer, error) {
-	s, err := h.stateAt(ctx, r, waited, revision)
+func (e *keyEndpoints) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*answer, error) {
+	s, err := e.stateAt(ctx, r, waited, revision)
 	if err != nil {
 		return nil, err
 	}

@@ -21,15 +21,15 @@ type keyPages struct {
 }
 
 // keyPages reads keys with a prefix. More than a page comes from one snapshot of the store, while it is written.
-func (h *handler) keyPages(ctx context.Context, prefix string, keysOnly bool, consistency string) (*keyPages, error) {
-	page, err := h.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: readOptions(consistency)})
+func (e *keyEndpoints) keyPages(ctx context.Context, prefix string, keysOnly bool, consistency string) (*keyPages, error) {
+	page, err := e.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: readOptions(consistency)})
 	if err != nil {
 		return nil, err
 	}
 	if page.GetNextPageToken() == "" {
 		return &keyPages{revision: page.GetHeader().GetRevision(), page: page.GetKvs()}, nil
 	}
-	stream, err := h.watches.Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true, KeysOnly: keysOnly})
+	stream, err := e.watches.Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true, KeysOnly: keysOnly})
 	if err != nil {
 		return nil, err
 	}
@@ -58,18 +58,18 @@ func (p *keyPages) each(take func([]*tenurev1.KeyValue) error) error {
 }
 
 // listRows answers GET /v1/kv/PREFIX?recurse.
-func (h *handler) listRows(ctx context.Context, q *request, r read) (*answer, error) {
-	return h.list(ctx, q, r, false, func(w *arrayWriter, kv *tenurev1.KeyValue) error { return w.add(keyOf(kv)) })
+func (e *keyEndpoints) listRows(ctx context.Context, q *request, r read) (*answer, error) {
+	return e.list(ctx, q, r, false, func(w *arrayWriter, kv *tenurev1.KeyValue) error { return w.add(keyOf(kv)) })
 }
 
 // listKeys answers GET /v1/kv/PREFIX?keys.
-func (h *handler) listKeys(ctx context.Context, q *request, r read) (*answer, error) {
+func (e *keyEndpoints) listKeys(ctx context.Context, q *request, r read) (*answer, error) {
 	separator := q.text("separator")
 	if separator == "" {
 		separator = q.text("seperator") // Old clients spell it so.
 	}
 	last := ""
-	return h.list(ctx, q, r, true, func(w *arrayWriter, kv *tenurev1.KeyValue) error {
+	return e.list(ctx, q, r, true, func(w *arrayWriter, kv *tenurev1.KeyValue) error {
 		key := kv.GetKey()
 		if separator != "" {
 			if before, _, found := strings.Cut(key[len(q.rest):], separator); found {
@@ -85,19 +85,19 @@ func (h *handler) listKeys(ctx context.Context, q *request, r read) (*answer, er
 }
 
 // list answers with an array that has what add adds for each key.
-func (h *handler) list(
+func (e *keyEndpoints) list(
 	ctx context.Context, q *request, r read, keysOnly bool, add func(w *arrayWriter, kv *tenurev1.KeyValue) error,
 ) (*answer, error) {
 	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.rest}}}
-	waited, err := h.await(ctx, r)
+	waited, err := e.await(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := h.keyPages(ctx, q.rest, keysOnly, r.consistency)
+	pages, err := e.keyPages(ctx, q.rest, keysOnly, r.consistency)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.stateAt(ctx, r, waited, pages.revision)
+	s, err := e.stateAt(ctx, r, waited, pages.revision)
 	if err != nil {
 		return nil, err
 	}

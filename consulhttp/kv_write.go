@@ -13,7 +13,7 @@ import (
 const deletePrefixKeysMax = 10_000
 
 // putKey serves PUT /v1/kv/KEY.
-func (h *handler) putKey(ctx context.Context, q *request) (*answer, error) {
+func (e *keyEndpoints) putKey(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, textNoKey)
 	}
@@ -54,7 +54,7 @@ func (h *handler) putKey(ctx context.Context, q *request) (*answer, error) {
 		return nil, err
 	}
 	put.Content = &tenurev1.PutRequest_Value{Value: value}
-	done, err := h.put(ctx, put)
+	done, err := e.put(ctx, put)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (h *handler) putKey(ctx context.Context, q *request) (*answer, error) {
 }
 
 // put writes a key and reports whether it was.
-func (h *handler) put(ctx context.Context, put *tenurev1.PutRequest) (bool, error) {
+func (e *keyEndpoints) put(ctx context.Context, put *tenurev1.PutRequest) (bool, error) {
 	invalid := known(refusal(http.StatusInternalServerError, "%s %q", textBadSession, shown(put.GetAcquire())))
 	if !utf8.ValidString(put.GetAcquire()) {
 		return false, invalid
@@ -70,7 +70,7 @@ func (h *handler) put(ctx context.Context, put *tenurev1.PutRequest) (bool, erro
 	if !utf8.ValidString(put.GetRelease()) {
 		return false, nil
 	}
-	response, err := h.kv.Put(ctx, put)
+	response, err := e.kv.Put(ctx, put)
 	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
 		return false, nil
@@ -97,7 +97,7 @@ func (h *handler) put(ctx context.Context, put *tenurev1.PutRequest) (bool, erro
 }
 
 // deleteKeys serves DELETE /v1/kv/KEY.
-func (h *handler) deleteKeys(ctx context.Context, q *request) (*answer, error) {
+func (e *keyEndpoints) deleteKeys(ctx context.Context, q *request) (*answer, error) {
 	if err := checkKey(q.rest); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (h *handler) deleteKeys(ctx context.Context, q *request) (*answer, error) {
 	case recurse && cas:
 		return nil, refusal(http.StatusBadRequest, "Conflicting flags: only one of recurse and cas may be given.")
 	case recurse:
-		return h.deletePrefix(ctx, q.rest)
+		return e.deletePrefix(ctx, q.rest)
 	case q.rest == "":
 		return nil, refusal(http.StatusBadRequest, textNoKey)
 	}
@@ -118,7 +118,7 @@ func (h *handler) deleteKeys(ctx context.Context, q *request) (*answer, error) {
 		}
 		request.IfRevision = &index
 	}
-	_, err := h.kv.Delete(ctx, request)
+	_, err := e.kv.Delete(ctx, request)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
 		// A key that is missing is deleted, whatever index it should have had.
 		return &answer{json: revisionOf(err) == 0}, nil
@@ -130,10 +130,10 @@ func (h *handler) deleteKeys(ctx context.Context, q *request) (*answer, error) {
 }
 
 // deletePrefix deletes all keys with a prefix, each step as a whole.
-func (h *handler) deletePrefix(ctx context.Context, prefix string) (*answer, error) {
+func (e *keyEndpoints) deletePrefix(ctx context.Context, prefix string) (*answer, error) {
 	limit := uint32(deletePrefixKeysMax)
 	for {
-		done, err := h.kv.DeletePrefix(ctx, &tenurev1.DeletePrefixRequest{
+		done, err := e.kv.DeletePrefix(ctx, &tenurev1.DeletePrefixRequest{
 			Prefix: prefix, All: prefix == "", DropHolds: true, KeysMax: limit,
 		})
 		switch {

@@ -20,8 +20,8 @@ type memberList struct {
 }
 
 // members returns the members.
-func (h *handler) members(ctx context.Context) (*memberList, error) {
-	list, err := h.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+func (c *core) members(ctx context.Context) (*memberList, error) {
+	list, err := c.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +38,12 @@ func (h *handler) members(ctx context.Context) (*memberList, error) {
 }
 
 // ownNode returns the name of the node that answers.
-func (h *handler) ownNode(ctx context.Context) (string, error) {
-	if h.options.Agent != nil {
-		own, err := h.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+func (c *core) ownNode(ctx context.Context) (string, error) {
+	if c.options.Agent != nil {
+		own, err := c.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
 		return own.GetNode(), err
 	}
-	list, err := h.members(ctx)
+	list, err := c.members(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -51,17 +51,17 @@ func (h *handler) ownNode(ctx context.Context) (string, error) {
 }
 
 // nodeID returns the id of a member as a node: a UUID.
-func (h *handler) nodeID(list *memberList, m *tenurev1.Member) string {
-	if h.options.NodeID != "" && m.GetId() == list.self.GetId() {
-		return h.options.NodeID
+func (c *core) nodeID(list *memberList, m *tenurev1.Member) string {
+	if c.options.NodeID != "" && m.GetId() == list.self.GetId() {
+		return c.options.NodeID
 	}
 	// A member's id is random and never used again, and so is this.
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(list.header.GetClusterId()+"/"+strconv.FormatUint(m.GetId(), 10))).String()
 }
 
 // statusLeader serves GET /v1/status/leader.
-func (h *handler) statusLeader(ctx context.Context, _ *request) (*answer, error) {
-	list, err := h.members(ctx)
+func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*answer, error) {
+	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (h *handler) statusLeader(ctx context.Context, _ *request) (*answer, error)
 }
 
 // statusPeers serves GET /v1/status/peers.
-func (h *handler) statusPeers(ctx context.Context, _ *request) (*answer, error) {
-	list, err := h.members(ctx)
+func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*answer, error) {
+	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,12 @@ const (
 )
 
 // memberOf returns a member as Consul shows it.
-func (h *handler) memberOf(list *memberList, m *tenurev1.Member) memberJSON {
+func (c *core) memberOf(list *memberList, m *tenurev1.Member) memberJSON {
 	host, port := hostPort(m.GetPeerAddress())
 	out := memberJSON{
 		Name: m.GetName(), Addr: host, Port: port, Status: memberAlive,
 		Tags: map[string]string{
-			"role": "consul", "dc": h.options.Datacenter, "id": h.nodeID(list, m), "build": consulVersion + ":" + h.revision(),
+			"role": "consul", "dc": c.options.Datacenter, "id": c.nodeID(list, m), "build": consulVersion + ":" + c.revision(),
 			"vsn": strconv.Itoa(protocolCur), "port": strconv.Itoa(int(port)),
 		},
 		ProtocolMin: protocolMin, ProtocolMax: protocolMax, ProtocolCur: protocolCur,
@@ -140,15 +140,15 @@ func hostPort(address string) (host string, port uint16) {
 }
 
 // agentMembers serves GET /v1/agent/members.
-func (h *handler) agentMembers(ctx context.Context, q *request) (*answer, error) {
+func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*answer, error) {
 	if q.text("wan") != "" && q.text("wan") != "0" {
 		return nil, refusal(http.StatusNotImplemented, "Tenure has no pools that span datacenters; leave out wan.")
 	}
-	list, err := h.members(ctx)
+	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.agent.poolMembers(ctx, list)
+	out, err := e.agent.poolMembers(ctx, list)
 	if err != nil {
 		return nil, err
 	}

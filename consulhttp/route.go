@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // endpointUnknown is the endpoint of requests whose path does not exist.
@@ -37,34 +39,25 @@ func (r *route) allow() string {
 }
 
 // newRoutes returns all paths, the longer of two that both fit first.
-func (h *handler) newRoutes() []route {
-	get := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
-	put := func(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
-	routes := []route{
-		{path: "session/create", methods: put(h.createSession)},
-		{path: "session/destroy/", methods: put(h.destroySession)},
-		{path: "session/renew/", methods: put(h.renewSession)},
-		{path: "session/info/", methods: get(h.sessionInfo)},
-		{path: "session/node/", methods: get(h.sessionsOfNode)},
-		{path: "session/list", methods: get(h.listSessions)},
-		{path: "kv/", methods: map[string]serveFunc{
-			http.MethodGet: h.getKeys, http.MethodPut: h.putKey, http.MethodDelete: h.deleteKeys,
-		}},
-		{path: "txn", methods: put(h.txn)},
-		{path: "status/leader", methods: get(h.statusLeader)},
-		{path: "status/peers", methods: get(h.statusPeers)},
-		{path: "agent/self", methods: get(h.agentSelf)},
-		{path: "agent/version", methods: get(h.agentVersion)},
-		{path: "agent/members", methods: get(h.agentMembers)},
-		{path: "agent/connect/ca/roots", methods: get(h.caRoots)},
-		{path: "operator/raft/configuration", methods: get(h.raftConfiguration)},
-	}
-	routes = append(routes, h.catalog.routes()...)
-	routes = append(routes, h.agent.routes()...)
-	routes = append(routes, notOffered(h.options.Agent != nil)...)
+func newRoutes(c *core) []route {
+	nodes := &catalog{core: c, nodes: tenurev1.NewCatalogServiceClient(c.options.Conn)}
+	local := &localAgent{core: c, agent: c.options.Agent, pool: tenurev1.NewPoolServiceClient(c.options.Conn)}
+	routes := slices.Concat(
+		(&sessionEndpoints{c, nodes}).routes(),
+		(&keyEndpoints{c}).routes(),
+		(&txnEndpoints{c}).routes(),
+		(&memberEndpoints{c, local}).routes(),
+		nodes.routes(),
+		local.routes(),
+		notOffered(c.options.Agent != nil),
+	)
 	slices.SortStableFunc(routes, func(a, b route) int { return len(b.path) - len(a.path) })
 	return routes
 }
+
+// get, and put, are the methods of a path that has only this one.
+func get(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
+func put(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
 
 // find returns the route of a raw path, and the rest of the path, as it was sent.
 func (h *handler) find(path string) (found *route, rest string) {

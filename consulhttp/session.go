@@ -74,13 +74,31 @@ var noSuchSession = []tenurev1.ErrorReason{
 	tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID,
 }
 
+// sessionEndpoints serve sessions.
+type sessionEndpoints struct {
+	*core
+	catalog *catalog
+}
+
+// routes returns the paths of sessions.
+func (e *sessionEndpoints) routes() []route {
+	return []route{
+		{path: "session/create", methods: put(e.createSession)},
+		{path: "session/destroy/", methods: put(e.destroySession)},
+		{path: "session/renew/", methods: put(e.renewSession)},
+		{path: "session/info/", methods: get(e.sessionInfo)},
+		{path: "session/node/", methods: get(e.sessionsOfNode)},
+		{path: "session/list", methods: get(e.listSessions)},
+	}
+}
+
 // destroySession serves PUT /v1/session/destroy/ID.
-func (h *handler) destroySession(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) destroySession(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, "Missing session")
 	}
 	if utf8.ValidString(q.rest) {
-		_, err := h.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: q.rest})
+		_, err := e.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: q.rest})
 		if err = ignoring(err, noSuchSession...); err != nil {
 			return nil, err
 		}
@@ -89,7 +107,7 @@ func (h *handler) destroySession(ctx context.Context, q *request) (*answer, erro
 }
 
 // renewSession serves PUT /v1/session/renew/ID.
-func (h *handler) renewSession(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) renewSession(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, "Missing session")
 	}
@@ -97,7 +115,7 @@ func (h *handler) renewSession(ctx context.Context, q *request) (*answer, error)
 	if !utf8.ValidString(q.rest) {
 		return nil, missing
 	}
-	renewed, err := h.sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: q.rest})
+	renewed, err := e.sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: q.rest})
 	if err != nil {
 		if ignoring(err, noSuchSession...) == nil {
 			return nil, missing
@@ -108,7 +126,7 @@ func (h *handler) renewSession(ctx context.Context, q *request) (*answer, error)
 }
 
 // sessionInfo serves GET /v1/session/info/ID.
-func (h *handler) sessionInfo(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, "Missing session")
 	}
@@ -122,12 +140,12 @@ func (h *handler) sessionInfo(ctx context.Context, q *request) (*answer, error) 
 	}
 	get := &tenurev1.GetSessionRequest{SessionId: id, Read: readOptions(r.consistency)}
 	r.selection = selection{request: &tenurev1.WatchRequest{SessionIds: []string{id}}, counts: begunOrEnded}
-	r.settled = h.sessionSettled(get)
-	waited, err := h.await(ctx, r)
+	r.settled = e.sessionSettled(get)
+	waited, err := e.await(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.sessions.GetSession(ctx, get)
+	found, err := e.sessions.GetSession(ctx, get)
 	revision := found.GetHeader().GetRevision()
 	if err != nil {
 		if ignoring(err, noSuchSession...) != nil {
@@ -139,7 +157,7 @@ func (h *handler) sessionInfo(ctx context.Context, q *request) (*answer, error) 
 	if err == nil && found.GetSession().GetEnd() == nil {
 		out = append(out, sessionOf(found.GetSession()))
 	}
-	s, err := h.stateAt(ctx, r, waited, revision)
+	s, err := e.stateAt(ctx, r, waited, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +165,9 @@ func (h *handler) sessionInfo(ctx context.Context, q *request) (*answer, error) 
 }
 
 // sessionSettled returns what tells up to which revision a session is the same as at an index.
-func (h *handler) sessionSettled(get *tenurev1.GetSessionRequest) func(context.Context, uint64) (uint64, error) {
+func (e *sessionEndpoints) sessionSettled(get *tenurev1.GetSessionRequest) func(context.Context, uint64) (uint64, error) {
 	return func(ctx context.Context, index uint64) (uint64, error) {
-		found, err := h.sessions.GetSession(ctx, get)
+		found, err := e.sessions.GetSession(ctx, get)
 		s := found.GetSession()
 		if err != nil || s.GetEnd() != nil || s.GetCreateRevision() > index || found.GetHeader().GetRevision() < index {
 			return 0, ignoring(err, noSuchSession...)
@@ -182,29 +200,29 @@ func begunOrEnded(_ context.Context, e *tenurev1.Event) (bool, error) {
 }
 
 // listSessions serves GET /v1/session/list.
-func (h *handler) listSessions(ctx context.Context, q *request) (*answer, error) {
-	return h.sessionList(ctx, q, "", begunOrEnded)
+func (e *sessionEndpoints) listSessions(ctx context.Context, q *request) (*answer, error) {
+	return e.sessionList(ctx, q, "", begunOrEnded)
 }
 
 // sessionsOfNode serves GET /v1/session/node/NODE.
-func (h *handler) sessionsOfNode(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, "Missing node name")
 	}
 	if !utf8.ValidString(q.rest) {
 		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
-	node, err := h.catalog.nodeNamed(ctx, q.rest)
+	node, err := e.catalog.nodeNamed(ctx, q.rest)
 	if err != nil {
 		return nil, err
 	}
-	return h.sessionList(ctx, q, node, func(ctx context.Context, e *tenurev1.Event) (bool, error) {
-		switch e.GetType() {
+	return e.sessionList(ctx, q, node, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
+		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
-			return e.GetSession().GetNode() == node, nil
+			return event.GetSession().GetNode() == node, nil
 		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
-			ended, err := h.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
-				SessionId: e.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
+			ended, err := e.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
+				SessionId: event.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
 			})
 			// One that is forgotten already may have been of this node.
 			return err != nil || ended.GetSession().GetNode() == node, ignoring(err, noSuchSession...)
@@ -215,7 +233,7 @@ func (h *handler) sessionsOfNode(ctx context.Context, q *request) (*answer, erro
 }
 
 // sessionList answers with the sessions of a node, or all.
-func (h *handler) sessionList(
+func (e *sessionEndpoints) sessionList(
 	ctx context.Context, q *request, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
 ) (*answer, error) {
 	r, err := q.read()
@@ -223,17 +241,17 @@ func (h *handler) sessionList(
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts}
-	waited, err := h.await(ctx, r)
+	waited, err := e.await(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	list := &tenurev1.ListSessionsRequest{Node: node, Read: readOptions(r.consistency)}
-	page, err := h.sessions.ListSessions(ctx, list)
+	page, err := e.sessions.ListSessions(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	// What changes while the other pages are read is after this index.
-	s, err := h.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
+	s, err := e.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +267,7 @@ func (h *handler) sessionList(
 				return w.close()
 			}
 			var err error
-			if page, err = h.sessions.ListSessions(ctx, list); err != nil {
+			if page, err = e.sessions.ListSessions(ctx, list); err != nil {
 				return err
 			}
 		}

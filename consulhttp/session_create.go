@@ -39,7 +39,7 @@ type sessionBody struct {
 }
 
 // createSession serves PUT /v1/session/create.
-func (h *handler) createSession(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) createSession(ctx context.Context, q *request) (*answer, error) {
 	data, err := q.body()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (h *handler) createSession(ctx context.Context, q *request) (*answer, error
 	if create.LockDelay, err = lockDelayOf(body.LockDelay); err != nil {
 		return nil, err
 	}
-	if err = h.addTTL(create, body.TTL); err != nil {
+	if err = e.addTTL(create, body.TTL); err != nil {
 		return nil, err
 	}
 	switch body.Behavior {
@@ -65,10 +65,10 @@ func (h *handler) createSession(ctx context.Context, q *request) (*answer, error
 	default:
 		return nil, refusal(http.StatusBadRequest, "Invalid Behavior setting '%s': it must be release or delete.", shown(body.Behavior))
 	}
-	if err = h.catalog.bind(ctx, &body, create); err != nil {
+	if err = e.catalog.bind(ctx, &body, create); err != nil {
 		return nil, err
 	}
-	created, err := h.sessions.CreateSession(ctx, create)
+	created, err := e.sessions.CreateSession(ctx, create)
 	if err != nil {
 		return nil, unbound(create, err)
 	}
@@ -76,18 +76,18 @@ func (h *handler) createSession(ctx context.Context, q *request) (*answer, error
 }
 
 // addTTL adds the TTL that a session asks for, and the one that it gets: clients count on Consul's doubling.
-func (h *handler) addTTL(create *tenurev1.CreateSessionRequest, text string) error {
+func (e *sessionEndpoints) addTTL(create *tenurev1.CreateSessionRequest, text string) error {
 	if text == "" {
 		return nil
 	}
 	ttl, err := time.ParseDuration(text)
-	if err != nil || len(text) > ttlBytesMax || ttl != 0 && (ttl < h.options.SessionTTLMin || ttl > sessionTTLMax) {
+	if err != nil || len(text) > ttlBytesMax || ttl != 0 && (ttl < e.options.SessionTTLMin || ttl > sessionTTLMax) {
 		return known(refusal(http.StatusInternalServerError, "Invalid Session TTL '%s': it must be a duration from %v to %v",
-			shown(text), h.options.SessionTTLMin, sessionTTLMax))
+			shown(text), e.options.SessionTTLMin, sessionTTLMax))
 	}
 	create.Metadata = map[string]string{metadataTTL: text}
 	if ttl != 0 {
-		granted := time.Duration(math.Ceil(float64(ttl) * h.options.TTLFactor))
+		granted := time.Duration(math.Ceil(float64(ttl) * e.options.TTLFactor))
 		create.Ttl = durationpb.New(min(granted, sessionTTLMax))
 	}
 	return nil

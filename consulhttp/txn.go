@@ -59,9 +59,15 @@ type txnAnswerJSON struct {
 	Errors  []txnErrorJSON
 }
 
+// txnEndpoints serve transactions.
+type txnEndpoints struct{ *core }
+
+// routes returns the path of transactions.
+func (e *txnEndpoints) routes() []route { return []route{{path: "txn", methods: put(e.txn)}} }
+
 // transaction is a transaction under way.
 type transaction struct {
-	h *handler
+	core *core
 	// ops are the operations on keys, and entries those on the catalog: one of both is set, by the number of the operation.
 	ops     []txnKeyJSON
 	entries []*txnEntry
@@ -72,13 +78,13 @@ type transaction struct {
 }
 
 // txn serves PUT /v1/txn.
-func (h *handler) txn(ctx context.Context, q *request) (*answer, error) {
+func (e *txnEndpoints) txn(ctx context.Context, q *request) (*answer, error) {
 	// A transaction is never stale here, but what it says about that must make sense.
 	consistency, err := q.consistency()
 	if err != nil {
 		return nil, err
 	}
-	t, err := h.newTransaction(q)
+	t, err := e.newTransaction(q)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +114,7 @@ func (h *handler) txn(ctx context.Context, q *request) (*answer, error) {
 }
 
 // newTransaction reads a transaction.
-func (h *handler) newTransaction(q *request) (*transaction, error) {
+func (e *txnEndpoints) newTransaction(q *request) (*transaction, error) {
 	data, err := q.body()
 	if err != nil {
 		return nil, err
@@ -121,7 +127,7 @@ func (h *handler) newTransaction(q *request) (*transaction, error) {
 		return nil, refusal(http.StatusRequestEntityTooLarge,
 			"Transaction contains too many operations (%d > %d)", len(ops), txnOpsMax)
 	}
-	t := &transaction{h: h, what: make([]string, len(ops))}
+	t := &transaction{core: e.core, what: make([]string, len(ops))}
 	for i, op := range ops {
 		if err := t.add(i, op); err != nil {
 			return nil, err
@@ -184,7 +190,7 @@ func checkOp(condition *tenurev1.KeyCondition) *tenurev1.Op {
 // run runs the transaction, and returns which operations fail.
 func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErrorJSON, error) {
 	for range txnTriesMax {
-		response, err := t.h.kv.Txn(ctx, &tenurev1.TxnRequest{Then: t.native})
+		response, err := t.core.kv.Txn(ctx, &tenurev1.TxnRequest{Then: t.native})
 		if err == nil {
 			return response, nil, nil
 		}
@@ -221,7 +227,7 @@ func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error
 		}
 		// To delete what is gone succeeds, whatever index it should have had. It may come back before the next try.
 		exists := t.native[i].GetCheck() != nil
-		_, err := t.h.kv.Get(ctx, &tenurev1.GetRequest{Key: t.ops[i].Key})
+		_, err := t.core.kv.Get(ctx, &tenurev1.GetRequest{Key: t.ops[i].Key})
 		switch {
 		case err == nil && exists:
 			t.native[i], again = deleteCASOp(&t.ops[i]), true

@@ -162,7 +162,7 @@ func (t *transaction) findMissing(ctx context.Context) error {
 	if len(gets) == 0 {
 		return nil
 	}
-	found, err := t.h.kv.Txn(ctx, &tenurev1.TxnRequest{Then: gets})
+	found, err := t.core.kv.Txn(ctx, &tenurev1.TxnRequest{Then: gets})
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (t *transaction) results(ctx context.Context, response *tenurev1.TxnRespons
 	out := []txnResultJSON{}
 	for i, r := range response.GetResponses() {
 		if entry := t.entries[i]; entry != nil {
-			out = append(out, entry.results(r.GetCatalog(), t.h.options.Datacenter)...)
+			out = append(out, entry.results(r.GetCatalog(), t.core.options.Datacenter)...)
 			continue
 		}
 		op := &t.ops[i]
@@ -202,7 +202,7 @@ func (t *transaction) results(ctx context.Context, response *tenurev1.TxnRespons
 func (t *transaction) checked(ctx context.Context, op *txnKeyJSON) (keyJSON, error) {
 	row := keyJSON{Key: op.Key, Session: op.Session, ModifyIndex: op.Index}
 	// The key itself is the first that begins with it.
-	list, err := t.h.kv.List(ctx, &tenurev1.ListRequest{Prefix: op.Key, PageSize: 1, KeysOnly: true})
+	list, err := t.core.kv.List(ctx, &tenurev1.ListRequest{Prefix: op.Key, PageSize: 1, KeysOnly: true})
 	if err != nil {
 		return row, err
 	}
