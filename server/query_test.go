@@ -518,3 +518,48 @@ func (m *member) wantQueriesDenied(ctx context.Context, t *testing.T, id, other 
 		}
 	}
 }
+
+// TestTheLimitOfAQueryCountsWhatItsCallerSees runs a query for callers with narrow rights, often enough that the order differs.
+func TestTheLimitOfAQueryCountsWhatItsCallerSees(t *testing.T) {
+	m := start(t, alone)
+	admin := m.bootstrap(t, modeEnforce)
+	ctx := as(t.Context(), admin)
+	for n := range 6 {
+		r := &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: fmt.Sprint("n", n)}, Services: []*tenurev1.Service{{Name: "web"}, {Name: "db"}}}
+		if _, err := m.catalog().RegisterNode(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.queries().CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: &tenurev1.Query{
+		Name: "q", Service: "web", Near: "n5", Fallbacks: []*tenurev1.QueryFallback{{Service: "db"}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		rules, nodes, service string
+		hidden                uint32
+	}{
+		"one node":           {`service "web" read` + "\n" + `node "n0" read`, "n0", "web", 5},
+		"the other service":  {`service "db" read` + "\n" + `node "n1" read`, "n1", "db", 11},
+		"all nodes":          {`service "web" read` + "\n" + `node * read`, "n5", "web", 0},
+		"no instance at all": {`service "web" read`, "", "db", 12},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			token := m.token(t, admin, strings.ReplaceAll(name, " ", "-"), `query "q" read`+"\n"+tc.rules).GetText()
+			for range 10 {
+				answer, err := m.queries().ExecuteQuery(as(t.Context(), token), &tenurev1.ExecuteQueryRequest{IdOrName: "q", Limit: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var nodes []string
+				for _, i := range answer.GetInstances() {
+					nodes = append(nodes, i.GetNode().GetName())
+				}
+				if got := strings.Join(nodes, " "); got != tc.nodes || answer.GetService() != tc.service || answer.GetHeader().GetHidden() != tc.hidden {
+					t.Fatalf("got %q of %q, %d hidden, want %q of %q, %d", got, answer.GetService(), answer.GetHeader().GetHidden(), tc.nodes, tc.service, tc.hidden)
+				}
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/reason"
 )
@@ -33,6 +34,21 @@ func (g *Grant) Show(m proto.Message) (proto.Message, error) {
 		g.authority.metrics.hidden.Add(float64(hidden))
 	}
 	return shown, nil
+}
+
+// Instances returns what reports whether the caller may see an instance that a query found; nil: it may see all. What it may not see
+// is counted.
+func (g *Grant) Instances() func(*tenurev1.ServiceInstance) bool {
+	if !g.Filters() {
+		return nil
+	}
+	return func(i *tenurev1.ServiceInstance) bool {
+		sees := authz.SeesInstance((*viewer)(g), i)
+		if !sees {
+			g.authority.metrics.hidden.Inc()
+		}
+		return sees
+	}
 }
 
 // ShowError returns an error without what its caller may not read.

@@ -82,10 +82,13 @@ func showQueries(a *Answers) {
 	tell[*tenurev1.ListQueriesResponse](a, nil, head(), shown(covered, "queries", "next_page_token"))
 	tell[*tenurev1.ServiceInstance](a, nil, shown("an answer has only those whose service and node may be read", "service", "node", "checks", "status"))
 	tell(a, func(v *view, m *tenurev1.ExecuteQueryResponse) {
-		keep(v, &m.Instances, func(i *tenurev1.ServiceInstance) bool {
-			service := Need{Kind: Service, Verb: Read, Match: Exact, Text: i.GetService().GetName()}
-			node := Need{Kind: Node, Verb: Read, Match: Exact, Text: lowerASCII(i.GetNode().GetName())}
-			return v.viewer.Covers(service) && v.viewer.Covers(node)
-		})
+		keep(v, &m.Instances, func(i *tenurev1.ServiceInstance) bool { return SeesInstance(v.viewer, i) })
 	}, head(), decided("instances"), shown(covered, "query_id", "service", "fallback", "meta"))
+}
+
+// SeesInstance reports whether a viewer may see an instance that a query found.
+func SeesInstance(viewer Viewer, i *tenurev1.ServiceInstance) bool {
+	service := Need{Kind: Service, Verb: Read, Match: Exact, Text: i.GetService().GetName()}
+	node := Need{Kind: Node, Verb: Read, Match: Exact, Text: lowerASCII(i.GetNode().GetName())}
+	return viewer.Covers(service) && viewer.Covers(node)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
 )
 
@@ -19,6 +20,11 @@ func (c *Caller) Authorised(ctx context.Context) (principal string, below uint64
 	default:
 		return "", at.DenyRevision + 1, nil
 	}
+}
+
+// SeesInstances returns what reports whether the caller may see an instance of a service; nil: it may see all.
+func (c *Caller) SeesInstances(ctx context.Context) func(*tenurev1.ServiceInstance) bool {
+	return access.Of(ctx).Instances()
 }
 
 // authoriseAgain decides again about a call, on what this member has applied.

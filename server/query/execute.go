@@ -84,6 +84,7 @@ func (a *Service) ExecuteQuery(ctx context.Context, r *tenurev1.ExecuteQueryRequ
 		return nil, err
 	}
 	run := &run{snapshot: s, shuffle: a.shuffle, query: q.Record.GetQuery(), health: catalog.Health{Snapshot: s}}
+	run.sees = a.SeesInstances(ctx)
 	run.passing = r.GetPassing() || run.query.GetOnlyPassing()
 	if err = run.locate(r); err != nil {
 		return nil, err
@@ -99,6 +100,7 @@ func (a *Service) ExecuteQuery(ctx context.Context, r *tenurev1.ExecuteQueryRequ
 			return nil, failed
 		}
 		out.Service, out.Fallback = place.service, uint32(number)
+		out.Header.Hidden = run.hidden
 		if len(found) == 0 {
 			continue
 		}
@@ -116,6 +118,9 @@ type run struct {
 	passing  bool
 	health   catalog.Health
 	checked  int
+	// sees reports whether the caller may see an instance; nil: it may see all. The limit counts only what it may see.
+	sees   func(*tenurev1.ServiceInstance) bool
+	hidden uint32 // how many were left out because of that
 	// near is the node near which instances are preferred, in lower case, and zone its zone; empty: none is.
 	near, zone string
 }
@@ -175,7 +180,7 @@ func (u *run) search(ctx context.Context, p place) ([]candidate, error) {
 		}
 		i, err := u.health.Instance(at)
 		u.checked += u.health.Checked()
-		if err == nil && i != nil && u.selects(p, i) {
+		if err == nil && i != nil && u.selects(p, i) && u.shows(i) {
 			found = append(found, candidate{at: at, distance: u.distance(at.Node, i.GetNode().GetZone())})
 		}
 		return err == nil, err
@@ -183,6 +188,15 @@ func (u *run) search(ctx context.Context, p place) ([]candidate, error) {
 	u.shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	slices.SortStableFunc(found, func(x, y candidate) int { return x.distance - y.distance })
 	return found, err
+}
+
+// shows reports whether the caller may see an instance, and counts what it may not see.
+func (u *run) shows(i *tenurev1.ServiceInstance) bool {
+	if u.sees == nil || u.sees(i) {
+		return true
+	}
+	u.hidden++
+	return false
 }
 
 // distance returns how far a node is from the one near which instances are preferred.
