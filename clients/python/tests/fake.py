@@ -14,7 +14,7 @@ import pytest
 from tenure import _rpc, aio, errors
 from tenure._core.clock import Clock
 from tenure.aio import _connection
-from tenure.aio._link import Link, Stream
+from tenure.aio._link import Followed, Link, Stream
 from tenure.v1 import cluster_pb2, lock_pb2, session_pb2, types_pb2
 
 T = TypeVar("T")
@@ -72,6 +72,7 @@ class FakeLink(Link):
     def __init__(self, member: FakeMember, address: str) -> None:
         self.address = address
         self.gone = asyncio.get_running_loop().create_future()
+        self._channels = []
         self._member = member
 
     async def close(self) -> None:
@@ -86,7 +87,7 @@ class FakeLink(Link):
         except asyncio.TimeoutError:
             raise errors.DeadlineExceeded("no answer", applied=None) from None
 
-    def server_stream(self, rpc: Any, request: Any) -> Stream[Any, Any]:
+    def server_stream(self, rpc: Any, request: Any) -> Followed[Any, Any]:
         messages = self._member.streams[rpc.path](self._member.note(rpc, request))
         return FakeStream(self, messages)  # type: ignore[return-value]
 

@@ -16,7 +16,7 @@ from tenure.aio._limits import Limits
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
-    from tenure.aio._link import Link, Stream
+    from tenure.aio._link import Followed, Link
 
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Follower(Generic[Req, Res]):
         self._client = client
         self._rpc = rpc
         self._what = what
-        self._stream: Stream[Req, Res] | None = None
+        self._stream: Followed[Req, Res] | None = None
         self._link: Link | None = None
         self._sent_at = 0.0  # When the request of the stream was sent.
         self._began = False

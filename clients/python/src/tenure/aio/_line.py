@@ -1,13 +1,14 @@
 """Many calls over one stream to a member: LineService.Line.
 
-A call on a line has the result, the errors and the time of one that is made by itself. It is made by itself where a
-line does not serve: if lines do not carry its kind, if its request would hold up others, if the line is full, and at a
-member that has no lines. The line is opened by the first call, and closed when it has been idle for a while.
+A call on a line has the result, the errors and the time of one that is made by itself. Waits and watches are calls,
+too, with parts: each has credit for a few messages that its reader has not taken, so one that is not read holds up none
+of the others. What queues while a message is being written is the next message.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,20 +16,21 @@ import grpc
 import grpc.aio
 
 from tenure import _convert, errors
-from tenure._rpc import Req, Res, Unary
 from tenure.aio._function import outside
 from tenure.v1 import line_pb2
 
 PATH = "/tenure.v1.LineService/Line"
-# Names of the calls with one answer that lines carry, by that of the RPC. Fields of requests and responses have the
-# same.
-VERBS = {
-    "".join(word.capitalize() for word in field.name.split("_")): field.name
-    for field in line_pb2.LineAnswer.DESCRIPTOR.oneofs_by_name["response"].fields
-}
 
-# How large a request may be; a larger one is made by itself, as it would hold up others.
-CALL_BYTES_MAX = 64 << 10
+
+def _verbs(oneof: Any) -> dict[str, str]:
+    return {"".join(word.capitalize() for word in field.name.split("_")): field.name for field in oneof.fields}
+
+
+# Names of the calls with one answer that lines carry, and of those with parts, by that of the RPC. Fields of requests,
+# responses and parts have the same.
+VERBS = _verbs(line_pb2.LineAnswer.DESCRIPTOR.oneofs_by_name["response"])
+LONGS = _verbs(line_pb2.LinePart.DESCRIPTOR.oneofs_by_name["message"])
+
 # How large a message becomes.
 MESSAGE_BYTES = 64 << 10
 # How many calls there may be before the member has said how many it takes, and how large they may be together.
@@ -38,8 +40,13 @@ BYTES_BEFORE = 1 << 20
 TOKENS_MAX = 8
 # How long a line without calls stays open, at least; at most twice as long.
 IDLE_SECONDS = 30.0
-# How long calls are made by themselves after a member had no room for a line.
-REFUSED_SECONDS = 10.0
+# How many cancels, and how many credits, are in a message at most.
+LIST_MAX = 4096
+# How far a call with parts may be ahead of its reader. The last message may exceed the bytes.
+AHEAD_MESSAGES = 16
+AHEAD_BYTES = 64 << 10
+# How large a message is that is kept as it came, and what came with it.
+COPY_BYTES = 16 << 10
 
 
 def bearing(token: str) -> tuple[tuple[str, str], ...]:
@@ -51,54 +58,10 @@ class Alone(Exception):
     """Nothing was done: the call is to be made by itself."""
 
 
-class Lines:
-    """The line of a connection, opened when there is a call for it."""
-
-    def __init__(self, channel: grpc.aio.Channel) -> None:
-        self._channel = channel
-        self._line: Line | None = None
-        self._without = False  # Whether the member has no lines, or the connection is closed.
-        self._pause = 0.0  # Until then no line is opened, on the loop's clock.
-        self._open: set[asyncio.Task[None]] = set()  # Tasks of lines.
-
-    def begin(self, rpc: Unary[Req, Res], request: Req, token: str, timeout: float | None) -> Call | None:
-        """Puts a call on the line; returns None if it is to be made by itself."""
-        verb = VERBS.get(rpc.path.rpartition("/")[2])
-        if verb is None or self._without or request.ByteSize() > CALL_BYTES_MAX:
-            return None
-        if self._line is None:
-            if asyncio.get_running_loop().time() < self._pause:
-                return None
-            self._line = Line(self._channel, token, self._over)
-            for task in self._line.start():
-                self._open.add(task)
-                task.add_done_callback(self._open.discard)
-        call = Call(self._line, verb, request, token, timeout)
-        return call if self._line.add(call) else None
-
-    def _over(self, line: Line, refused: grpc.StatusCode | None) -> None:
-        """Takes a line out of use, and notes how the member refused it."""
-        if self._line is line:
-            self._line = None
-        if refused is grpc.StatusCode.UNIMPLEMENTED:
-            self._without = True
-        elif refused is grpc.StatusCode.RESOURCE_EXHAUSTED:
-            self._pause = asyncio.get_running_loop().time() + REFUSED_SECONDS
-
-    def break_off(self, error: errors.TenureError) -> None:
-        """Ends all calls with an error, and takes no more."""
-        self._without = True
-        if self._line is not None:
-            self._line.break_off(error)
-
-    async def close(self) -> None:
-        """Waits until its tasks have ended, after break_off."""
-        if self._open:
-            await asyncio.wait(self._open)
-
-
 class Call:
     """A call on its way."""
+
+    long = False  # Whether it has parts.
 
     def __init__(self, line: Line, verb: str, request: Any, token: str, timeout: float | None) -> None:
         self._line = line
@@ -132,10 +95,73 @@ class Call:
             self.answer.set_exception(errors.DeadlineExceeded("no answer in time", applied=None))
             self._line.leave(self)
 
+    def succeed(self, answer: line_pb2.LineAnswer) -> None:
+        """Ends it well, unless its caller has left."""
+        if not self.answer.done():
+            self.answer.set_result(getattr(answer, self.verb))
+
     def end(self, error: Exception) -> None:
         """Ends it, unless its caller has left."""
         if not self.answer.done():
             self.answer.set_exception(error)
+
+
+class Long(Call):
+    """A wait or a watch on its way: a call with parts. One task reads; leave may come from any task of the loop."""
+
+    long = True
+
+    def __init__(self, line: Line, verb: str, request: Any, token: str) -> None:
+        super().__init__(line, verb, request, token, None)
+        self.message.credit_messages, self.message.credit_bytes = AHEAD_MESSAGES, AHEAD_BYTES
+        self.bytes = self.message.ByteSize()
+        self._parts: deque[tuple[Any, int]] = deque()  # Not taken, with their sizes. Its credit bounds them.
+        self._some: asyncio.Future[None] | None = None  # While the reader waits.
+        self._messages = self._taken = 0  # Messages and bytes that were taken since credit was given.
+
+    async def read(self) -> Any:
+        """Returns the next message; None at a clean end. Raises a typed error."""
+        while not self._parts:
+            if self.answer.done():
+                return self.answer.result()
+            self._some = asyncio.get_running_loop().create_future()
+            await self._some
+        message, size = self._parts.popleft()
+        self._messages += 1
+        self._taken += size
+        if self._messages >= AHEAD_MESSAGES // 2 or self._taken >= AHEAD_BYTES // 2:
+            self._line.give(self, self._messages, self._taken)
+            self._messages = self._taken = 0
+        return message
+
+    def put(self, message: Any, size: int) -> None:
+        """Adds a message, unless its reader has left."""
+        if not self.left:
+            self._parts.append((message, size))
+            self._poke()
+
+    def succeed(self, answer: line_pb2.LineAnswer) -> None:
+        """Ends it well, after what it was sent."""
+        if not self.answer.done():
+            self.answer.set_result(None)
+            self._poke()
+
+    def end(self, error: Exception) -> None:
+        """Ends it, after what it was sent."""
+        super().end(error)
+        if self.answer.done():
+            self.answer.exception()  # It is not an oversight if no reader comes for it.
+        self._poke()
+
+    def leave(self) -> None:
+        """Ends it: a read that waits raises LinkLost."""
+        self._line.leave(self)
+        self._parts.clear()
+        self.end(errors.LinkLost("the call was cancelled", applied=None))
+
+    def _poke(self) -> None:
+        if self._some is not None and not self._some.done():
+            self._some.set_result(None)
 
 
 class Line:
@@ -154,12 +180,18 @@ class Line:
         self._tell_over = over
         self._queue: list[Call] = []  # Not sent.
         self._cancels: list[int] = []  # Not sent.
+        self._credits: list[line_pb2.LineCredit] = []  # Not sent.
         self._open: dict[int, Call] = {}
         self._number = 0  # The last that was used.
         self._bytes = 0  # Of calls that are queued or open.
         self._calls_max = CALLS_BEFORE
         self._bytes_max = BYTES_BEFORE
-        self._opened = False  # Whether the member has said its bounds.
+        self._waits = 0  # Calls with parts that are queued or open.
+        self.waits_max = 0  # Zero: the member carries none.
+        self.opened = False  # Whether the member has said its bounds.
+        self.cause: errors.TenureError | None = None  # Why it was never opened.
+        # Ends when the member has said its bounds, or the line is over.
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._used = True  # Since the last look.
         self._over = False  # Whether no more calls are taken.
         self._drained: errors.TenureError | None = None
@@ -177,23 +209,36 @@ class Line:
     def add(self, call: Call) -> bool:
         """Puts a call in the queue. Returns whether there was room."""
         if self._drained is not None:
-            call.end(_copy(self._drained))
+            call.end(copy(self._drained))
             return True
         calls = len(self._queue) + len(self._open)
-        if self._over or calls >= self._calls_max or (calls and self._bytes + call.bytes > self._bytes_max):
+        full = self._waits >= self.waits_max if call.long else calls >= self._calls_max
+        if self._over or full or (calls and self._bytes + call.bytes > self._bytes_max):
             return False
         self._queue.append(call)
         self._bytes += call.bytes
+        self._waits += call.long
         self._used = True
         self._poke()
         return True
 
     def leave(self, call: Call) -> None:
         """Notes that the caller of a call no longer waits for it."""
-        call.left = True
-        if call.number in self._open and not self._over:
+        if not call.left and self._open.get(call.number) is call and not self._over:
             self._cancels.append(call.number)
             self._poke()
+        call.left = True
+
+    def give(self, call: Call, messages: int, size: int) -> None:
+        """Lets a call send as much more as its reader has taken."""
+        if self._open.get(call.number) is call and not self._over:
+            self._credits.append(line_pb2.LineCredit(number=call.number, messages=messages, bytes=size))
+            self._poke()
+
+    def _forget(self, call: Call) -> None:
+        """Notes that a call is not queued or open any more."""
+        self._bytes -= call.bytes
+        self._waits -= call.long
 
     def _poke(self) -> None:
         if self._wake is not None and not self._wake.done():
@@ -205,7 +250,7 @@ class Line:
         """Writes what is queued until the line is over, or was idle."""
         loop = asyncio.get_running_loop()
         while True:
-            if not self._queue and not self._cancels:
+            if not self._any():
                 self._wake = loop.create_future()
                 timer = loop.call_later(IDLE_SECONDS, self._poke)
                 try:
@@ -213,7 +258,7 @@ class Line:
                 finally:
                     timer.cancel()
                 self._wake = None
-                if not self._queue and not self._cancels:
+                if not self._any():
                     if self._idle():
                         await self._sent(self._stream.done_writing())
                         return
@@ -221,6 +266,10 @@ class Line:
             message = self._next()
             if not await self._sent(self._stream.write(message)):
                 return
+
+    def _any(self) -> bool:
+        """Returns whether there is something to write."""
+        return bool(self._queue or self._cancels or self._credits)
 
     @staticmethod
     async def _sent(writing: Any) -> bool:
@@ -242,8 +291,8 @@ class Line:
 
     def _next(self) -> line_pb2.LineRequest:
         """Returns the next message."""
-        message = line_pb2.LineRequest(cancels=self._cancels)
-        self._cancels = []
+        message = line_pb2.LineRequest(cancels=self._cancels[:LIST_MAX], credits=self._credits[:LIST_MAX])
+        del self._cancels[:LIST_MAX], self._credits[:LIST_MAX]
         size = taken = 0
         for call in self._queue:
             size += call.bytes
@@ -256,7 +305,7 @@ class Line:
     def _append(self, message: line_pb2.LineRequest, call: Call) -> bool:
         """Appends a call. Returns False if it needs a token that the message must begin with."""
         if call.left:  # It was never sent.
-            self._bytes -= call.bytes
+            self._forget(call)
             return True
         if call.token != self._token:
             if call.token not in self._tokens:
@@ -268,6 +317,8 @@ class Line:
         call.number = call.message.number = self._number
         self._open[call.number] = call
         message.calls.append(call.message)
+        if call.long:
+            del call.message  # It may be there for days.
         return True
 
     def _give(self, message: line_pb2.LineRequest, token: str) -> None:
@@ -300,51 +351,71 @@ class Line:
 
     def _take(self, message: line_pb2.LineResponse) -> None:
         if message.HasField("limits"):
-            self._opened = True
+            self.opened = True
             self._calls_max, self._bytes_max = message.limits.calls_max, message.limits.request_bytes_max
+            self.waits_max = message.limits.waits_max
+            if not self.ready.done():
+                self.ready.set_result(None)
+        for part in message.parts:
+            self._part(part)
         for answer in message.answers:
             call = self._open.pop(answer.number, None)
             if call is None:
                 raise asyncio.InvalidStateError(f"an answer to call {answer.number}, which is not under way")
-            self._bytes -= call.bytes
-            if call.answer.done():  # Its caller has left.
-                continue
+            self._forget(call)
             if not answer.HasField("status"):
-                call.answer.set_result(getattr(answer, call.verb))
-            elif answer.status.code == grpc.StatusCode.UNIMPLEMENTED.value[0]:
+                call.succeed(answer)
+            elif answer.status.code == grpc.StatusCode.UNIMPLEMENTED.value[0] and not call.long:
                 call.end(Alone())
             else:
                 call.end(_convert.line_error(answer.status))
         if message.HasField("drain"):
             self._drain(message.drain)
 
+    def _part(self, part: line_pb2.LinePart) -> None:
+        """Takes a message of calls with parts."""
+        message = getattr(part, part.WhichOneof("message") or "watch")
+        size = message.ByteSize()
+        if size < COPY_BYTES:  # It may be there for long, and is a part of something larger.
+            kept = type(message)()
+            kept.CopyFrom(message)
+            message = kept
+        for number in part.numbers:
+            call = self._open.get(number)
+            if not isinstance(call, Long):
+                raise asyncio.InvalidStateError(f"a part of call {number}, which has none")
+            call.put(message, size)
+
     def _drain(self, drain: line_pb2.LineDrain) -> None:
         """Ends what the member has not started, as it stops."""
         self._drained = _convert.line_error(drain.status)
         for call in [c for c in self._open.values() if c.number > drain.up_to]:
             del self._open[call.number]
-            call.end(_copy(self._drained))
+            call.end(copy(self._drained))
         for call in self._queue:
-            call.end(_copy(self._drained))
+            call.end(copy(self._drained))
         self._queue = []
 
     def _fail(self, error: errors.TenureError, code: grpc.StatusCode | None) -> None:
         """Ends all calls: the line is over."""
         refusals = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.RESOURCE_EXHAUSTED)
-        refused = code if not self._opened and code in refusals else None
+        refused = code if not self.opened and code in refusals else None
         if not self._over:
             self._over = True
             self._tell_over(self, refused)
+        if not self.ready.done():
+            self.cause = error if refused is None else None
+            self.ready.set_result(None)
         queue, self._queue = self._queue, []
         open_, self._open = self._open, {}
-        if self._opened and not isinstance(
+        if self.opened and not isinstance(
             error, errors.LinkLost
         ):  # Whatever the member says of the line, it says nothing of the calls.
             error = errors.Unavailable(f"the line ended without an answer: {error}", applied=None)
         for call in queue:
             call.end(Alone() if refused else errors.LinkLost(f"the line ended: {error}", applied=False))
         for call in open_.values():
-            call.end(Alone() if refused else _copy(error))
+            call.end(Alone() if refused else copy(error))
 
     def break_off(self, error: errors.TenureError) -> None:
         """Ends all calls with an error. The line is over."""
@@ -352,7 +423,7 @@ class Line:
         self._stream.cancel()
 
 
-def _copy(error: errors.TenureError) -> errors.TenureError:
+def copy(error: errors.TenureError) -> errors.TenureError:
     """Returns an error for another call: each has a traceback of its own."""
     return type(error)(
         str(error),

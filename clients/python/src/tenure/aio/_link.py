@@ -14,7 +14,8 @@ from tenure import _convert, errors
 from tenure._core.fork import ADVICE
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
 from tenure.aio._door import Door
-from tenure.aio._line import Alone, Lines, bearing
+from tenure.aio._line import Alone, Long, bearing
+from tenure.aio._lines import STREAMS_MAX, Lines
 
 T = TypeVar("T")
 Metadata = tuple[tuple[str, str], ...]
@@ -32,22 +33,21 @@ def check_process() -> None:
         )
 
 
-# How many waits and watches share a connection. A member lets one have many more, so none waits for another to end.
-CHANNEL_STREAMS_MAX = 256
-
-
 class StreamChannel:
-    """A connection for streams that last: the link's own carries only calls and renewals. It ends with the link."""
+    """A connection for waits and watches: the link's own carries only calls and renewals. It ends with the link."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, lines: bool) -> None:
         self.channel = channel
+        self.lines = Lines(channel) if lines else None
         self.streams = 0
+        self.streams_max = 0 if lines else STREAMS_MAX  # Zero: not known yet.
 
 
 class Link:
     """A connection to one member. Once broken it stays broken, and all its calls end with LinkLost.
 
-    Waits and watches are on further connections to the same member, as many as it takes.
+    Waits and watches are on further connections to the same member: one, if it carries them on lines, or as many as it
+    takes.
     """
 
     _lines: Lines | None = None  # The calls of many on one stream; None: each is made by itself.
@@ -65,16 +65,23 @@ class Link:
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def _stream_channel(self) -> StreamChannel:
-        """Returns a connection that has room for a stream."""
-        for channel in self._channels:
-            if channel.streams < CHANNEL_STREAMS_MAX:
-                return channel
-        try:
-            self._channels.append(StreamChannel(self._door.channel(self.address)))
-        except errors.TLSFailed as error:  # It was connected before: a file may be on its way.
-            raise errors.Unavailable(str(error), applied=False) from None
-        return self._channels[-1]
+    async def _place(self, token: str, left: asyncio.Future[None]) -> StreamChannel:
+        """Returns a connection that has room for a stream, which it counts."""
+        while True:
+            if self.broken:
+                raise self._lost()
+            channel = next((c for c in self._channels if not c.streams_max or c.streams < c.streams_max), None)
+            if channel is None:
+                try:
+                    channel = StreamChannel(self._door.channel(self.address), self._door.lines)
+                except errors.TLSFailed as error:  # It was connected before: a file may be on its way.
+                    raise errors.Unavailable(str(error), applied=False) from None
+                self._channels.append(channel)
+            if channel.lines is not None and not channel.streams_max:
+                channel.streams_max = await channel.lines.streams(token, left)
+                continue
+            channel.streams += 1
+            return channel
 
     @property
     def broken(self) -> bool:
@@ -85,16 +92,20 @@ class Link:
         """Ends all calls; close must still be called."""
         if not self.gone.done():
             self.gone.set_result(None)
-        if self._lines is not None:
-            self._lines.break_off(self._lost())
+        for lines in self._all_lines():
+            lines.break_off(self._lost())
+
+    def _all_lines(self) -> list[Lines]:
+        """Returns the lines of all its connections."""
+        return [lines for lines in (self._lines, *(c.lines for c in self._channels)) if lines is not None]
 
     async def close(self) -> None:
         """Breaks it and closes its connections."""
         self.break_off()
-        channels, self._channels = self._channels, []
-        await asyncio.gather(self._channel.close(), *(c.channel.close() for c in channels))
-        if self._lines is not None:
-            await self._lines.close()
+        await asyncio.gather(self._channel.close(), *(c.channel.close() for c in self._channels))
+        for lines in self._all_lines():
+            await lines.close()
+        self._channels = []
 
     async def race(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Awaits something of this link, or raises LinkLost when the link breaks."""
@@ -148,56 +159,123 @@ class Link:
         metadata = bearing(token) if token else None
         return await self.race(_typed(lambda: alone(request, timeout=timeout, metadata=metadata)))
 
-    def _stream_metadata(self) -> Metadata:
+    def _token_text(self) -> str:
+        return "" if self._token is None else self._token.text
+
+    def _metadata(self) -> Metadata:
         return () if self._token is None else bearing(self._token.text)
 
-    def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Stream[Req, Res]:
-        """Begins a call with a stream of answers. It must be read to its end, or cancelled."""
+    async def _refused(self, error: errors.Unauthenticated, used: str) -> errors.TenureError:
+        """Returns what a stream fails with whose token was refused: it may be begun again once that was replaced."""
+        if self._token is None or not await self.race(self._token.renew(used)):
+            return error
+        return errors.Unavailable("the token was replaced", applied=False)
+
+    def server_stream(self, rpc: ServerStream[Req, Res], request: Req) -> Followed[Req, Res]:
+        """Returns a call with a stream of answers. It must be read to its end, or cancelled."""
         if self.broken:
             raise self._lost()
-        channel = self._stream_channel()
-        call = channel.channel.unary_stream(
-            rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
-        )
-        return Stream(self, call(request, metadata=self._stream_metadata()), serves=True, channel=channel)
+        return Followed(self, rpc, request)
 
     def bidi_stream(self, rpc: BidiStream[Req, Res]) -> Stream[Req, Res]:
         """Begins a call with streams both ways."""
         call = self._channel.stream_stream(
             rpc.path, request_serializer=rpc.request.SerializeToString, response_deserializer=rpc.response.FromString
         )
-        return Stream(self, call(metadata=self._stream_metadata()), serves=False)
+        return Stream(self, call(metadata=self._metadata()))
+
+
+class Followed(Generic[Req, Res]):
+    """A wait or a watch: a call with parts on a line, or a stream of its own where lines do not serve.
+
+    It begins when it is first read. One task reads it; cancel may come from any task of the loop.
+    """
+
+    def __init__(self, link: Link, rpc: ServerStream[Req, Res], request: Req) -> None:
+        self._link = link
+        self._rpc = rpc
+        self._request = request
+        self._used = ""  # The token that it was begun with.
+        self._left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._channel: StreamChannel | None = None  # Where it is counted.
+        self._call: Long | None = None
+        self._alone: Any = None
+
+    async def read(self) -> Res | None:
+        """Returns the next message; None at a clean end. Raises a typed error."""
+        try:
+            message = await self._next()
+        except errors.Unauthenticated as error:
+            self._leave_channel()
+            raise await self._link._refused(error, self._used) from None
+        except errors.TenureError:
+            self._leave_channel()
+            raise
+        if message is None:
+            self._leave_channel()
+            return None
+        self._link.served = True  # Any message is an answer that counts.
+        answer: Res = message
+        return answer
+
+    async def _next(self) -> Any:
+        if self._call is None and self._alone is None:
+            await self._begin()
+        if self._call is not None:
+            return await self._call.read()
+        message = await self._link.race(_typed(self._alone.read))
+        return None if message is grpc.aio.EOF else message
+
+    async def _begin(self) -> None:
+        """Begins it, where there is room."""
+        link, rpc = self._link, self._rpc
+        self._used = link._token_text()
+        self._channel = await link._place(self._used, self._left)
+        if self._channel.lines is not None:
+            self._call = await self._channel.lines.follow(rpc, self._request, self._used, self._left)
+        if self._call is None:
+            if link.broken or self._left.done():
+                raise link._lost()
+            call = self._channel.channel.unary_stream(
+                rpc.path,
+                request_serializer=rpc.request.SerializeToString,
+                response_deserializer=rpc.response.FromString,
+            )
+            self._alone = call(self._request, metadata=bearing(self._used) if self._used else None)
+
+    def cancel(self) -> None:
+        """Ends the call. A read that waits raises LinkLost."""
+        if not self._left.done():
+            self._left.set_result(None)
+        if self._call is not None:
+            self._call.leave()
+        if self._alone is not None:
+            self._alone.cancel()
+        self._leave_channel()
+
+    def _leave_channel(self) -> None:
+        """Makes room for another stream."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.streams -= 1
 
 
 class Stream(Generic[Req, Res]):
-    """A streaming call. One task reads, one task writes; cancel may come from any task of the loop."""
+    """A call with streams both ways. One task reads, one task writes; cancel may come from any task of the loop."""
 
-    def __init__(self, link: Link, call: Any, serves: bool, channel: StreamChannel | None = None) -> None:
+    def __init__(self, link: Link, call: Any) -> None:
         self._link = link
         self._call = call
-        self._serves = serves  # Whether any message is an answer that counts.
-        self._channel = channel
-        self._used = link._token.text if link._token is not None else ""
-        if channel is not None:
-            channel.streams += 1
+        self._used = link._token_text()
 
     async def read(self) -> Res | None:
         """Returns the next message; None at a clean end. Raises a typed error."""
         try:
             message: Any = await self._link.race(_typed(self._call.read))
-        except errors.Unauthenticated:
-            self._leave_channel()
-            token = self._link._token
-            if token is None or not await self._link.race(token.renew(self._used)):
-                raise
-            raise errors.Unavailable("the token was replaced", applied=False) from None
-        except errors.TenureError:
-            self._leave_channel()
-            raise
+        except errors.Unauthenticated as error:
+            raise await self._link._refused(error, self._used) from None
         if message is grpc.aio.EOF:
-            self._leave_channel()
             return None
-        self._link.served = self._link.served or self._serves
         answer: Res = message
         return answer
 
@@ -208,13 +286,6 @@ class Stream(Generic[Req, Res]):
     def cancel(self) -> None:
         """Ends the call. A read that waits raises LinkLost."""
         self._call.cancel()
-        self._leave_channel()
-
-    def _leave_channel(self) -> None:
-        """Makes room for another stream."""
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.streams -= 1
 
 
 async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
