@@ -853,7 +853,7 @@ type GetAuthStatusResponse struct {
 	Mode AuthMode `protobuf:"varint,2,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
 	// Whether there was a bootstrap.
 	Bootstrapped bool `protobuf:"varint,3,opt,name=bootstrapped,proto3" json:"bootstrapped,omitempty"`
-	// Number of tokens, also of those that have ended and are not yet revoked.
+	// Number of tokens, also of those that have ended and are not yet deleted.
 	Tokens uint64 `protobuf:"varint,4,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	// Number of policies, without the built-in one.
 	Policies uint64 `protobuf:"varint,5,opt,name=policies,proto3" json:"policies,omitempty"`

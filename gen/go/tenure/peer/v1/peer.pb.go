@@ -567,7 +567,10 @@ type MemberReport struct {
 	// Bytes that can still be written to its disk; zero: unknown.
 	DiskFreeBytes uint64 `protobuf:"varint,4,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
 	// Whether a write of its log or of its state does not finish: then it neither campaigns nor accepts leadership.
-	DiskHangs     bool `protobuf:"varint,5,opt,name=disk_hangs,json=diskHangs,proto3" json:"disk_hangs,omitempty"`
+	DiskHangs bool `protobuf:"varint,5,opt,name=disk_hangs,json=diskHangs,proto3" json:"disk_hangs,omitempty"`
+	// Wall clock of the member when it made the report, in milliseconds since the Unix epoch; zero: from a program that does not report it.
+	// The leader deletes tokens that ended only if the clocks of a majority say so.
+	WallTimeMs    int64 `protobuf:"varint,6,opt,name=wall_time_ms,json=wallTimeMs,proto3" json:"wall_time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -635,6 +638,13 @@ func (x *MemberReport) GetDiskHangs() bool {
 		return x.DiskHangs
 	}
 	return false
+}
+
+func (x *MemberReport) GetWallTimeMs() int64 {
+	if x != nil {
+		return x.WallTimeMs
+	}
+	return 0
 }
 
 // StateChecksum is the checksum of a member's state at one index.
@@ -1231,14 +1241,16 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"\x0eCompareRequest\x124\n" +
 	"\x06report\x18\x02 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06reportJ\x04\b\x01\x10\x02R\x06header\"G\n" +
 	"\x0fCompareResponse\x124\n" +
-	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xd4\x01\n" +
+	"\x06report\x18\x01 \x01(\v2\x1c.tenure.peer.v1.MemberReportR\x06report\"\xf6\x01\n" +
 	"\fMemberReport\x12;\n" +
 	"\tchecksums\x18\x01 \x03(\v2\x1d.tenure.peer.v1.StateChecksumR\tchecksums\x12#\n" +
 	"\rapplied_index\x18\x02 \x01(\x04R\fappliedIndex\x12\x1b\n" +
 	"\tdisk_full\x18\x03 \x01(\bR\bdiskFull\x12&\n" +
 	"\x0fdisk_free_bytes\x18\x04 \x01(\x04R\rdiskFreeBytes\x12\x1d\n" +
 	"\n" +
-	"disk_hangs\x18\x05 \x01(\bR\tdiskHangs\"A\n" +
+	"disk_hangs\x18\x05 \x01(\bR\tdiskHangs\x12 \n" +
+	"\fwall_time_ms\x18\x06 \x01(\x03R\n" +
+	"wallTimeMs\"A\n" +
 	"\rStateChecksum\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x1a\n" +
 	"\bchecksum\x18\x02 \x01(\x04R\bchecksum\"X\n" +

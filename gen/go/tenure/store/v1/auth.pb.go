@@ -502,6 +502,117 @@ func (x *RotateToken) GetTokenSha256() []byte {
 	return nil
 }
 
+// EndTokens deletes tokens that ended long ago. It takes no right away, as they have none. Tokens that are gone, or have another end,
+// are skipped.
+type EndTokens struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Term in which the leader decided. If the entry has another term, the command fails.
+	Term uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	// The tokens, at most 256.
+	Tokens        []*EndedToken `protobuf:"bytes,2,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndTokens) Reset() {
+	*x = EndTokens{}
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndTokens) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndTokens) ProtoMessage() {}
+
+func (x *EndTokens) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndTokens.ProtoReflect.Descriptor instead.
+func (*EndTokens) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EndTokens) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *EndTokens) GetTokens() []*EndedToken {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+// EndedToken names a token that ended.
+type EndedToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Accessor of the token, 16 bytes.
+	Accessor []byte `protobuf:"bytes,1,opt,name=accessor,proto3" json:"accessor,omitempty"`
+	// When it ended, in milliseconds since the Unix epoch, as in its record; not zero.
+	ExpireTimeMs  int64 `protobuf:"varint,2,opt,name=expire_time_ms,json=expireTimeMs,proto3" json:"expire_time_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndedToken) Reset() {
+	*x = EndedToken{}
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndedToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndedToken) ProtoMessage() {}
+
+func (x *EndedToken) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndedToken.ProtoReflect.Descriptor instead.
+func (*EndedToken) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EndedToken) GetAccessor() []byte {
+	if x != nil {
+		return x.Accessor
+	}
+	return nil
+}
+
+func (x *EndedToken) GetExpireTimeMs() int64 {
+	if x != nil {
+		return x.ExpireTimeMs
+	}
+	return 0
+}
+
 // ChangeAuthResult is what ChangeAuth returns.
 type ChangeAuthResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -517,7 +628,7 @@ type ChangeAuthResult struct {
 
 func (x *ChangeAuthResult) Reset() {
 	*x = ChangeAuthResult{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +640,7 @@ func (x *ChangeAuthResult) String() string {
 func (*ChangeAuthResult) ProtoMessage() {}
 
 func (x *ChangeAuthResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +653,7 @@ func (x *ChangeAuthResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeAuthResult.ProtoReflect.Descriptor instead.
 func (*ChangeAuthResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ChangeAuthResult) GetToken() *TokenRecord {
@@ -589,7 +700,7 @@ type AuthRecord struct {
 
 func (x *AuthRecord) Reset() {
 	*x = AuthRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +712,7 @@ func (x *AuthRecord) String() string {
 func (*AuthRecord) ProtoMessage() {}
 
 func (x *AuthRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +725,7 @@ func (x *AuthRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthRecord.ProtoReflect.Descriptor instead.
 func (*AuthRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AuthRecord) GetFormatVersion() uint32 {
@@ -681,7 +792,7 @@ type PolicyRecord struct {
 
 func (x *PolicyRecord) Reset() {
 	*x = PolicyRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +804,7 @@ func (x *PolicyRecord) String() string {
 func (*PolicyRecord) ProtoMessage() {}
 
 func (x *PolicyRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +817,7 @@ func (x *PolicyRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyRecord.ProtoReflect.Descriptor instead.
 func (*PolicyRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PolicyRecord) GetFormatVersion() uint32 {
@@ -758,7 +869,7 @@ type TokenRecord struct {
 
 func (x *TokenRecord) Reset() {
 	*x = TokenRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +881,7 @@ func (x *TokenRecord) String() string {
 func (*TokenRecord) ProtoMessage() {}
 
 func (x *TokenRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +894,7 @@ func (x *TokenRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenRecord.ProtoReflect.Descriptor instead.
 func (*TokenRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TokenRecord) GetFormatVersion() uint32 {
@@ -873,7 +984,7 @@ type BindingRecord struct {
 
 func (x *BindingRecord) Reset() {
 	*x = BindingRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +996,7 @@ func (x *BindingRecord) String() string {
 func (*BindingRecord) ProtoMessage() {}
 
 func (x *BindingRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1009,7 @@ func (x *BindingRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindingRecord.ProtoReflect.Descriptor instead.
 func (*BindingRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BindingRecord) GetFormatVersion() uint32 {
@@ -975,7 +1086,7 @@ type ProviderRecord struct {
 
 func (x *ProviderRecord) Reset() {
 	*x = ProviderRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1098,7 @@ func (x *ProviderRecord) String() string {
 func (*ProviderRecord) ProtoMessage() {}
 
 func (x *ProviderRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1111,7 @@ func (x *ProviderRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderRecord.ProtoReflect.Descriptor instead.
 func (*ProviderRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ProviderRecord) GetFormatVersion() uint32 {
@@ -1088,7 +1199,14 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\"L\n" +
 	"\vRotateToken\x12\x1a\n" +
 	"\baccessor\x18\x01 \x01(\fR\baccessor\x12!\n" +
-	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\"\x8f\x01\n" +
+	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\"T\n" +
+	"\tEndTokens\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x123\n" +
+	"\x06tokens\x18\x02 \x03(\v2\x1b.tenure.store.v1.EndedTokenR\x06tokens\"N\n" +
+	"\n" +
+	"EndedToken\x12\x1a\n" +
+	"\baccessor\x18\x01 \x01(\fR\baccessor\x12$\n" +
+	"\x0eexpire_time_ms\x18\x02 \x01(\x03R\fexpireTimeMs\"\x8f\x01\n" +
 	"\x10ChangeAuthResult\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12-\n" +
@@ -1161,39 +1279,42 @@ func file_tenure_store_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_tenure_store_v1_auth_proto_goTypes = []any{
 	(AuthMode)(0),            // 0: tenure.store.v1.AuthMode
 	(BindingKind)(0),         // 1: tenure.store.v1.BindingKind
 	(*ChangeAuth)(nil),       // 2: tenure.store.v1.ChangeAuth
 	(*Bootstrap)(nil),        // 3: tenure.store.v1.Bootstrap
 	(*RotateToken)(nil),      // 4: tenure.store.v1.RotateToken
-	(*ChangeAuthResult)(nil), // 5: tenure.store.v1.ChangeAuthResult
-	(*AuthRecord)(nil),       // 6: tenure.store.v1.AuthRecord
-	(*PolicyRecord)(nil),     // 7: tenure.store.v1.PolicyRecord
-	(*TokenRecord)(nil),      // 8: tenure.store.v1.TokenRecord
-	(*BindingRecord)(nil),    // 9: tenure.store.v1.BindingRecord
-	(*ProviderRecord)(nil),   // 10: tenure.store.v1.ProviderRecord
+	(*EndTokens)(nil),        // 5: tenure.store.v1.EndTokens
+	(*EndedToken)(nil),       // 6: tenure.store.v1.EndedToken
+	(*ChangeAuthResult)(nil), // 7: tenure.store.v1.ChangeAuthResult
+	(*AuthRecord)(nil),       // 8: tenure.store.v1.AuthRecord
+	(*PolicyRecord)(nil),     // 9: tenure.store.v1.PolicyRecord
+	(*TokenRecord)(nil),      // 10: tenure.store.v1.TokenRecord
+	(*BindingRecord)(nil),    // 11: tenure.store.v1.BindingRecord
+	(*ProviderRecord)(nil),   // 12: tenure.store.v1.ProviderRecord
 }
 var file_tenure_store_v1_auth_proto_depIdxs = []int32{
 	3,  // 0: tenure.store.v1.ChangeAuth.bootstrap:type_name -> tenure.store.v1.Bootstrap
 	0,  // 1: tenure.store.v1.ChangeAuth.set_mode:type_name -> tenure.store.v1.AuthMode
-	7,  // 2: tenure.store.v1.ChangeAuth.put_policy:type_name -> tenure.store.v1.PolicyRecord
-	8,  // 3: tenure.store.v1.ChangeAuth.create_token:type_name -> tenure.store.v1.TokenRecord
+	9,  // 2: tenure.store.v1.ChangeAuth.put_policy:type_name -> tenure.store.v1.PolicyRecord
+	10, // 3: tenure.store.v1.ChangeAuth.create_token:type_name -> tenure.store.v1.TokenRecord
 	4,  // 4: tenure.store.v1.ChangeAuth.rotate_token:type_name -> tenure.store.v1.RotateToken
-	9,  // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
-	8,  // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
-	10, // 7: tenure.store.v1.ChangeAuth.put_provider:type_name -> tenure.store.v1.ProviderRecord
-	8,  // 8: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
+	11, // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
+	10, // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
+	12, // 7: tenure.store.v1.ChangeAuth.put_provider:type_name -> tenure.store.v1.ProviderRecord
+	10, // 8: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
 	0,  // 9: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
-	8,  // 10: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 11: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
-	1,  // 12: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	6,  // 10: tenure.store.v1.EndTokens.tokens:type_name -> tenure.store.v1.EndedToken
+	10, // 11: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 12: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
+	1,  // 13: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_auth_proto_init() }
@@ -1221,7 +1342,7 @@ func file_tenure_store_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_auth_proto_rawDesc), len(file_tenure_store_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

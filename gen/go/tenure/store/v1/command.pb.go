@@ -561,6 +561,7 @@ type Command struct {
 	//	*Command_PutMember
 	//	*Command_DeleteMember
 	//	*Command_ChangeAuth
+	//	*Command_EndTokens
 	//	*Command_RegisterNode
 	//	*Command_SyncNode
 	//	*Command_UpdateCheck
@@ -877,6 +878,15 @@ func (x *Command) GetChangeAuth() *ChangeAuth {
 	return nil
 }
 
+func (x *Command) GetEndTokens() *EndTokens {
+	if x != nil {
+		if x, ok := x.Kind.(*Command_EndTokens); ok {
+			return x.EndTokens
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetRegisterNode() *RegisterNode {
 	if x != nil {
 		if x, ok := x.Kind.(*Command_RegisterNode); ok {
@@ -1095,6 +1105,11 @@ type Command_ChangeAuth struct {
 	ChangeAuth *ChangeAuth `protobuf:"bytes,40,opt,name=change_auth,json=changeAuth,proto3,oneof"`
 }
 
+type Command_EndTokens struct {
+	// Deletes tokens that ended long ago. From cluster version 3 on.
+	EndTokens *EndTokens `protobuf:"bytes,41,opt,name=end_tokens,json=endTokens,proto3,oneof"`
+}
+
 type Command_RegisterNode struct {
 	// Writes a node of the catalog, with services and checks on it.
 	RegisterNode *RegisterNode `protobuf:"bytes,80,opt,name=register_node,json=registerNode,proto3,oneof"`
@@ -1195,6 +1210,8 @@ func (*Command_PutMember) isCommand_Kind() {}
 func (*Command_DeleteMember) isCommand_Kind() {}
 
 func (*Command_ChangeAuth) isCommand_Kind() {}
+
+func (*Command_EndTokens) isCommand_Kind() {}
 
 func (*Command_RegisterNode) isCommand_Kind() {}
 
@@ -6296,7 +6313,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xe7\x13\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xa4\x14\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -6337,7 +6354,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"put_member\x18$ \x01(\v2\x1a.tenure.store.v1.PutMemberH\x00R\tputMember\x12D\n" +
 	"\rdelete_member\x18% \x01(\v2\x1d.tenure.store.v1.DeleteMemberH\x00R\fdeleteMember\x12>\n" +
 	"\vchange_auth\x18( \x01(\v2\x1b.tenure.store.v1.ChangeAuthH\x00R\n" +
-	"changeAuth\x12D\n" +
+	"changeAuth\x12;\n" +
+	"\n" +
+	"end_tokens\x18) \x01(\v2\x1a.tenure.store.v1.EndTokensH\x00R\tendTokens\x12D\n" +
 	"\rregister_node\x18P \x01(\v2\x1d.tenure.store.v1.RegisterNodeH\x00R\fregisterNode\x128\n" +
 	"\tsync_node\x18Q \x01(\v2\x19.tenure.store.v1.SyncNodeH\x00R\bsyncNode\x12A\n" +
 	"\fupdate_check\x18R \x01(\v2\x1c.tenure.store.v1.UpdateCheckH\x00R\vupdateCheck\x12=\n" +
@@ -6905,6 +6924,7 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(*DeleteMember)(nil),      // 68: tenure.store.v1.DeleteMember
 	(*Member)(nil),            // 69: tenure.store.v1.Member
 	(*ChangeAuth)(nil),        // 70: tenure.store.v1.ChangeAuth
+	(*EndTokens)(nil),         // 71: tenure.store.v1.EndTokens
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	8,   // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
@@ -6933,87 +6953,88 @@ var file_tenure_store_v1_command_proto_depIdxs = []int32{
 	63,  // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
 	68,  // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
 	70,  // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
-	20,  // 26: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
-	22,  // 27: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
-	23,  // 28: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
-	25,  // 29: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
-	26,  // 30: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
-	27,  // 31: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
-	30,  // 32: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
-	31,  // 33: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
-	64,  // 34: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	65,  // 35: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	66,  // 36: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	11,  // 37: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	12,  // 38: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	14,  // 39: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,   // 40: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	16,  // 41: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
-	14,  // 42: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 43: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 44: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
-	1,   // 45: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
-	17,  // 46: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
-	18,  // 47: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
-	19,  // 48: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
-	2,   // 49: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
-	21,  // 50: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
-	17,  // 51: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
-	18,  // 52: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
-	19,  // 53: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
-	1,   // 54: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
-	24,  // 55: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
-	1,   // 56: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
-	3,   // 57: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
-	14,  // 58: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 59: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
-	28,  // 60: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
-	14,  // 61: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
-	29,  // 62: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
-	13,  // 63: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 64: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 65: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	13,  // 66: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	13,  // 67: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	13,  // 68: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	5,   // 69: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	13,  // 70: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	40,  // 71: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	13,  // 72: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 73: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	45,  // 74: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	46,  // 75: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	50,  // 76: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	51,  // 77: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	51,  // 78: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	6,   // 79: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	10,  // 80: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	56,  // 81: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	35,  // 82: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	36,  // 83: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	37,  // 84: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	38,  // 85: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	42,  // 86: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	10,  // 87: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	57,  // 88: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	52,  // 89: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
-	53,  // 90: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
-	54,  // 91: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
-	55,  // 92: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
-	24,  // 93: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
-	24,  // 94: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
-	17,  // 95: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
-	18,  // 96: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
-	19,  // 97: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
-	60,  // 98: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	69,  // 99: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	69,  // 100: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	67,  // 101: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	102, // [102:102] is the sub-list for method output_type
-	102, // [102:102] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	71,  // 26: tenure.store.v1.Command.end_tokens:type_name -> tenure.store.v1.EndTokens
+	20,  // 27: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	22,  // 28: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	23,  // 29: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	25,  // 30: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	26,  // 31: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	27,  // 32: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	30,  // 33: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
+	31,  // 34: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
+	64,  // 35: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	65,  // 36: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	66,  // 37: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	11,  // 38: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	12,  // 39: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	14,  // 40: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	0,   // 41: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	16,  // 42: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	14,  // 43: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 44: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 45: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	1,   // 46: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
+	17,  // 47: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	18,  // 48: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	19,  // 49: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	2,   // 50: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
+	21,  // 51: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	17,  // 52: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	18,  // 53: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	19,  // 54: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	1,   // 55: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
+	24,  // 56: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	1,   // 57: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
+	3,   // 58: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
+	14,  // 59: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
+	14,  // 60: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
+	28,  // 61: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
+	14,  // 62: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
+	29,  // 63: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
+	13,  // 64: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 65: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 66: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	13,  // 67: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	13,  // 68: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	13,  // 69: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	5,   // 70: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	13,  // 71: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	40,  // 72: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	13,  // 73: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	13,  // 74: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	45,  // 75: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	46,  // 76: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	50,  // 77: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	51,  // 78: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	51,  // 79: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	6,   // 80: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	10,  // 81: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	56,  // 82: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	35,  // 83: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	36,  // 84: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	37,  // 85: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	38,  // 86: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	42,  // 87: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	10,  // 88: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	57,  // 89: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	52,  // 90: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	53,  // 91: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	54,  // 92: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	55,  // 93: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	24,  // 94: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	24,  // 95: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	17,  // 96: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	18,  // 97: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	19,  // 98: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	60,  // 99: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	69,  // 100: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	69,  // 101: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	67,  // 102: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	103, // [103:103] is the sub-list for method output_type
+	103, // [103:103] is the sub-list for method input_type
+	103, // [103:103] is the sub-list for extension type_name
+	103, // [103:103] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -7046,6 +7067,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Command_PutMember)(nil),
 		(*Command_DeleteMember)(nil),
 		(*Command_ChangeAuth)(nil),
+		(*Command_EndTokens)(nil),
 		(*Command_RegisterNode)(nil),
 		(*Command_SyncNode)(nil),
 		(*Command_UpdateCheck)(nil),

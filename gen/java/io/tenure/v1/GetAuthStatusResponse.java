@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private long tokens_ = 0L;
   /**
    * <pre>
-   * Number of tokens, also of those that have ended and are not yet revoked.
+   * Number of tokens, also of those that have ended and are not yet deleted.
    * </pre>
    *
    * <code>uint64 tokens = 4 [json_name = "tokens"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     private long tokens_ ;
     /**
      * <pre>
-     * Number of tokens, also of those that have ended and are not yet revoked.
+     * Number of tokens, also of those that have ended and are not yet deleted.
      * </pre>
      *
      * <code>uint64 tokens = 4 [json_name = "tokens"];</code>
@@ -1005,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of tokens, also of those that have ended and are not yet revoked.
+     * Number of tokens, also of those that have ended and are not yet deleted.
      * </pre>
      *
      * <code>uint64 tokens = 4 [json_name = "tokens"];</code>
@@ -1021,7 +1021,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of tokens, also of those that have ended and are not yet revoked.
+     * Number of tokens, also of those that have ended and are not yet deleted.
      * </pre>
      *
      * <code>uint64 tokens = 4 [json_name = "tokens"];</code>

@@ -66,7 +66,7 @@ public interface GetAuthStatusResponseOrBuilder extends
 
   /**
    * <pre>
-   * Number of tokens, also of those that have ended and are not yet revoked.
+   * Number of tokens, also of those that have ended and are not yet deleted.
    * </pre>
    *
    * <code>uint64 tokens = 4 [json_name = "tokens"];</code>
