@@ -1,6 +1,8 @@
 package raftnode
 
 import (
+	"time"
+
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/health"
 )
@@ -92,3 +94,6 @@ const (
 func (n *Node) Alarms() []Alarm {
 	return append(n.self.Alarms(), n.health.Alarms()...)
 }
+
+// MajorityTime returns the latest time that the wall clocks of a majority of the voters have reached, and whether this member knows it.
+func (n *Node) MajorityTime() (time.Time, bool) { return n.health.MajorityTime() }

@@ -247,10 +247,11 @@ func (r *running) openNode(ctx context.Context) error {
 		Propose: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
 			return r.node.Propose(ctx, c)
 		},
-		Snapshot:   func() expiry.Snapshot { return r.node.Store().NewReader() },
-		Progress:   func() (applied, commit uint64) { return r.node.Progress() },
-		Logger:     r.log,
-		Registerer: r.config.Registry,
+		Snapshot:     func() expiry.Snapshot { return r.node.Store().NewReader() },
+		Progress:     func() (applied, commit uint64) { return r.node.Progress() },
+		MajorityTime: func() (time.Time, bool) { return r.node.MajorityTime() },
+		Logger:       r.log,
+		Registerer:   r.config.Registry,
 	})
 	if err != nil {
 		return err

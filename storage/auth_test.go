@@ -182,10 +182,48 @@ func TestACommandOfOldRightsDoesNothing(t *testing.T) {
 	}
 }
 
+// endTokens returns the command of a leader that found that tokens ended at 9.
+func endTokens(term uint64, tokens ...uint64) *storev1.Command {
+	e := &storev1.EndTokens{Term: term}
+	for _, n := range tokens {
+		e.Tokens = append(e.Tokens, &storev1.EndedToken{Accessor: numberedID(n), ExpireTimeMs: 9})
+	}
+	return &storev1.Command{Kind: &storev1.Command_EndTokens{EndTokens: e}}
+}
+
+// TestEndedTokensAreDeleted deletes what ended as the command says, in its term, and takes no right away by that.
+func TestEndedTokensAreDeleted(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.apply(bootstrapCommand("a", authEnforce), createToken(2, "t", "admin"), createToken(3, "u", "admin"))
+	before := r.store.Applied()
+	if _, reason := r.try(endTokens(before.Term+1, 2)); reason != storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH {
+		t.Errorf("of another term: got %v, want TERM_MISMATCH", reason)
+	}
+	other := endTokens(before.Term, 3)
+	other.GetEndTokens().Tokens[0].ExpireTimeMs = 8
+	r.apply(endTokens(before.Term, 1, 2, 4), other)
+	if at := r.store.Applied(); at.DenyRevision != before.DenyRevision || at.AuthChanges != before.AuthChanges+1 {
+		t.Errorf("got deny revision %d and change %d, want %d and %d", at.DenyRevision, at.AuthChanges, before.DenyRevision, before.AuthChanges+1)
+	}
+	reader := r.store.NewReader()
+	defer closeReader(t, reader)
+	head, err := reader.AuthHead()
+	tokens, failed := reader.Tokens("", 9)
+	gone, wrong := reader.TokenByHash(hashOf("t"))
+	if err != nil || failed != nil || wrong != nil || head.GetTokens() != 2 || len(tokens) != 2 || gone != nil {
+		t.Errorf("got %d tokens by the head, %v, and %v (%v, %v, %v); want those without an end or with another one", head.GetTokens(), tokens,
+			gone, err, failed, wrong)
+	}
+	checkBytesOf(t, r.store)
+}
+
 func TestTokensNeedTheirClusterVersion(t *testing.T) {
 	r := &rig{t: t, store: newStoreOf(t, vfs.NewMem(), "sm", 2)}
 	if _, reason := r.try(bootstrapCommand("a", authWarn)); reason != storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED {
 		t.Errorf("got %v, want FEATURE_NOT_ENABLED", reason)
+	}
+	if _, reason := r.try(endTokens(r.store.Applied().Term, 1)); reason != storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED {
+		t.Errorf("deletion: got %v, want FEATURE_NOT_ENABLED", reason)
 	}
 	if at := r.store.Applied(); at.AuthMode != 0 || at.DenyRevision != 0 || at.AuthChanges != 0 {
 		t.Errorf("got %+v, want nothing done", at)
@@ -240,7 +278,8 @@ func TestRandomAuthChangesAreDeterministic(t *testing.T) {
 			{AuthorisedBelow: uint64(rng.IntN(40)), Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}},
 			putProvider(name, fmt.Sprint("https://", rng.IntN(4))),
 			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: name}}),
-		}[rng.IntN(12)]
+			endTokens(one.store.Applied().Term, id),
+		}[rng.IntN(13)]
 		at := one.store.Applied()
 		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{proto.CloneOf(cmd)}})
 		if err != nil {

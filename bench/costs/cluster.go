@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,6 +80,18 @@ func clusterCases() []cost {
 				PutPolicy: &storev1.PolicyRecord{Name: "p", Rules: strings.Repeat("#", 64<<10)},
 			}})
 		}},
+		{kind: "end_tokens", name: "256 tokens with 16 policies, longest names", build: func(b *builder) *storev1.Command {
+			b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+				Mode: storev1.AuthMode_AUTH_MODE_ENFORCE, Token: longToken(0, 0),
+			}}}))
+			end := &storev1.EndTokens{Term: 1}
+			for i := range 256 {
+				t := longToken(i+1, 9)
+				end.Tokens = append(end.Tokens, &storev1.EndedToken{Accessor: t.GetAccessor(), ExpireTimeMs: 9})
+				b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: t}}))
+			}
+			return &storev1.Command{Kind: &storev1.Command_EndTokens{EndTokens: end}}
+		}},
 		{kind: "join_member", name: "7 members", build: func(b *builder) *storev1.Command {
 			b.members()
 			b.apply(makeToken(100))
@@ -91,6 +105,20 @@ func clusterCases() []cost {
 			}}}
 		}},
 	}
+}
+
+// longToken returns a token that is as long as one can be, but for its policies; one without an end is a first one.
+func longToken(n int, endMs int64) *storev1.TokenRecord {
+	t := &storev1.TokenRecord{
+		Accessor: binary.BigEndian.AppendUint64(make([]byte, 8), uint64(n)), Name: strings.Repeat("n", 128), Node: strings.Repeat("h", 256),
+		Policies: []string{"admin"}, ExpireTimeMs: endMs,
+	}
+	sum := sha256.Sum256(t.GetAccessor())
+	t.TokenSha256 = sum[:]
+	if endMs != 0 {
+		t.Policies = slices.Repeat(t.GetPolicies(), 16)
+	}
+	return t
 }
 
 // empty forgets all history.

@@ -154,6 +154,38 @@ func (h *Watch) lowElsewhere() uint64 {
 	return 0
 }
 
+// MajorityTime returns the latest time that the wall clocks of a majority of the voters have reached, and whether it is known. A
+// member whose clock is wrong does not decide it.
+func (h *Watch) MajorityTime() (time.Time, bool) {
+	cs, err := h.m.Members.Conf()
+	if err != nil {
+		return time.Time{}, false
+	}
+	var clocks []time.Time
+	h.mu.Lock()
+	for _, id := range cs.GetVoters() {
+		r, reported := h.reports[id]
+		switch since := time.Since(r.at); {
+		case id == h.m.ID:
+			clocks = append(clocks, time.Now())
+		case reported && since < reportFresh && r.message.GetWallTimeMs() != 0:
+			clocks = append(clocks, time.UnixMilli(r.message.GetWallTimeMs()).Add(since))
+		}
+	}
+	h.mu.Unlock()
+	return reachedByMajority(clocks, len(cs.GetVoters()))
+}
+
+// reachedByMajority returns the latest time that a majority of the voters' clocks have reached, if so many are known.
+func reachedByMajority(clocks []time.Time, voters int) (time.Time, bool) {
+	quorum := voters/2 + 1
+	if len(clocks) < quorum {
+		return time.Time{}, false
+	}
+	slices.SortFunc(clocks, time.Time.Compare)
+	return clocks[len(clocks)-quorum], true
+}
+
 // Compare asks the other members how they are, again and again until ctx ends.
 func (h *Watch) Compare(ctx context.Context) {
 	tick := time.NewTicker(h.o.CompareEvery)
@@ -312,7 +344,10 @@ func CheckDiffers(dir *datadir.Dir) error {
 func (h *Watch) report(of *peerv1.MemberReport) *peerv1.MemberReport {
 	store := h.m.Store()
 	applied := store.Applied().Index
-	r := &peerv1.MemberReport{AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load(), DiskHangs: h.hangs.Load()}
+	r := &peerv1.MemberReport{
+		AppliedIndex: applied, DiskFull: h.low.Load(), DiskFreeBytes: h.free.Load(), DiskHangs: h.hangs.Load(),
+		WallTimeMs: time.Now().UnixMilli(),
+	}
 	var indexes []uint64
 	if of != nil {
 		for _, s := range of.GetChecksums() {

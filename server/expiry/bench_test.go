@@ -18,11 +18,12 @@ func (empty) Applied() (storage.Applied, error) { return storage.Applied{}, nil 
 func (empty) Sessions(storage.SessionID, int) ([]storage.SessionEntry, bool, error) {
 	return nil, false, nil
 }
-func (empty) Delays() ([]storage.Delay, error)             { return nil, nil }
-func (empty) Waits() ([]storage.Wait, error)               { return nil, nil }
-func (empty) Freeze() (*storev1.FreezeRecord, bool, error) { return nil, false, nil }
-func (empty) JoinTokens() ([]storage.JoinToken, error)     { return nil, nil }
-func (empty) Close() error                                 { return nil }
+func (empty) Delays() ([]storage.Delay, error)                   { return nil, nil }
+func (empty) Waits() ([]storage.Wait, error)                     { return nil, nil }
+func (empty) Freeze() (*storev1.FreezeRecord, bool, error)       { return nil, false, nil }
+func (empty) JoinTokens() ([]storage.JoinToken, error)           { return nil, nil }
+func (empty) Tokens(string, int) ([]*storev1.TokenRecord, error) { return nil, nil }
+func (empty) Close() error                                       { return nil }
 
 // leading returns timers that lead and have n sessions.
 func leading(b *testing.B, n int) *expiry.Timers {

@@ -39,8 +39,11 @@ type cluster struct {
 	waits    []storage.Wait
 	freeze   *storev1.FreezeRecord // nil: not frozen
 	tokens   []storage.JoinToken
-	commands []*storev1.Command
-	endedAt  map[storage.SessionID]time.Duration
+	// authTokens are the tokens of callers; ahead is by how much the clocks of a majority are ahead of the bubble's.
+	authTokens []*storev1.TokenRecord
+	ahead      time.Duration
+	commands   []*storev1.Command
+	endedAt    map[storage.SessionID]time.Duration
 	// propose, if set, is asked before a command is applied.
 	propose func(ctx context.Context, c *storev1.Command) error
 	// left says which sessions a command leaves for the next.
@@ -64,6 +67,11 @@ func newCluster(t *testing.T) *cluster {
 		Snapshot: func() expiry.Snapshot { return c },
 		Progress: func() (applied, commit uint64) { return c.done.Load(), c.commit.Load() },
 		Now:      c.now,
+		MajorityTime: func() (time.Time, bool) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return time.Now().Add(c.ahead), c.ahead >= 0
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +209,15 @@ func (c *cluster) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.R
 				return t.Name == ref.GetName() && bytes.Equal(t.GetTokenSha256(), ref.GetTokenSha256())
 			})
 		}
+	case *storev1.Command_EndTokens:
+		if kind.EndTokens.GetTerm() != c.term {
+			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_TERM_MISMATCH}}, nil
+		}
+		for _, ref := range kind.EndTokens.GetTokens() {
+			c.authTokens = slices.DeleteFunc(slices.Clone(c.authTokens), func(t *storev1.TokenRecord) bool {
+				return bytes.Equal(t.GetAccessor(), ref.GetAccessor())
+			})
+		}
 	case *storev1.Command_GrantWaiters:
 		if c.freeze != nil {
 			return &storev1.Result{Failure: &storev1.Failure{Reason: storev1.FailureReason_FAILURE_REASON_FROZEN}}, nil
@@ -289,5 +306,17 @@ func (c *cluster) JoinTokens() ([]storage.JoinToken, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tokens, nil
+}
+
+func (c *cluster) Tokens(after string, limit int) ([]*storev1.TokenRecord, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var page []*storev1.TokenRecord
+	for _, t := range c.authTokens {
+		if len(page) < limit && string(t.GetAccessor()) > after {
+			page = append(page, t)
+		}
+	}
+	return page, nil
 }
 func (c *cluster) Close() error { return nil }

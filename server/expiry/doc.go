@@ -11,6 +11,8 @@
 //     that long and a little more, so that renewals which waited meanwhile are read before anything is proposed.
 //   - A renewal that waits for its proof postpones the end. Once the end is proposed it is never taken back, and
 //     renewals wait for its outcome.
+//   - A token that ended is deleted a week after its end by the wall clocks of a majority of the members. No single clock decides,
+//     and no right depends on it.
 //   - Every command carries the term of the decision and names exactly what it ends, so an old leader ends nothing.
 //
 // It needs: outcomes in order from the apply goroutine (Publish), a snapshot of the state at the start of a term, and

@@ -50,6 +50,7 @@ type leader struct {
 	waits    *firing[waitID, wait]
 
 	joinTokens  joinTokens
+	endedTokens endedTokens
 	dueSessions []Ref // filed under a time that has come, oldest first
 	// What the command under way names. A session stays named until its end has an outcome.
 	proposed       []Ref
@@ -98,6 +99,7 @@ func newLeader(t *Timers, tm *term) *leader {
 		{name: "freeze", next: l.endFreeze, done: l.freezeEnded},
 		{name: "end list", next: l.endMarked, done: func(*storev1.Result) {}},
 		{name: "join tokens", next: l.endJoinTokens, done: l.joinTokensEnded, failed: func() { l.joinTokens.looked = false }},
+		{name: "tokens", next: l.endTokens, done: l.tokensEnded, failed: func() { l.endedTokens = endedTokens{} }},
 	}
 	l.outcomes = make(chan outcome, len(l.lanes))
 	return l

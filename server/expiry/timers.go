@@ -31,6 +31,8 @@ type Snapshot interface {
 	Freeze() (*storev1.FreezeRecord, bool, error)
 	// JoinTokens returns all join tokens.
 	JoinTokens() ([]storage.JoinToken, error)
+	// Tokens returns up to limit tokens behind an accessor, by accessor.
+	Tokens(after string, limit int) ([]*storev1.TokenRecord, error)
 	// Close ends the snapshot.
 	Close() error
 }
@@ -44,6 +46,9 @@ type Options struct {
 	// Progress returns the last index applied here and the highest one known to be committed. While the first stands behind the
 	// second nothing ends: renewals may be among what is not applied, or wait for it. Nil is a state that is never behind.
 	Progress func() (applied, commit uint64)
+	// MajorityTime returns the latest time that the wall clocks of a majority of the members have reached, and whether it is known.
+	// Tokens that ended are deleted by it; nil: none is deleted.
+	MajorityTime func() (time.Time, bool)
 	// Now is a monotonic clock; nil is the process's. Where it starts does not matter.
 	Now func() time.Duration
 	// WallNow is a wall clock, for what people are shown; nil is the system's.
@@ -62,8 +67,10 @@ type Timers struct {
 	progress func() (applied, commit uint64)
 	now      func() time.Duration
 	wallNow  func() time.Time
-	log      *zap.Logger
-	metrics  *metrics
+	// majorityTime is the time of a majority of the members, if it is known.
+	majorityTime func() (time.Time, bool)
+	log          *zap.Logger
+	metrics      *metrics
 
 	table      atomic.Pointer[table] // nil unless this member leads and knows its sessions
 	terms      atomic.Pointer[term]  // what the present term runs on; nil unless this member leads
@@ -86,14 +93,15 @@ func New(o Options) (*Timers, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	t := &Timers{
-		propose:  o.Propose,
-		snapshot: o.Snapshot,
-		progress: o.Progress,
-		now:      o.Now,
-		wallNow:  o.WallNow,
-		log:      o.Logger,
-		metrics:  m,
-		changed:  make(chan struct{}),
+		propose:      o.Propose,
+		snapshot:     o.Snapshot,
+		progress:     o.Progress,
+		now:          o.Now,
+		wallNow:      o.WallNow,
+		majorityTime: o.MajorityTime,
+		log:          o.Logger,
+		metrics:      m,
+		changed:      make(chan struct{}),
 	}
 	if t.progress == nil {
 		t.progress = func() (applied, commit uint64) { return 0, 0 }
@@ -101,6 +109,9 @@ func New(o Options) (*Timers, error) {
 	if t.now == nil {
 		start := time.Now()
 		t.now = func() time.Duration { return time.Since(start) }
+	}
+	if t.majorityTime == nil {
+		t.majorityTime = func() (time.Time, bool) { return time.Time{}, false }
 	}
 	if t.wallNow == nil {
 		t.wallNow = time.Now

@@ -171,6 +171,9 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		change := auth.Change{Rows: c.rows, State: &c.state, Principal: c.principal, WallMs: c.wallMs}
 		changed, err := change.Do(kind.ChangeAuth)
 		return &storev1.Result{Kind: &storev1.Result_ChangeAuth{ChangeAuth: changed}}, err
+	case *storev1.Command_EndTokens:
+		change := auth.Change{Rows: c.rows, State: &c.state}
+		return change.End(kind.EndTokens, c.term)
 	case *storev1.Command_MakeJoinToken:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) {
 			made, err := m.MakeToken(kind.MakeJoinToken)

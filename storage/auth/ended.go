@@ -1,0 +1,38 @@
+package auth
+
+import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/rule"
+)
+
+// End deletes tokens that ended long ago, as the leader found by clocks. They have no rights any more, so none is taken away.
+func (c *Change) End(e *storev1.EndTokens, term uint64) (*storev1.Result, error) {
+	if err := rule.NeedVersion3(c.State.ClusterVersion); err != nil {
+		return nil, err
+	}
+	if err := rule.CheckTerm(e.GetTerm(), term); err != nil {
+		return nil, err
+	}
+	head, err := readHead(c.Rows)
+	if err != nil || head == nil {
+		return &storev1.Result{}, err
+	}
+	before := head.GetTokens()
+	for _, ended := range e.GetTokens() {
+		record, err := readToken(c.Rows, ended.GetAccessor())
+		if err != nil {
+			return nil, err
+		}
+		if record == nil || record.GetExpireTimeMs() == 0 || record.GetExpireTimeMs() != ended.GetExpireTimeMs() {
+			continue
+		}
+		c.Rows.Remove(hashRow(record.GetTokenSha256()))
+		c.Rows.Remove(tokenRow(ended.GetAccessor()))
+		head.Tokens--
+	}
+	if head.GetTokens() == before {
+		return &storev1.Result{}, nil
+	}
+	c.State.AuthChanges++
+	return &storev1.Result{}, c.write(headRow(), head)
+}
