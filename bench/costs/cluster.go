@@ -80,18 +80,7 @@ func clusterCases() []cost {
 				PutPolicy: &storev1.PolicyRecord{Name: "p", Rules: strings.Repeat("#", 64<<10)},
 			}})
 		}},
-		{kind: "end_tokens", name: "256 tokens with 16 policies, longest names", build: func(b *builder) *storev1.Command {
-			b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
-				Mode: storev1.AuthMode_AUTH_MODE_ENFORCE, Token: longToken(0, 0),
-			}}}))
-			end := &storev1.EndTokens{Term: 1}
-			for i := range 256 {
-				t := longToken(i+1, 9)
-				end.Tokens = append(end.Tokens, &storev1.EndedToken{Accessor: t.GetAccessor(), ExpireTimeMs: 9})
-				b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: t}}))
-			}
-			return &storev1.Command{Kind: &storev1.Command_EndTokens{EndTokens: end}}
-		}},
+		{kind: "end_tokens", name: "256 tokens with 16 policies, longest names", build: (*builder).endsTokens},
 		{kind: "join_member", name: "7 members", build: func(b *builder) *storev1.Command {
 			b.members()
 			b.apply(makeToken(100))
@@ -105,6 +94,20 @@ func clusterCases() []cost {
 			}}}
 		}},
 	}
+}
+
+// endsTokens deletes as many tokens as one command may.
+func (b *builder) endsTokens() *storev1.Command {
+	b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+		Mode: storev1.AuthMode_AUTH_MODE_ENFORCE, Token: longToken(0, 0),
+	}}}))
+	end := &storev1.EndTokens{Term: 1}
+	for i := range 256 {
+		t := longToken(i+1, 9)
+		end.Tokens = append(end.Tokens, &storev1.EndedToken{Accessor: t.GetAccessor(), ExpireTimeMs: 9})
+		b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: t}}))
+	}
+	return &storev1.Command{Kind: &storev1.Command_EndTokens{EndTokens: end}}
 }
 
 // longToken returns a token that is as long as one can be, but for its policies; one without an end is a first one.

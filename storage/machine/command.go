@@ -167,13 +167,8 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Put(kind.PutMember) })
 	case *storev1.Command_DeleteMember:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) { return m.Remove(kind.DeleteMember) })
-	case *storev1.Command_ChangeAuth:
-		change := auth.Change{Rows: c.rows, State: &c.state, Principal: c.principal, WallMs: c.wallMs}
-		changed, err := change.Do(kind.ChangeAuth)
-		return &storev1.Result{Kind: &storev1.Result_ChangeAuth{ChangeAuth: changed}}, err
-	case *storev1.Command_EndTokens:
-		change := auth.Change{Rows: c.rows, State: &c.state}
-		return change.End(kind.EndTokens, c.term)
+	case *storev1.Command_ChangeAuth, *storev1.Command_EndTokens:
+		return c.runAuth(cmd)
 	case *storev1.Command_MakeJoinToken:
 		return c.members.change(func(m *members.Change) (*storev1.Result, error) {
 			made, err := m.MakeToken(kind.MakeJoinToken)
@@ -190,6 +185,16 @@ func (c *command) runLock(cmd *storev1.Command) (*storev1.Result, error) {
 	default:
 		return c.runCatalog(cmd)
 	}
+}
+
+// runAuth does what a command says of what decides who may do what.
+func (c *command) runAuth(cmd *storev1.Command) (*storev1.Result, error) {
+	change := auth.Change{Rows: c.rows, State: &c.state, Principal: c.principal, WallMs: c.wallMs}
+	if e := cmd.GetEndTokens(); e != nil {
+		return change.End(e, c.term)
+	}
+	changed, err := change.Do(cmd.GetChangeAuth())
+	return &storev1.Result{Kind: &storev1.Result_ChangeAuth{ChangeAuth: changed}}, err
 }
 
 // runQuery does what a command says of a prepared query.
