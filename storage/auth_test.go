@@ -201,7 +201,9 @@ func TestEndedTokensAreDeleted(t *testing.T) {
 	}
 	other := endTokens(before.Term, 3)
 	other.GetEndTokens().Tokens[0].ExpireTimeMs = 8
-	r.apply(endTokens(before.Term, 1, 2, 4), other)
+	endless := endTokens(before.Term, 1)
+	endless.GetEndTokens().Tokens[0].ExpireTimeMs = 0
+	r.apply(endTokens(before.Term, 1, 2, 4), other, endless)
 	if at := r.store.Applied(); at.DenyRevision != before.DenyRevision || at.AuthChanges != before.AuthChanges+1 {
 		t.Errorf("got deny revision %d and change %d, want %d and %d", at.DenyRevision, at.AuthChanges, before.DenyRevision, before.AuthChanges+1)
 	}
@@ -214,6 +216,7 @@ func TestEndedTokensAreDeleted(t *testing.T) {
 		t.Errorf("got %d tokens by the head, %v, and %v (%v, %v, %v); want those without an end or with another one", head.GetTokens(), tokens,
 			gone, err, failed, wrong)
 	}
+	r.apply(createToken(4, "t", "admin")) // The hash is free again: nothing of the deleted token is left.
 	checkBytesOf(t, r.store)
 }
 

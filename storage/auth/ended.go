@@ -5,7 +5,8 @@ import (
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
-// End deletes tokens that ended long ago, as the leader found by clocks. They have no rights any more, so none is taken away.
+// End deletes tokens that ended long ago, as the leader found by clocks. A token that ended gives no rights, so this denies nothing:
+// unlike a revocation, it does not raise the deny revision.
 func (c *Change) End(e *storev1.EndTokens, term uint64) (*storev1.Result, error) {
 	if err := rule.NeedVersion3(c.State.ClusterVersion); err != nil {
 		return nil, err
