@@ -17,10 +17,10 @@ import (
 
 // elsewhere are blocks of docs/security.md that need what a test does not have, by a text in them, and what tests it instead.
 var elsewhere = map[string]string{
-	"openssl req":           "cmd/tenure testdata/tls.txtar",
+	"openssl req":           "server/certs TestOpenSSL",
 	"--issuer https://ci":   "cmd/tenure testdata/auth_jwt.txtar",
 	"TENURE_TOKEN_FILE=job": "cmd/tenure testdata/auth_jwt.txtar",
-	"kubectl get":           "cmd/tenure testdata/auth_jwt.txtar",
+	"kubectl get":           "cmd/tenure testdata/auth_jwt.txtar, with the keys of a provider of its own",
 }
 
 // prelude is what the script of the page needs beside the page: to wait for members, and to stop one.
