@@ -129,8 +129,8 @@ type Config struct {
 	// ConnectionsMax is how many connections clients may have, over gRPC and HTTP together, and eight times what other members
 	// may have; 0 is what the limit of descriptors leaves beside what the store needs, at most 65 536. More are closed at once.
 	ConnectionsMax int
-	// IntakeBytesMax bounds what is kept of messages and bodies that are not complete, in all, and, beside it, of answers that are
-	// not read; 0 is 256 MiB.
+	// IntakeBytesMax bounds what is kept of messages that are not complete and of REST's bodies, in all, and, beside it, of answers that
+	// are not read; 0 is 256 MiB.
 	IntakeBytesMax int64
 	// MessageTimeout is how long a message of which something came may stay incomplete; 0 is 45 s. Then its connection is
 	// closed.

@@ -49,7 +49,7 @@ type room struct {
 type Rooms struct {
 	Callers                            share.Callers
 	calls, waits, keep, streams, admin *room
-	Intake                             *share.Pool // bytes of messages and bodies that are not complete
+	Intake                             *share.Pool // bytes of messages that are not complete, and of bodies
 	Answers                            *share.Pool // bytes of answers that are not read
 	Connections, Peers                 *share.Pool
 	builds                             unread.Builds // lists that are made
@@ -64,7 +64,7 @@ type Limits struct {
 	WaitsMax int
 	// ConnectionsMax is how many connections clients may have.
 	ConnectionsMax int
-	// IntakeBytesMax bounds what is kept of messages and bodies that are not complete.
+	// IntakeBytesMax bounds what is kept of messages that are not complete and of bodies.
 	IntakeBytesMax int64
 	// ExemptCallers are addresses and prefixes of callers that get no share, but whatever is free.
 	ExemptCallers []string

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"io"
 	"net/http"
 
@@ -10,18 +11,25 @@ import (
 // restStreamsMax is how many streams there can be over REST, of all callers.
 const restStreamsMax = 10_000
 
+// bodyCopies is what a body counts for each of its bytes, from when it arrives until its call is answered: it is in memory as it came,
+// taken apart, as the message that is sent to the service, and as the message that arrives there.
+const bodyCopies = 4
+
+// bodyStart is how much room a body gets before any of it has come.
+const bodyStart = 4 << 10
+
 // intakeError ends a body that is more than its caller's share.
 type intakeError struct{}
 
 // Error returns the text.
 func (intakeError) Error() string {
-	return "this member keeps as much of unfinished requests as it may"
+	return "this member keeps as much of requests that are not answered as it may"
 }
 
 // HTTPStatus is the status of the answer.
 func (intakeError) HTTPStatus() int { return http.StatusTooManyRequests }
 
-// takingReader counts what is read of a body.
+// takingReader counts what is read of a body, until done.
 type takingReader struct {
 	io.Reader
 	pool    *share.Pool
@@ -33,13 +41,63 @@ type takingReader struct {
 // Read reads, and fails when the caller has no share left.
 func (t *takingReader) Read(p []byte) (int, error) {
 	n, err := t.Reader.Read(p)
-	if n > 0 && !t.pool.Take(t.caller, int64(n)) {
+	counts := int64(n) * bodyCopies
+	if n > 0 && !t.pool.Take(t.caller, counts) {
 		t.refused = true
 		return 0, intakeError{}
 	}
-	t.took += int64(n)
+	t.took += counts
 	return n, err
 }
 
+// readWhole reads a body of which length bytes are announced; below 0 nothing is. Room is made as the body comes, since an announcement
+// costs its client nothing, and the last time exactly as much as is missing.
+func readWhole(body io.Reader, length int64) ([]byte, error) {
+	whole := make([]byte, 0, bodyStart)
+	for {
+		if len(whole) == cap(whole) {
+			room := 2 * cap(whole)
+			if want := length + 1; int64(len(whole)) < want && int64(room) > want { // One more, to see the end.
+				room = int(want)
+			}
+			whole = append(make([]byte, 0, room), whole...)
+		}
+		n, err := body.Read(whole[len(whole):cap(whole)])
+		whole = whole[:len(whole)+n]
+		if errors.Is(err, io.EOF) {
+			return whole, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // done gives back what was taken.
-func (t *takingReader) done() { t.pool.Give(t.caller, t.took) }
+func (t *takingReader) done() {
+	t.pool.Give(t.caller, t.took)
+	t.took = 0
+}
+
+// bodyReader gives a body that was read whole to grpc-gateway.
+type bodyReader struct{ left []byte }
+
+// Read reads.
+func (b *bodyReader) Read(p []byte) (int, error) {
+	if len(b.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.left)
+	b.left = b.left[n:]
+	return n, nil
+}
+
+// take returns all that is left, without copying it, and lets go of it.
+func (b *bodyReader) take() []byte {
+	left := b.left
+	b.left = nil
+	return left
+}
+
+// Close does nothing.
+func (b *bodyReader) Close() error { return nil }

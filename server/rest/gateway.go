@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -48,7 +47,7 @@ type gateway struct {
 	kv              tenurev1.KVServiceClient
 	requestBytesMax int64
 	streams         *share.Pool // under way
-	intake          *share.Pool // bytes of bodies that are not complete; nil is no bound
+	intake          *share.Pool // bytes of bodies whose calls are not answered; nil is no bound
 	callers         share.Callers
 	log             *zap.Logger
 }
@@ -137,12 +136,21 @@ type restCall struct {
 	query url.Values
 	body  []byte
 	raw   bool // ?raw was given
+	taken *takingReader
+}
+
+// sent lets go of the body of a call that goes on for long after its request.
+func (c *restCall) sent() {
+	c.body = nil
+	c.taken.done()
 }
 
 // ServeHTTP serves one request under /v1.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	call, e := g.check(w, r)
+	taken := &takingReader{pool: g.intake, caller: g.callers.OfText(r.RemoteAddr)}
+	defer taken.done()
+	call, e := g.check(w, r, taken)
 	if e != nil {
 		e.write(w)
 		return
@@ -161,8 +169,8 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check finds the route of a request and reads the rest of it.
-func (g *gateway) check(w http.ResponseWriter, r *http.Request) (*restCall, *restError) {
+// check finds the route of a request and reads the rest of it, by a reader that counts the body.
+func (g *gateway) check(w http.ResponseWriter, r *http.Request, taken *takingReader) (*restCall, *restError) {
 	segments, e := splitPath(r)
 	if e != nil {
 		return nil, e
@@ -171,7 +179,7 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request) (*restCall, *res
 	if e != nil {
 		return nil, e
 	}
-	call := &restCall{route: route, path: route.pathFields(segments)}
+	call := &restCall{route: route, path: route.pathFields(segments), taken: taken}
 	if e = checkPath(call.path, route.segments); e != nil {
 		return nil, e
 	}
@@ -188,7 +196,7 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request) (*restCall, *res
 			return nil, e
 		}
 	}
-	if call.body, e = g.readBody(w, r); e != nil {
+	if call.body, e = g.readBody(w, r, taken); e != nil {
 		return nil, e
 	}
 	switch {
@@ -212,16 +220,25 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request) (*restCall, *res
 
 // checkContent refuses a put in JSON that has neither value nor text: it would empty the value.
 func checkContent(body []byte) *restError {
-	var content struct{ Value, Text *string }
+	var content struct{ Value, Text given }
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &content); err != nil {
 			return malformed("body", "it is not JSON")
 		}
 	}
-	if content.Value == nil && content.Text == nil {
+	if !content.Value && !content.Text {
 		return refused(tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "value",
 			`value or text must be given; "text":"" is an empty value`)
 	}
+	return nil
+}
+
+// given reports whether a member of a JSON object is there, and not null.
+type given bool
+
+// UnmarshalJSON notes that it is.
+func (g *given) UnmarshalJSON(text []byte) error {
+	*g = string(text) != "null"
 	return nil
 }
 
@@ -263,7 +280,7 @@ func checkHeaders(header http.Header) *restError {
 }
 
 // readBody reads a body of at most the allowed size, in at most the allowed time.
-func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *restError) {
+func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, taken *takingReader) ([]byte, *restError) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
@@ -275,20 +292,17 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 	// Deadlines are not to be had on every connection that tests make; then the client may take its time.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyReadTimeout))
-	taking := &takingReader{
-		Reader: http.MaxBytesReader(w, r.Body, g.requestBytesMax), pool: g.intake, caller: g.callers.OfText(r.RemoteAddr),
-	}
-	defer taking.done()
-	body, err := io.ReadAll(taking)
+	taken.Reader = http.MaxBytesReader(w, r.Body, g.requestBytesMax)
+	body, err := readWhole(taken, r.ContentLength)
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil:
 		return body, nil
-	case taking.refused:
+	case taken.refused:
 		w.Header().Set("Connection", "close")
 		return nil, restErrorOf(reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-			"this member keeps as much of unfinished requests as it may").With("limit", "intake_bytes_max"))
+			intakeError{}.Error()).With("limit", "intake_bytes_max"))
 	case errors.As(err, &tooLarge):
 		w.Header().Set("Connection", "close")
 		return nil, g.bodyTooLarge()
@@ -314,7 +328,7 @@ func forGateway(r *http.Request, call *restCall) *http.Request {
 	out.Method = call.route.method
 	out.URL = &url.URL{Path: call.route.pathOf(call.path), RawQuery: call.query.Encode()}
 	out.Header = http.Header{} // What travels on does as metadata; grpc-gateway would add an Authorization of its own.
-	out.Body = io.NopCloser(bytes.NewReader(call.body))
+	out.Body = &bodyReader{left: call.body}
 	out.ContentLength = int64(len(call.body))
 	return out
 }

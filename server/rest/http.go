@@ -52,7 +52,7 @@ type Options struct {
 	RequestBytesMax int64
 	// Callers tells callers apart, who share what there is.
 	Callers share.Callers
-	// Intake has the bytes of bodies that are not complete; nil is no bound.
+	// Intake has the bytes of bodies until their calls are answered; nil is no bound.
 	Intake *share.Pool
 	// Answers has the bytes of answers that are not read; nil is no bound.
 	Answers *share.Pool

@@ -101,6 +101,9 @@ func (jsonMarshaler) Unmarshal(data []byte, v any) error {
 // NewDecoder returns a decoder for the one message that r holds.
 func (j jsonMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
+		if body, ok := r.(*bodyReader); ok {
+			return j.Unmarshal(body.take(), v)
+		}
 		data, err := io.ReadAll(r)
 		if err != nil {
 			return fmt.Errorf("read body: %w", err)

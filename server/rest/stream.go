@@ -57,7 +57,7 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 		defer context.AfterFunc(streams, func() { cancel(reason.ErrStopping) })()
 	}
 	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
-	err = g.receive(ctx, call.route, request, &out)
+	err = g.receive(ctx, call, request, &out)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, reason.ErrStopping) {
 		err = stoppedUnder(request, out.begun)
 	}
@@ -87,8 +87,8 @@ func stoppedUnder(request proto.Message, begun bool) error {
 }
 
 // receive makes the call and passes its answers on until the end.
-func (g *gateway) receive(ctx context.Context, route *restRoute, request proto.Message, out *lineWriter) error {
-	stream, err := g.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, route.rpc)
+func (g *gateway) receive(ctx context.Context, call *restCall, request proto.Message, out *lineWriter) error {
+	stream, err := g.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, call.route.rpc)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,9 @@ func (g *gateway) receive(ctx context.Context, route *restRoute, request proto.M
 	if err := stream.CloseSend(); err != nil {
 		return err
 	}
+	call.sent()
 	for {
-		answer, err := newMessage(route.output)
+		answer, err := newMessage(call.route.output)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -127,11 +128,13 @@ func oddREST(ctx context.Context, a *attacker) error {
 					for kind, text := range oddTexts() {
 						what := fmt.Sprintf("%s %s %s%s: %s", method, path, p.Name, name, kind)
 						g.Go(func() error {
-							r, err := a.oddRequest(ctx, method, path, p, at, text)
-							if err == nil {
-								a.askSome(client, what, r)
-							}
-							return err
+							return a.untilThereIsRoom(ctx, func() (int, error) {
+								r, err := a.oddRequest(ctx, method, path, p, at, text)
+								if err != nil {
+									return 0, err
+								}
+								return a.askSome(client, what, r), nil
+							})
 						})
 					}
 				}
@@ -183,17 +186,28 @@ func (a *attacker) oddRequest(ctx context.Context, method, path string, p *schem
 	return r, err
 }
 
-// askSome is ask for answers that may not end: of a stream the first line is read.
-func (a *attacker) askSome(client *http.Client, what string, r *http.Request) {
+// untilThereIsRoom makes a request until it gets another answer than that there is no room for it: each text is to be judged.
+func (a *attacker) untilThereIsRoom(ctx context.Context, ask func() (int, error)) error {
+	var failed error
+	err := a.until(ctx, func() (bool, error) {
+		var code int
+		code, failed = ask()
+		return failed != nil || code != http.StatusTooManyRequests, errors.New("there is no room")
+	})
+	return errors.Join(err, failed)
+}
+
+// askSome is ask for answers that may not end: of a stream the first line is read. It returns the status, or 0 if there is none.
+func (a *attacker) askSome(client *http.Client, what string, r *http.Request) int {
 	answer, err := client.Do(r)
 	if err != nil {
-		return // What the client refuses to send, and what the member cut.
+		return 0 // What the client refuses to send, and what the member cut.
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.Header.Get("Content-Type") != "application/x-ndjson" {
 		body, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<20)) // It may break off.
 		a.status(what, answer, body)
-		return
+		return answer.StatusCode
 	}
 	line, _ := bufio.NewReader(answer.Body).ReadString('\n') // The same.
 	a.status(what, answer, nil)
@@ -205,6 +219,7 @@ func (a *attacker) askSome(client *http.Client, what string, r *http.Request) {
 		defer a.mu.Unlock()
 		a.fault(what, line)
 	}
+	return answer.StatusCode
 }
 
 // giveSession makes a session that the attacker may use.
