@@ -132,8 +132,26 @@ func (c *conn) Pay(bytes int64) {
 	c.meter.options.Answers.Give(c.caller, bytes)
 }
 
+// Hold counts bytes of an answer that gRPC does not have yet, until release is called: also when the connection was closed meanwhile. It
+// reports false if the caller has no room for them, and of a connection that is closed, whose answers are of no use.
+func (c *conn) Hold(bytes int64) (release func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone || !c.meter.options.Answers.Take(c.caller, bytes) {
+		return nil, false
+	}
+	return func() { c.meter.options.Answers.Give(c.caller, bytes) }, true
+}
+
 // Cut closes the connection, because answers are not read of which nobody could be told otherwise what they say.
-func (c *conn) Cut() { c.meter.close(c, Unread) }
+func (c *conn) Cut() {
+	c.mu.Lock()
+	gone := c.gone
+	c.mu.Unlock()
+	if !gone {
+		c.meter.close(c, Unread)
+	}
+}
 
 // late reports whether a message is incomplete since before a time.
 func (c *conn) late(before time.Time) bool {

@@ -220,6 +220,33 @@ func TestAMessageMustComeToItsEnd(t *testing.T) {
 	}
 }
 
+// TestWhatIsHeldCountsBeyondItsConnection counts answers that gRPC does not have yet: lines drop them after their connection is closed.
+func TestWhatIsHeldCountsBeyondItsConnection(t *testing.T) {
+	r := newRig(1)
+	conn, ok := r.conn.(interface {
+		Hold(n int64) (func(), bool)
+		Cut()
+	})
+	if !ok {
+		t.Fatal("the connection counts no answers")
+	}
+	release, ok := conn.Hold(500_000)
+	if _, more := conn.Hold(200_000); !ok || more {
+		t.Errorf("room for less than half of what there is: %v; for more than that: %v", ok, more)
+	}
+	for range 3 { // Each of those that have no room may cut.
+		conn.Cut()
+	}
+	if _, more := conn.Hold(1); more || r.answers.Used() != 500_000 || r.meter.Closed(frames.Unread) != 1 {
+		t.Errorf("after the cut: %v for one more, %d bytes are taken, %d connections were closed; want none, 500 000, one",
+			more, r.answers.Used(), r.meter.Closed(frames.Unread))
+	}
+	release()
+	if used := r.answers.Used(); used != 0 {
+		t.Errorf("%d bytes are taken of what is dropped", used)
+	}
+}
+
 // TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed counts answers on a connection.
 func TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed(t *testing.T) {
 	r := newRig(1)

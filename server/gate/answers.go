@@ -16,6 +16,7 @@ import (
 // answerConn is a connection that counts the answers that its client does not read.
 type answerConn interface {
 	unread.Conn
+	unread.Holder
 	// Cut closes it.
 	Cut()
 }

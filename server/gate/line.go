@@ -66,11 +66,31 @@ func keep(ctx context.Context, method string, response any) (any, error) {
 	if conn == nil {
 		return &Kept{Message: message}, nil
 	}
-	pay, ok := unread.Owe(conn, message)
+	pay, ok := unread.Hold(conn, message)
 	if !ok {
 		return nil, overShare(conn, method)
 	}
 	return &Kept{Message: message, pay: pay}, nil
+}
+
+// Owe counts what a line says of a call beside its answer, such as why it failed, until sent is called. It reports false if that is more than
+// the caller's share, and then counts nothing.
+func (g *Gate) Owe(ctx context.Context, message proto.Message) (sent func(), ok bool) {
+	conn := answersOf(ctx)
+	if conn == nil {
+		return func() {}, true
+	}
+	if sent, ok = unread.Hold(conn, message); !ok {
+		return func() {}, false
+	}
+	return sent, true
+}
+
+// Cut closes the connection of a line. Lines inside this process have none.
+func (g *Gate) Cut(ctx context.Context) {
+	if conn := answersOf(ctx); conn != nil {
+		conn.Cut()
+	}
 }
 
 // Refuse returns the status of an error that ends a call of a line before it is made, and counts the call. The status counts for the caller
@@ -82,7 +102,7 @@ func (g *Gate) Refuse(ctx context.Context, method string, err error) (sent func(
 	if conn == nil {
 		return func() {}, err
 	}
-	sent, ok := unread.Owe(conn, status.Convert(err).Proto())
+	sent, ok := unread.Hold(conn, status.Convert(err).Proto())
 	if !ok {
 		conn.Cut()
 		return func() {}, err

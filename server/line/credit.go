@@ -32,21 +32,24 @@ func (c *credit) add(messages uint32, bytes uint64) {
 	}
 }
 
-// spend takes what a message needs, and reports false if there is nothing left. The last message may exceed the bytes.
-func (c *credit) spend(bytes int) bool {
+// enough reports whether a message may be sent, of any size: the last one may exceed the bytes.
+func (c *credit) enough() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.messages <= 0 || c.bytes <= 0 {
-		return false
-	}
-	c.messages--
-	c.bytes -= int64(bytes)
-	return true
+	return c.messages > 0 && c.bytes > 0
 }
 
-// await takes what a message needs once it is there.
-func (c *credit) await(ctx context.Context, bytes int) error {
-	for !c.spend(bytes) {
+// spend takes what a message needs, for which there was enough.
+func (c *credit) spend(bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages--
+	c.bytes -= int64(bytes)
+}
+
+// await waits until there is enough.
+func (c *credit) await(ctx context.Context) error {
+	for !c.enough() {
 		select {
 		case <-c.more:
 		case <-ctx.Done():

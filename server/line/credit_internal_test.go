@@ -1,31 +1,52 @@
 package line
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 )
 
 func TestCredit(t *testing.T) {
 	c := newCredit(0, 0)
-	if c.spend(1) {
-		t.Error("nothing was given, and something was spent")
+	want := func(enough bool, why string) {
+		t.Helper()
+		if c.enough() != enough {
+			t.Errorf("%s: enough is %v", why, !enough)
+		}
 	}
+	want(false, "nothing was given")
 	c.add(2, 10)
-	if !c.spend(100) {
-		t.Error("a message may exceed the bytes that are left")
-	}
-	if c.spend(1) {
-		t.Error("the bytes are used up, and something was spent")
-	}
+	want(true, "a message may exceed the bytes that are left")
+	c.spend(100)
+	want(false, "the bytes are used up")
 	c.add(0, 91)
-	if !c.spend(1) || c.spend(0) {
-		t.Error("one message and one byte are left, want exactly one message sent")
-	}
+	want(true, "one message and one byte are left")
+	c.spend(1)
+	want(false, "one message and one byte were left")
 	for range 3 {
 		c.add(math.MaxUint32, math.MaxUint64)
 	}
 	if c.messages != creditMessagesMax || c.bytes != creditBytesMax {
 		t.Errorf("%d messages and %d bytes are left, want what counts at most", c.messages, c.bytes)
+	}
+}
+
+// never is a message that must not be encoded.
+type never struct{ t *testing.T }
+
+func (n never) Encoded() []byte {
+	n.t.Error("a message is encoded for which there is no credit")
+	return nil
+}
+
+// TestNothingIsEncodedWithoutCredit sends a message of a watch whose client gave none.
+func TestNothingIsEncodedWithoutCredit(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := &followed{line: &line{}, call: &call{credit: newCredit(0, 0)}}
+	if err := f.Send(ctx, never{t}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that it waits until the call ends", err)
 	}
 }
 

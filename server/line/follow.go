@@ -26,10 +26,12 @@ func (l *line) follow(c *call) {
 	f := &followed{line: l, call: c, free: !c.verb.keeps}
 	a := &answer{message: &tenurev1.LineAnswer{Number: c.number}}
 	if err := l.options.Gate.Follow(f, c.verb.method, serve); err != nil {
-		a.message.Status = statusOf(err)
+		l.failed(c, a, err)
 	}
 	l.over(c)
-	l.out.end(c, a)
+	if !l.out.end(c, a) {
+		l.options.Gate.Cut(l.stream.Context())
+	}
 	l.out.send()
 }
 
@@ -47,23 +49,28 @@ func (f *followed) Context() context.Context { return f.call.ctx }
 // encoded is a message whose bytes many calls share, and nobody changes any more.
 type encoded interface{ Encoded() []byte }
 
-// Send sends a part. It waits for the credit of the call, and for room on the line, until ctx ends.
+// Send sends a part. It waits for the credit of the call, and for room on the line, until ctx ends. It encodes what it may send, and nothing
+// else.
 func (f *followed) Send(ctx context.Context, m any) error {
+	l, c := f.line, f.call
+	counts := true
+	switch {
+	case f.free:
+		l.settle(c)
+		if counts = moves(m); counts && !c.credit.enough() {
+			return nil
+		}
+	default:
+		if err := c.credit.await(ctx); err != nil {
+			return err
+		}
+	}
 	data, shared, err := encode(m)
 	if err != nil {
 		return err
 	}
-	l, c := f.line, f.call
-	switch {
-	case f.free:
-		l.settle(c)
-		if moves(m) && !c.credit.spend(len(data)) {
-			return nil
-		}
-	default:
-		if err = c.credit.await(ctx, len(data)); err != nil {
-			return err
-		}
+	if counts {
+		c.credit.spend(len(data))
 	}
 	if f.last, err = l.out.part(ctx, c, item{data: data, shared: shared}, f.last); err != nil {
 		return err

@@ -307,14 +307,23 @@ func (l *line) make(c *call) {
 	a := &answer{message: &tenurev1.LineAnswer{Number: c.number}}
 	kept, err := l.options.Gate.Call(c.ctx, c.verb.method, c.verb.request, c.verb.handler)
 	if err != nil {
-		a.message.Status = statusOf(err)
+		l.failed(c, a, err)
 	} else {
 		c.verb.put(a.message, kept.Message)
 		a.sent = kept.Sent
 	}
 	l.over(c)
-	l.out.add(a)
+	if !l.out.add(a) {
+		l.options.Gate.Cut(l.stream.Context())
+	}
 	l.out.send()
+}
+
+// failed says in the answer to a call why it failed. That counts for its caller, too: calls that are refused cost their client nothing.
+func (l *line) failed(c *call, a *answer, err error) {
+	a.message.Status = statusOf(err)
+	sent, ok := l.options.Gate.Owe(c.ctx, a.message)
+	a.sent, a.uncounted = sent, !ok
 }
 
 // over says that a call has ended; its answer is not sent yet.

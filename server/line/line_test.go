@@ -65,6 +65,18 @@ func (open) Refuse(_ context.Context, _ string, err error) (func(), error) {
 	return func() {}, s.Err()
 }
 
+func (open) Owe(context.Context, proto.Message) (func(), bool) { return func() {}, true }
+func (open) Cut(context.Context)                               {}
+
+// poor lets every call pass, but the caller has no share left for any refusal.
+type poor struct {
+	open
+	cut chan struct{} // gets one for each cut
+}
+
+func (poor) Owe(context.Context, proto.Message) (func(), bool) { return func() {}, false }
+func (p poor) Cut(context.Context)                             { p.cut <- struct{}{} }
+
 // keys answers Get at once, with the token that the call came with, and Put when it is told to.
 type keys struct {
 	tenurev1.UnimplementedKVServiceServer
@@ -137,13 +149,18 @@ func (c *client) SendMsg(message any) error {
 // start serves a line in a bubble, and returns its client, who has read the bounds.
 func start(t *testing.T) *client {
 	t.Helper()
+	return startWith(t, open{})
+}
+
+func startWith(t *testing.T, g line.Gate) *client {
+	t.Helper()
 	ctx, gone := context.WithCancel(t.Context())
 	stopping, stop := context.WithCancel(t.Context())
 	c := &client{
 		ctx: ctx, to: make(chan *tenurev1.LineRequest), from: make(chan *tenurev1.LineResponse), let: make(chan struct{}), stop: stop, gone: gone,
 		err: make(chan error, 1),
 	}
-	s := line.New(line.Options{Gate: open{}, Stopping: stopping, KV: &keys{let: c.let}, Locks: &locks{let: c.let}, Watches: watches{}})
+	s := line.New(line.Options{Gate: g, Stopping: stopping, KV: &keys{let: c.let}, Locks: &locks{let: c.let}, Watches: watches{}})
 	go func() {
 		c.err <- s.Line(c)
 		gone() // As gRPC does.
@@ -401,6 +418,38 @@ func TestWhoDoesNotReadIsNotRead(t *testing.T) {
 }
 
 // TestALineThatBreaksCancelsItsCalls breaks it while a call is under way.
+// TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection has calls fail whose client has no share left.
+func TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection(t *testing.T) {
+	const failing, few = 1000, 100
+	fail := func(first, n uint64) *tenurev1.LineRequest {
+		request := &tenurev1.LineRequest{}
+		for number := first; number < first+n; number++ {
+			c := put(number, 1)
+			c.RemainingTime = durationpb.New(0)
+			request.Calls = append(request.Calls, c)
+		}
+		return request
+	}
+	for name, reads := range map[string]bool{"read": true, "not read": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cut := make(chan struct{}, failing)
+				c := startWith(t, poor{cut: cut})
+				for first := uint64(1); first < failing; first += few {
+					c.to <- fail(first, few)
+					if reads {
+						c.answers(t, few)
+					}
+				}
+				synctest.Wait()
+				if got := len(cut) > 0; got == reads {
+					t.Errorf("cut is %v, want %v", got, !reads)
+				}
+			})
+		})
+	}
+}
+
 func TestALineThatBreaksCancelsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t)

@@ -21,6 +21,8 @@ type answer struct {
 	part    *part
 	bytes   int
 	sent    func() // nil: nothing is to be said then
+	// uncounted says that it does not count for the caller, who has no share left.
+	uncounted bool
 }
 
 // outbox has what is to be sent on a line, in order. Whoever finds that nobody sends, sends.
@@ -33,12 +35,14 @@ type outbox struct {
 	queue   []*answer
 	bytes   int // of answers in the queue
 	answers int // in the queue
-	parts   parts
-	first   *tenurev1.LineLimits
-	last    *tenurev1.LineDrain
-	sending bool
-	kicked  bool // somebody was started to send
-	err     error
+	// uncounted is how many of them count for nobody.
+	uncounted int
+	parts     parts
+	first     *tenurev1.LineLimits
+	last      *tenurev1.LineDrain
+	sending   bool
+	kicked    bool // somebody was started to send
+	err       error
 }
 
 func (o *outbox) init(stream grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) {
@@ -62,14 +66,18 @@ func (o *outbox) drain(d *tenurev1.LineDrain) {
 	o.send()
 }
 
-// add adds an answer. Call send after.
-func (o *outbox) add(a *answer) {
+// add adds an answer, and reports false if more than uncountedMax are there that count for nobody. Call send after.
+func (o *outbox) add(a *answer) bool {
 	a.bytes = proto.Size(a.message)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue = append(o.queue, a)
 	o.bytes += a.bytes
 	o.answers++
+	if a.uncounted {
+		o.uncounted++
+	}
+	return o.uncounted <= uncountedMax
 }
 
 // part adds a message of a call whose part before stands at last, and returns where it stands. If other calls may be sent the same bytes,
@@ -110,12 +118,12 @@ func (o *outbox) tryPart(c *call, m item, last uint64) (at uint64, room <-chan s
 // errEnded is the error for a part of a call whose service has ended while it was sending.
 var errEnded = errors.New("the call has ended")
 
-// end adds the answer of a call with parts, after which it has none. Call send after.
-func (o *outbox) end(c *call, a *answer) {
+// end is add for the answer of a call with parts, after which it has none.
+func (o *outbox) end(c *call, a *answer) bool {
 	o.mu.Lock()
 	c.ended = true
 	o.mu.Unlock()
-	o.add(a)
+	return o.add(a)
 }
 
 // kick has what there is sent by a goroutine of its own, unless one does so.
@@ -217,6 +225,9 @@ func (o *outbox) next() (*tenurev1.LineResponse, []*answer) {
 		}
 		o.bytes -= a.bytes
 		o.answers--
+		if a.uncounted {
+			o.uncounted--
+		}
 		message.Answers = append(message.Answers, a.message)
 	}
 	o.first, o.last, o.sending = nil, nil, true

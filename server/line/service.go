@@ -28,6 +28,9 @@ const (
 	// unsentMax and unsentBytesMax are how many answers may wait to be sent before the line is no longer read.
 	unsentMax      = 1024
 	unsentBytesMax = 1 << 20
+	// uncountedMax is how many answers that are not sent may count for nobody, because they say why a call failed and are more than the
+	// caller's share. With more, nobody reads the line, and its connection is closed.
+	uncountedMax = 128
 	// partBytesMax is how many bytes of parts may wait to be sent before those with more wait for that.
 	partBytesMax = 256 << 10
 	// creditMessagesMax and creditBytesMax are the most that a call may be ahead of its client; credits above count as that.
@@ -43,6 +46,10 @@ type Gate interface {
 	Call(ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler) (*gate.Kept, error)
 	// Follow makes a call that streams. Its error is a status.
 	Follow(to gate.Followed, method string, serve func(grpc.ServerStream) error) error
+	// Owe counts why a call failed until sent is called, or reports false if that is more than the caller's share.
+	Owe(ctx context.Context, message proto.Message) (sent func(), ok bool)
+	// Cut closes the connection of a line.
+	Cut(ctx context.Context)
 	// Refuse returns the status of an error that ends a call before it is made. sent is called when it is sent.
 	Refuse(ctx context.Context, method string, err error) (sent func(), refusal error)
 }

@@ -43,10 +43,17 @@ func New(conn Conn, message proto.Message) (*Answer, bool) {
 	return a, conn.Owe(a.owed())
 }
 
-// Owe counts an answer that is sent together with others, until pay is called. It reports false if that is more than the caller's share.
-func Owe(conn Conn, message proto.Message) (pay func(), ok bool) {
-	owed := (&Answer{bytes: proto.Size(message)}).owed()
-	return func() { conn.Pay(owed) }, conn.Owe(owed)
+// Holder is a connection of answers that are not encoded yet. Its methods may be called by any goroutine, also after it was closed.
+type Holder interface {
+	// Hold counts bytes of an answer until release is called, or reports false if they are more than the caller's share, or the connection
+	// is closed.
+	Hold(bytes int64) (release func(), ok bool)
+}
+
+// Hold counts an answer that is sent together with others, until release is called. It reports false if that is more than the caller's share,
+// or the connection is closed: that of a line may be, long before the line has ended and dropped its answers.
+func Hold(conn Holder, message proto.Message) (release func(), ok bool) {
+	return conn.Hold((&Answer{bytes: proto.Size(message)}).owed())
 }
 
 // owed is what the answer counts.
