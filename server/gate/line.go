@@ -25,9 +25,12 @@ func (k *Kept) Sent() {
 	}
 }
 
-// Call makes a call that came on a line, as Unary makes one that came by itself. Its error is a status.
-func (g *Gate) Call(ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler) (*Kept, error) {
-	response, err := g.serve(ctx, request, method, answering{handler: handler, counted: keep})
+// Call makes a call that came on a line, as Unary makes one that came by itself. A call that only reads is refused if its line has no room for
+// the answer. Its error is a status.
+func (g *Gate) Call(
+	ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler, fits func(proto.Message) bool,
+) (*Kept, error) {
+	response, err := g.serve(ctx, request, method, answering{handler: handler, counted: keeping(fits)})
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +62,23 @@ func (g *Gate) Follow(to Followed, method string, serve func(grpc.ServerStream) 
 	return g.Stream(nil, onLine{to}, &grpc.StreamServerInfo{FullMethod: method}, func(_ any, stream grpc.ServerStream) error { return serve(stream) })
 }
 
-// keep returns an answer that counts on the connection of its line. Lines inside this process have none.
-func keep(ctx context.Context, method string, response any) (any, error) {
-	message, _ := response.(proto.Message)
-	conn := answersOf(ctx)
-	if conn == nil {
-		return &Kept{Message: message}, nil
+// keeping returns what makes an answer one that counts on the connection of its line. Lines inside this process have none.
+func keeping(fits func(proto.Message) bool) func(context.Context, string, any) (any, error) {
+	return func(ctx context.Context, method string, response any) (any, error) {
+		message, _ := response.(proto.Message)
+		if onlyReads(method) && !fits(message) {
+			return nil, unread.Refusal()
+		}
+		conn := answersOf(ctx)
+		if conn == nil {
+			return &Kept{Message: message}, nil
+		}
+		pay, ok := unread.Hold(conn, message)
+		if !ok {
+			return nil, overShare(conn, method)
+		}
+		return &Kept{Message: message, pay: pay}, nil
 	}
-	pay, ok := unread.Hold(conn, message)
-	if !ok {
-		return nil, overShare(conn, method)
-	}
-	return &Kept{Message: message, pay: pay}, nil
 }
 
 // Owe counts what a line says of a call beside its answer, such as why it failed, until sent is called. It reports false if that is more than

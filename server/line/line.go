@@ -305,7 +305,7 @@ func (l *line) serve(c *call) {
 // make makes a call, and sends its answer with what else there is.
 func (l *line) make(c *call) {
 	a := &answer{message: &tenurev1.LineAnswer{Number: c.number}}
-	kept, err := l.options.Gate.Call(c.ctx, c.verb.method, c.verb.request, c.verb.handler)
+	kept, err := l.options.Gate.Call(c.ctx, c.verb.method, c.verb.request, c.verb.handler, func(m proto.Message) bool { return l.out.reserve(a, m) })
 	if err != nil {
 		l.failed(c, a, err)
 	} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,12 +30,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open lets every call pass.
 type open struct{}
 
-func (open) Call(ctx context.Context, _ string, request proto.Message, handler grpc.UnaryHandler) (*gate.Kept, error) {
+func (open) Call(
+	ctx context.Context, _ string, request proto.Message, handler grpc.UnaryHandler, fits func(proto.Message) bool,
+) (*gate.Kept, error) {
 	response, err := handler(ctx, request)
 	if err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
 	message, _ := response.(proto.Message)
+	if get, ok := message.(*tenurev1.GetResponse); ok && !fits(get) {
+		return nil, status.Error(codes.ResourceExhausted, "it does not fit")
+	}
 	return &gate.Kept{Message: message}, nil
 }
 
@@ -77,7 +83,7 @@ type poor struct {
 func (poor) Owe(context.Context, proto.Message) (func(), bool) { return func() {}, false }
 func (p poor) Cut(context.Context)                             { p.cut <- struct{}{} }
 
-// keys answers Get at once, with the token that the call came with, and Put when it is told to.
+// keys answers Get at once, with the token that the call came with or 1 MiB, and Put when it is told to.
 type keys struct {
 	tenurev1.UnimplementedKVServiceServer
 	let chan struct{} // closed: all; else one each
@@ -85,6 +91,9 @@ type keys struct {
 
 func (k *keys) Get(ctx context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 	value := r.GetKey()
+	if value == "large" {
+		value = strings.Repeat("v", 1<<20)
+	}
 	for _, token := range metadata.ValueFromIncomingContext(ctx, "authorization") {
 		value = token
 	}
@@ -418,9 +427,10 @@ func TestWhoDoesNotReadIsNotRead(t *testing.T) {
 }
 
 // TestALineThatBreaksCancelsItsCalls breaks it while a call is under way.
-// TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection has calls fail whose client has no share left.
+// TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection has calls fail whose client has no share left. A client that reads them is
+// served, and one that sends few calls at a time is no longer read.
 func TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection(t *testing.T) {
-	const failing, few = 1000, 100
+	const failing = 1000
 	fail := func(first, n uint64) *tenurev1.LineRequest {
 		request := &tenurev1.LineRequest{}
 		for number := first; number < first+n; number++ {
@@ -430,24 +440,69 @@ func TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection(t *testing.T) {
 		}
 		return request
 	}
-	for name, reads := range map[string]bool{"read": true, "not read": false} {
+	for name, tc := range map[string]struct {
+		few        uint64
+		reads, cut bool
+	}{
+		"many are read":        {100, true, false},
+		"many are not read":    {failing, false, true},
+		"one by one, not read": {1, false, false},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cut := make(chan struct{}, failing)
 				c := startWith(t, poor{cut: cut})
-				for first := uint64(1); first < failing; first += few {
-					c.to <- fail(first, few)
-					if reads {
-						c.answers(t, few)
+				if !tc.reads {
+					c.to <- fail(1, 1) // Its answer is being sent: all others queue.
+					synctest.Wait()
+				}
+				sending := func() {
+					for first := uint64(2); first < failing; first += tc.few {
+						select {
+						case c.to <- fail(first, tc.few):
+						case <-c.ctx.Done():
+							return
+						}
+						if tc.reads {
+							c.answers(t, int(tc.few))
+						}
 					}
 				}
+				if tc.reads {
+					sending()
+				} else {
+					go sending() // It may be stopped.
+				}
 				synctest.Wait()
-				if got := len(cut) > 0; got == reads {
-					t.Errorf("cut is %v, want %v", got, !reads)
+				if got := len(cut) > 0; got != tc.cut {
+					t.Errorf("cut is %v, want %v", got, tc.cut)
 				}
 			})
 		})
 	}
+}
+
+// TestALineThatIsNotReadKeepsLittle reads values of 1 MB in calls that come together, and then their answers.
+func TestALineThatIsNotReadKeepsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const asked = 100
+		c := start(t)
+		request := &tenurev1.LineRequest{}
+		for number := uint64(1); number <= asked; number++ {
+			request.Calls = append(request.Calls, get(number, "large"))
+		}
+		c.to <- request
+		synctest.Wait()
+		served := 0
+		for _, a := range c.answers(t, asked) {
+			if a.GetStatus() == nil {
+				served++
+			}
+		}
+		if served < 30 || served > 33 { // One of them is being sent.
+			t.Errorf("%d answers of 1 MiB were kept, want those that have 32 MiB", served)
+		}
+	})
 }
 
 func TestALineThatBreaksCancelsItsCalls(t *testing.T) {

@@ -21,6 +21,8 @@ type answer struct {
 	part    *part
 	bytes   int
 	sent    func() // nil: nothing is to be said then
+	// reserved is how much room was kept for it.
+	reserved int
 	// uncounted says that it does not count for the caller, who has no share left.
 	uncounted bool
 }
@@ -35,6 +37,8 @@ type outbox struct {
 	queue   []*answer
 	bytes   int // of answers in the queue
 	answers int // in the queue
+	// reserved is for answers that are made.
+	reserved int
 	// uncounted is how many of them count for nobody.
 	uncounted int
 	parts     parts
@@ -66,6 +70,19 @@ func (o *outbox) drain(d *tenurev1.LineDrain) {
 	o.send()
 }
 
+// reserve keeps room for the answer to a call that only reads, until it or why it failed is added. It reports false if there is none.
+func (o *outbox) reserve(a *answer, m proto.Message) bool {
+	size := proto.Size(m)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if held := o.bytes + o.reserved; held > 0 && held+size > keptBytesMax {
+		return false
+	}
+	a.reserved = size
+	o.reserved += size
+	return true
+}
+
 // add adds an answer, and reports false if more than uncountedMax are there that count for nobody. Call send after.
 func (o *outbox) add(a *answer) bool {
 	a.bytes = proto.Size(a.message)
@@ -74,6 +91,7 @@ func (o *outbox) add(a *answer) bool {
 	o.queue = append(o.queue, a)
 	o.bytes += a.bytes
 	o.answers++
+	o.reserved -= a.reserved
 	if a.uncounted {
 		o.uncounted++
 	}
@@ -141,7 +159,7 @@ func (o *outbox) kick(start func(func())) {
 func (o *outbox) await(ctx context.Context) error {
 	for {
 		o.mu.Lock()
-		few := o.answers < unsentMax && o.bytes < unsentBytesMax
+		few := o.answers < unsentMax && o.bytes < unsentBytesMax && o.uncounted < uncountedFew
 		o.mu.Unlock()
 		if few {
 			return nil

@@ -28,9 +28,14 @@ const (
 	// unsentMax and unsentBytesMax are how many answers may wait to be sent before the line is no longer read.
 	unsentMax      = 1024
 	unsentBytesMax = 1 << 20
-	// uncountedMax is how many answers that are not sent may count for nobody, because they say why a call failed and are more than the
-	// caller's share. With more, nobody reads the line, and its connection is closed.
-	uncountedMax = 128
+	// keptBytesMax is how many bytes of answers may wait to be sent before calls that only read are refused: those that were started before
+	// may be many, and what a line holds that is not read is its caller's share on all others, too.
+	keptBytesMax = 32 << 20
+	// uncountedFew is how many answers that are not sent may count for nobody, because they say why a call failed and are more than the
+	// caller's share, before the line is no longer read. What was started before may make them uncountedMax; with more, the connection is
+	// closed.
+	uncountedFew = 128
+	uncountedMax = 512
 	// partBytesMax is how many bytes of parts may wait to be sent before those with more wait for that.
 	partBytesMax = 256 << 10
 	// creditMessagesMax and creditBytesMax are the most that a call may be ahead of its client; credits above count as that.
@@ -42,8 +47,10 @@ const (
 
 // Gate is what every call passes.
 type Gate interface {
-	// Call makes a call. Its error is a status.
-	Call(ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler) (*gate.Kept, error)
+	// Call makes a call, and refuses one that only reads if its answer does not fit. Its error is a status.
+	Call(
+		ctx context.Context, method string, request proto.Message, handler grpc.UnaryHandler, fits func(proto.Message) bool,
+	) (*gate.Kept, error)
 	// Follow makes a call that streams. Its error is a status.
 	Follow(to gate.Followed, method string, serve func(grpc.ServerStream) error) error
 	// Owe counts why a call failed until sent is called, or reports false if that is more than the caller's share.
