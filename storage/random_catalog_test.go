@@ -175,7 +175,9 @@ func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
 		if k.GetOrigin() == byPool {
 			by = byPool
 		}
-		if m.nodes[key] == nil || !k.GetSkipNodeUpdate() {
+		// A registration that leaves nodes as they are still replaces another machine.
+		id := string(k.GetNode().GetNodeId())
+		if m.nodes[key] == nil || !k.GetSkipNodeUpdate() || id != "" && id != m.nodes[key].id {
 			m.putNode(key, string(r.GetCatalog().GetNodeId()))
 		}
 		m.put(key, k.GetServices(), k.GetChecks(), by)

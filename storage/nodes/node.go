@@ -65,7 +65,7 @@ type nodePut struct {
 	id     []byte // that it must have; nil: as the node says
 	drawn  []byte // for a new node without id
 	origin storev1.CatalogOrigin
-	skip   bool // leave a node as it is that is there
+	skip   bool // leave a node as it is that is there, if it is the same machine
 }
 
 // originAfter returns who an entry belongs to after a write: what an agent or the pool made stays theirs.
@@ -96,7 +96,7 @@ func (c *Change) putNode(p nodePut) (*node, error) {
 		return nil, err
 	}
 	switch {
-	case before != nil && p.skip:
+	case before != nil && p.skip && !before.isAnother(id):
 		return before, nil
 	case before != nil && len(id) == 0:
 		id = before.record.GetNode().GetNodeId()
@@ -120,6 +120,12 @@ func (c *Change) putNode(p nodePut) (*node, error) {
 		return c.addNode(n, p.origin)
 	}
 	return before, before.change(n, p.origin)
+}
+
+// isAnother reports whether an id is that of another machine. Before version 3, a registration that leaves nodes as they are did
+// not compare ids.
+func (n *node) isAnother(id []byte) bool {
+	return n.State.ClusterVersion >= layout.Version3 && len(id) > 0 && !bytes.Equal(id, n.record.GetNode().GetNodeId())
 }
 
 // addNode writes a new node.
