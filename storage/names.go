@@ -123,5 +123,8 @@ func CheckJoiner(m *storev1.Member) error { return members.CheckJoiner(m) }
 // ParseSessionID reads exactly what SessionID.String writes, in either case of letters; anything else is ErrSessionID.
 func ParseSessionID(text string) (SessionID, error) { return layout.ParseSessionID(text) }
 
+// SessionIDOf is ParseSessionID for those who do not say what is wrong.
+func SessionIDOf(text string) (SessionID, bool) { return layout.SessionIDOf(text) }
+
 // SessionIDFromBytes returns the id that b holds; anything but 16 bytes is ErrSessionID.
 func SessionIDFromBytes(b []byte) (SessionID, error) { return layout.SessionIDFromBytes(b) }

@@ -28,8 +28,8 @@ const (
 func askedRenewals(request *tenurev1.KeepAliveRequest, grant *access.Grant, below uint64) []core.Asked {
 	asked := make([]core.Asked, len(request.GetRenewals()))
 	for i, r := range request.GetRenewals() {
-		id, err := storage.ParseSessionID(r.GetSessionId())
-		asked[i] = core.Asked{Session: r.GetSessionId(), ID: id, Invalid: err != nil, Number: r.GetNumber(), Epoch: r.GetEpoch()}
+		id, ok := storage.SessionIDOf(r.GetSessionId())
+		asked[i] = core.Asked{Session: r.GetSessionId(), ID: id, Invalid: !ok, Number: r.GetNumber(), Epoch: r.GetEpoch()}
 		asked[i].Denied, asked[i].AuthorisedBelow = grant.Denies(r.GetSessionId()), below
 		if len(r.GetSessionId()) > sessionTextBytes {
 			short := r.GetSessionId()[:min(len(r.GetSessionId()), echoedSessionBytesMax)]
