@@ -77,7 +77,7 @@ type Pool struct {
 
 	// mu guards what follows. Nothing of memberlist is called under it.
 	mu      sync.Mutex
-	view    *view
+	view    *View
 	changed chan struct{} // closed by the next change
 }
 
@@ -92,7 +92,7 @@ func Start(o Options) (*Pool, error) {
 	}
 	o.Version = o.Version[:min(len(o.Version), versionBytesMax)]
 	p := &Pool{
-		o: o, ring: ring, self: memberName(o.NodeID, o.Boot), log: o.Logger, view: newView(time.Now()), changed: make(chan struct{}),
+		o: o, ring: ring, self: memberName(o.NodeID, o.Boot), log: o.Logger, view: NewView(time.Now()), changed: make(chan struct{}),
 	}
 	host, port, err := split(o.Listen)
 	if err != nil {
@@ -155,14 +155,14 @@ func (p *Pool) Self() Key { return KeyOf(p.o.NodeID, p.o.Name) }
 func (p *Pool) Nodes() []Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.view.list()
+	return p.view.List()
 }
 
 // Node returns one node; its state is Unknown if it was never seen.
 func (p *Pool) Node(k Key) Node {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.view.node(k)
+	return p.view.Node(k)
 }
 
 // Changed returns a channel that is closed by the next change of a node.
@@ -178,14 +178,14 @@ func (p *Pool) Judge(ctx context.Context, asked []Asked) []bool {
 	var dial []int
 	p.mu.Lock()
 	now := time.Now()
-	p.view.look(now)
+	p.view.Look(now)
 	for i, a := range asked {
-		switch p.view.judge(a, now) {
-		case saysFailed:
+		switch p.view.Judge(a, now) {
+		case SaysFailed:
 			failed[i] = true
-		case mustDial:
+		case MustDial:
 			dial = append(dial, i)
-		case saysAlive:
+		case SaysAlive:
 		}
 	}
 	p.mu.Unlock()
@@ -261,7 +261,7 @@ func (p *Pool) watchClock(ctx context.Context) {
 		}
 		p.mu.Lock()
 		now := time.Now()
-		stalled := p.view.look(now)
+		stalled := p.view.Look(now)
 		if looks%1024 == 0 {
 			p.view.forget(now)
 		}
@@ -340,7 +340,7 @@ func (p *Pool) note(m *memberlist.Node, alive, heard bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.view.note(n, number, heard) {
+	if p.view.Note(n, number, heard) {
 		p.tell()
 	}
 }
@@ -368,7 +368,7 @@ func (p *Pool) NotifyPingComplete(m *memberlist.Node, _ time.Duration, _ []byte)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.view.heard(n.Key, number)
+	p.view.Heard(n.Key, number)
 }
 
 // NotifyAlive refuses what is not of this program.
@@ -398,7 +398,7 @@ func (p *Pool) NotifyMsg(raw []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.view.leave(k, number) {
+	if p.view.Leave(k, number) {
 		p.tell()
 	}
 }

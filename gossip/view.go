@@ -91,20 +91,20 @@ type boot struct {
 	leaves bool // said that it goes
 }
 
-// view is what a process has seen of its pool. Its caller guards it.
-type view struct {
+// View is what a process has seen of its pool. Its caller guards it.
+type View struct {
 	began  time.Time // of the run
 	looked time.Time // the last look at the clock
 	nodes  map[Key][]boot
 }
 
-// newView returns the view of a run that begins.
-func newView(now time.Time) *view {
-	return &view{began: now, looked: now, nodes: map[Key][]boot{}}
+// NewView returns the view of a run that begins.
+func NewView(now time.Time) *View {
+	return &View{began: now, looked: now, nodes: map[Key][]boot{}}
 }
 
-// look looks at the clock. After a stall a new run begins; it reports whether one does.
-func (v *view) look(now time.Time) bool {
+// Look looks at the clock. After a stall a new run begins; it reports whether one does.
+func (v *View) Look(now time.Time) bool {
 	stalled := now.Sub(v.looked) > lookEvery+stallMin
 	v.looked = now
 	if !stalled {
@@ -119,9 +119,9 @@ func (v *view) look(now time.Time) bool {
 	return true
 }
 
-// note takes what memberlist says of one start of a node, and reports whether the node is otherwise than before. Heard says that
+// Note takes what memberlist says of one start of a node, and reports whether the node is otherwise than before. Heard says that
 // it was alive a moment ago.
-func (v *view) note(n Node, number uint64, heard bool) bool {
+func (v *View) Note(n Node, number uint64, heard bool) bool {
 	before := v.state(n.Key)
 	boots := v.nodes[n.Key]
 	i := slices.IndexFunc(boots, func(b boot) bool { return b.number == number })
@@ -146,8 +146,8 @@ func (v *view) note(n Node, number uint64, heard bool) bool {
 	return changed || before != v.state(n.Key)
 }
 
-// leave takes that a start of a node goes on purpose, and reports whether it is gone already.
-func (v *view) leave(k Key, number uint64) bool {
+// Leave takes that a start of a node goes on purpose, and reports whether it is gone already.
+func (v *View) Leave(k Key, number uint64) bool {
 	boots := v.nodes[k]
 	for i := range boots {
 		if b := &boots[i]; b.number == number {
@@ -161,8 +161,8 @@ func (v *view) leave(k Key, number uint64) bool {
 	return false
 }
 
-// heard says that a start of a node is alive now.
-func (v *view) heard(k Key, number uint64) {
+// Heard says that a start of a node is alive now.
+func (v *View) Heard(k Key, number uint64) {
 	boots := v.nodes[k]
 	for i := range boots {
 		if boots[i].number == number && boots[i].State == Alive {
@@ -172,7 +172,7 @@ func (v *view) heard(k Key, number uint64) {
 }
 
 // newest returns the start of a node that says how the node is: one that is alive, or else the last one.
-func (v *view) newest(k Key) (boot, bool) {
+func (v *View) newest(k Key) (boot, bool) {
 	boots := v.nodes[k]
 	for _, b := range slices.Backward(boots) {
 		if b.State == Alive {
@@ -185,30 +185,30 @@ func (v *view) newest(k Key) (boot, bool) {
 	return boots[len(boots)-1], true
 }
 
-func (v *view) state(k Key) State {
+func (v *View) state(k Key) State {
 	b, _ := v.newest(k)
 	return b.State
 }
 
-// node returns a node.
-func (v *view) node(k Key) Node {
+// Node returns a node.
+func (v *View) Node(k Key) Node {
 	b, _ := v.newest(k)
 	b.Key = k
 	return b.Node
 }
 
-// list returns all nodes, ordered by name and id.
-func (v *view) list() []Node {
+// List returns all nodes, ordered by name and id.
+func (v *View) List() []Node {
 	out := make([]Node, 0, len(v.nodes))
 	for k := range v.nodes {
-		out = append(out, v.node(k))
+		out = append(out, v.Node(k))
 	}
 	slices.SortFunc(out, func(a, b Node) int { return a.Key.Compare(b.Key) })
 	return out
 }
 
 // liveAt returns the node that is alive at an address.
-func (v *view) liveAt(address string) (Key, bool) {
+func (v *View) liveAt(address string) (Key, bool) {
 	for k := range v.nodes {
 		if b, _ := v.newest(k); b.State == Alive && b.Address == address {
 			return k, true
@@ -217,38 +217,40 @@ func (v *view) liveAt(address string) (Key, bool) {
 	return Key{}, false
 }
 
-// verdict is what this process can say of a node without asking anybody.
-type verdict uint8
+// Verdict is what this process can say of a node without asking anybody.
+type Verdict uint8
 
 const (
-	saysAlive verdict = iota
-	saysFailed
-	// mustDial is a node of which the run never heard: it is failed if it cannot be reached either.
-	mustDial
+	// SaysAlive is a node that this process does not take for failed.
+	SaysAlive Verdict = iota
+	// SaysFailed is a node that this run saw alive, and that is gone.
+	SaysFailed
+	// MustDial is a node of which the run never heard: it is failed if it cannot be reached either.
+	MustDial
 )
 
-// judge returns what this process says of a node. "Failed" needs that this run has seen the node alive, and that it is gone since.
-func (v *view) judge(a Asked, now time.Time) verdict {
+// Judge returns what this process says of a node. "Failed" needs that this run has seen the node alive, and that it is gone since.
+func (v *View) Judge(a Asked, now time.Time) Verdict {
 	b, known := v.newest(a.Key)
 	switch {
 	case known && b.State == Alive:
-		return saysAlive
+		return SaysAlive
 	case known && slices.ContainsFunc(v.nodes[a.Key], func(b boot) bool { return b.seen }):
-		return saysFailed
+		return SaysFailed
 	case now.Sub(v.began) < strangerAfter || a.Address == "":
-		return saysAlive
+		return SaysAlive
 	}
 	if other, taken := v.liveAt(a.Address); taken && other != a.Key {
-		return saysFailed
+		return SaysFailed
 	}
-	return mustDial
+	return MustDial
 }
 
 // forget forgets nodes that have been gone for long, and the oldest of those if they are too many.
-func (v *view) forget(now time.Time) {
+func (v *View) forget(now time.Time) {
 	var gone []Node
 	for k := range v.nodes {
-		if n := v.node(k); n.State != Alive {
+		if n := v.Node(k); n.State != Alive {
 			gone = append(gone, n)
 		}
 	}
@@ -261,7 +263,7 @@ func (v *view) forget(now time.Time) {
 }
 
 // addresses returns the addresses of the nodes that are alive.
-func (v *view) addresses() map[string]bool {
+func (v *View) addresses() map[string]bool {
 	out := map[string]bool{}
 	for k := range maps.Keys(v.nodes) {
 		if b, _ := v.newest(k); b.State == Alive {

@@ -6,71 +6,71 @@ import (
 )
 
 // script is what happens to a view, in order.
-type script func(v *view, now *time.Time)
+type script func(v *View, now *time.Time)
 
 var web = KeyOf([16]byte{1}, "Web1")
 
 const webAddress = "10.0.0.1:7403"
 
 func saw(number uint64, s State, heard bool) script {
-	return func(v *view, now *time.Time) {
-		v.note(Node{Key: web, Name: "Web1", Address: webAddress, State: s, Since: *now}, number, heard)
+	return func(v *View, now *time.Time) {
+		v.Note(Node{Key: web, Name: "Web1", Address: webAddress, State: s, Since: *now}, number, heard)
 	}
 }
 
 // after lets time pass without a stall.
 func after(d time.Duration) script {
-	return func(v *view, now *time.Time) {
+	return func(v *View, now *time.Time) {
 		for end := now.Add(d); now.Before(end); {
 			*now = now.Add(lookEvery)
-			v.look(*now)
+			v.Look(*now)
 		}
 	}
 }
 
 func stall(d time.Duration) script {
-	return func(v *view, now *time.Time) {
+	return func(v *View, now *time.Time) {
 		*now = now.Add(d)
-		v.look(*now)
+		v.Look(*now)
 	}
 }
 
-func ping(number uint64) script { return func(v *view, _ *time.Time) { v.heard(web, number) } }
+func ping(number uint64) script { return func(v *View, _ *time.Time) { v.Heard(web, number) } }
 
 func otherAt(address string) script {
-	return func(v *view, now *time.Time) {
-		v.note(Node{Key: KeyOf([16]byte{2}, "web2"), Address: address, State: Alive, Since: *now}, 1, true)
+	return func(v *View, now *time.Time) {
+		v.Note(Node{Key: KeyOf([16]byte{2}, "web2"), Address: address, State: Alive, Since: *now}, 1, true)
 	}
 }
 
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []script
-		want  verdict
+		want  Verdict
 		state State
 	}{
-		"one never seen may be well":                         {nil, saysAlive, Unknown},
-		"one never seen in 90 s is dialed":                   {[]script{after(91 * time.Second)}, mustDial, Unknown},
-		"one never seen whose address another has is gone":   {[]script{otherAt(webAddress), after(91 * time.Second)}, saysFailed, Unknown},
-		"one that is alive is":                               {[]script{saw(1, Alive, true)}, saysAlive, Alive},
-		"one seen alive, then dead, failed":                  {[]script{saw(1, Alive, true), saw(1, Failed, false)}, saysFailed, Failed},
-		"one that left is gone":                              {[]script{saw(1, Alive, true), saw(1, Left, false)}, saysFailed, Left},
-		"one heard to be dead only may be well":              {[]script{saw(1, Failed, false)}, saysAlive, Failed},
-		"one that lives under a later boot is alive":         {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false)}, saysAlive, Alive},
-		"one that lives under an earlier boot is alive":      {[]script{saw(2, Failed, false), saw(1, Alive, true)}, saysAlive, Alive},
-		"one dead after a stall may be well":                 {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false)}, saysAlive, Failed},
-		"one dead long after a stall is dialed":              {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false), after(91 * time.Second)}, mustDial, Failed},
-		"one that answered after the stall, then dead, is":   {[]script{saw(1, Alive, true), stall(2 * time.Second), ping(1), saw(1, Failed, false)}, saysFailed, Failed},
-		"a short delay is no stall":                          {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, saysFailed, Failed},
-		"one that is gone for long is forgotten, not failed": {[]script{saw(1, Alive, true), saw(1, Failed, false), func(v *view, now *time.Time) { v.forget(now.Add(forgetAfter + 1)) }}, saysAlive, Unknown},
+		"one never seen may be well":                         {nil, SaysAlive, Unknown},
+		"one never seen in 90 s is dialed":                   {[]script{after(91 * time.Second)}, MustDial, Unknown},
+		"one never seen whose address another has is gone":   {[]script{otherAt(webAddress), after(91 * time.Second)}, SaysFailed, Unknown},
+		"one that is alive is":                               {[]script{saw(1, Alive, true)}, SaysAlive, Alive},
+		"one seen alive, then dead, failed":                  {[]script{saw(1, Alive, true), saw(1, Failed, false)}, SaysFailed, Failed},
+		"one that left is gone":                              {[]script{saw(1, Alive, true), saw(1, Left, false)}, SaysFailed, Left},
+		"one heard to be dead only may be well":              {[]script{saw(1, Failed, false)}, SaysAlive, Failed},
+		"one that lives under a later boot is alive":         {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false)}, SaysAlive, Alive},
+		"one that lives under an earlier boot is alive":      {[]script{saw(2, Failed, false), saw(1, Alive, true)}, SaysAlive, Alive},
+		"one dead after a stall may be well":                 {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false)}, SaysAlive, Failed},
+		"one dead long after a stall is dialed":              {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false), after(91 * time.Second)}, MustDial, Failed},
+		"one that answered after the stall, then dead, is":   {[]script{saw(1, Alive, true), stall(2 * time.Second), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
+		"a short delay is no stall":                          {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, SaysFailed, Failed},
+		"one that is gone for long is forgotten, not failed": {[]script{saw(1, Alive, true), saw(1, Failed, false), func(v *View, now *time.Time) { v.forget(now.Add(forgetAfter + 1)) }}, SaysAlive, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1, 0)
-			v := newView(now)
+			v := NewView(now)
 			for _, step := range c.steps {
 				step(v, &now)
 			}
-			if got := v.judge(Asked{Key: web, Address: webAddress}, now); got != c.want {
+			if got := v.Judge(Asked{Key: web, Address: webAddress}, now); got != c.want {
 				t.Errorf("got verdict %d, want %d", got, c.want)
 			}
 			if got := v.state(web); got != c.state {
@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 // What is remembered is bounded, whatever comes.
 func TestViewIsBounded(t *testing.T) {
 	now := time.Unix(1, 0)
-	v := newView(now)
+	v := NewView(now)
 	for i := range uint64(1000) {
 		saw(i, Alive, true)(v, &now)
 		saw(i, Failed, false)(v, &now)
@@ -93,7 +93,7 @@ func TestViewIsBounded(t *testing.T) {
 	}
 	for i := range nodesMax + 10 {
 		id := [16]byte{3, byte(i), byte(i >> 8), byte(i >> 16)}
-		v.note(Node{Key: KeyOf(id, "x"), State: Failed, Since: now.Add(time.Duration(i))}, 1, false)
+		v.Note(Node{Key: KeyOf(id, "x"), State: Failed, Since: now.Add(time.Duration(i))}, 1, false)
 	}
 	v.forget(now)
 	if got := len(v.nodes); got > nodesMax {
