@@ -7,6 +7,9 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
+// KindOfCatalog is the kind of all events of nodes, services and checks.
+const KindOfCatalog = "catalog"
+
 // SessionText returns a session's id as histories write it.
 func SessionText(id []byte) string { return hex.EncodeToString(id) }
 
@@ -73,6 +76,9 @@ func fromStoreRest(e *storev1.Event, out *Event) {
 	case *storev1.Event_SessionEnded:
 		out.Kind, out.Session = "session_ended", SessionText(k.SessionEnded.GetSessionId())
 		out.Cause = strings.ToLower(strings.TrimPrefix(k.SessionEnded.GetCause().String(), "SESSION_END_CAUSE_"))
+	case *storev1.Event_NodePut, *storev1.Event_NodeDeleted, *storev1.Event_ServicePut, *storev1.Event_ServiceDeleted,
+		*storev1.Event_CheckPut, *storev1.Event_CheckStatus, *storev1.Event_CheckDeleted:
+		out.Kind = KindOfCatalog
 	}
 }
 

@@ -153,7 +153,7 @@ type Event struct {
 	At int64 `json:"at,omitempty"`
 	// NotBefore is a time at which it was surely not made yet; zero: At less Options.SlackMs.
 	NotBefore int64 `json:"not_before,omitempty"`
-	// Kind is the name of the event's field in tenure.store.v1.Event.
+	// Kind is the name of the event's field in tenure.store.v1.Event, or KindOfCatalog.
 	Kind           string `json:"kind"`
 	Key            string `json:"key,omitempty"`
 	Value          string `json:"value,omitempty"`
@@ -172,6 +172,8 @@ type Event struct {
 	TTLMs          int64  `json:"ttl_ms,omitempty"`
 	DelayMs        int64  `json:"delay_ms,omitempty"`
 	Cause          string `json:"cause,omitempty"`
+	// Marked are sessions that an event of the catalog has ended, and whose end is carried out later.
+	Marked []string `json:"marked,omitempty"`
 }
 
 // Watch is one watch, over all members that it went on at.

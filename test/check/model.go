@@ -60,6 +60,8 @@ type modelLock struct {
 type modelSession struct {
 	alive bool
 	epoch uint64
+	// marked says that it is dead to all calls, and its end is not carried out yet.
+	marked bool
 }
 
 func newModel() *model {
@@ -94,6 +96,12 @@ func (m *model) keyBefore(key string) modelKey {
 }
 
 func (m *model) alive(session string) bool {
+	s := m.sessions[session]
+	return s != nil && s.alive && !s.marked
+}
+
+// there reports whether the end of a session is not carried out yet: until then its places are in their queues.
+func (m *model) there(session string) bool {
 	s := m.sessions[session]
 	return s != nil && s.alive
 }
@@ -159,11 +167,17 @@ func (m *model) apply(e *Event) error {
 		}
 		s.epoch, m.takenOver = e.Epoch, true
 	case "session_ended":
-		if !m.alive(e.Session) {
+		if !m.there(e.Session) {
 			return fmt.Errorf("session %s ends, and does not live", e.Session)
 		}
 		m.sessions[e.Session].alive = false
 		m.ended = append(m.ended, e.Session)
+	case KindOfCatalog:
+		for _, id := range e.Marked {
+			if s := m.sessions[id]; s != nil {
+				s.marked = true
+			}
+		}
 	default:
 		if !slices.Contains(m.touched, e.Key) {
 			m.touched = append(m.touched, e.Key)
@@ -271,7 +285,7 @@ func (m *model) grantedEvent(l *modelLock, e *Event) error {
 	switch {
 	case e.LockIndex != l.index && e.LockIndex != 1: // It may begin again after compaction.
 		return fmt.Errorf("%s is granted as number %d, want %d", e.Key, e.LockIndex, l.index)
-	case !m.alive(e.Session):
+	case !m.alive(e.Session) && (e.Place == 0 || !m.there(e.Session)):
 		return fmt.Errorf("%s is granted to session %s, which does not live", e.Key, e.Session)
 	case !m.fits(e.Key, e.Mode, e.Permits):
 		return fmt.Errorf("%s is granted %s to session %s over %+v", e.Key, e.Mode, e.Session, l.holds)

@@ -210,7 +210,7 @@ func (r *replayer) refused(op *Op) {
 		}
 	case "fencing_token_stale":
 		r.c.count("stale guards refused", 1)
-		if op.Guard != nil && r.holds(*op.Guard) {
+		if op.Guard != nil && r.holds(*op.Guard) && r.m.alive(op.Guard.Session) {
 			r.fail(op, "was refused, but hold %d of %s with token %d stands", op.Guard.LockIndex, op.Guard.Key, op.Guard.Token)
 		}
 	case "session_expired":

@@ -8,6 +8,7 @@ type lifetime struct {
 	begun int64 // zero: not known
 	ttlMs int64
 	end   *Event // nil: it did not end, or not at a known time
+	mark  *Event // that ended it before the end was carried out; nil: none
 }
 
 // ttl checks that no session ended before its time, that none was renewed after its end, and none said to have ended before it.
@@ -18,7 +19,11 @@ func ttl(h *History, o Options, c *checker) {
 		switch {
 		case op.Kind == KindRenew && op.Outcome == Refused && op.Reason == Missing:
 			c.count("renewals of sessions said to have ended", 1)
-			if l.begun != 0 && l.begun < op.Call && (l.end == nil || l.end.At-o.SlackMs*1e6 > op.Return) {
+			over := l.end
+			if l.mark != nil {
+				over = l.mark
+			}
+			if l.begun != 0 && l.begun < op.Call && (over == nil || over.At-o.SlackMs*1e6 > op.Return) {
 				c.fail("op %d by %s: session %s was said to have ended, and lived", op.ID, op.Client, op.Session)
 			}
 		case op.Outcome == OK && (op.Kind == KindRenew || op.Kind == KindCreate):
@@ -54,6 +59,11 @@ func (l lifetime) acknowledged(op *Op, o Options, c *checker) {
 func lifetimes(h *History) map[string]lifetime {
 	lives := map[string]lifetime{}
 	for _, e := range h.Events {
+		for _, id := range e.Marked {
+			l := lives[id]
+			l.mark = e
+			lives[id] = l
+		}
 		l := lives[e.Session]
 		switch {
 		case e.Kind == "session_begun":

@@ -20,6 +20,8 @@ func (w *Watch) selects(e *Event) bool {
 		return w.KeyPrefix != nil && strings.HasPrefix(e.Key, *w.KeyPrefix)
 	case strings.HasPrefix(e.Kind, "lock_"):
 		return w.LockPrefix != nil && strings.HasPrefix(e.Key, *w.LockPrefix)
+	case e.Kind == KindOfCatalog:
+		return false
 	default:
 		return w.Sessions
 	}
