@@ -280,6 +280,8 @@ type session struct {
 	back    bool          // it is renewed although its client may have given it up
 	safe    time.Duration // on the client's clock: until then nobody else can have what it holds
 	beliefs []*belief
+	node    string // that it was opened on
+	check   string // that it was bound to by name
 }
 
 type belief struct {
@@ -323,6 +325,9 @@ func (s *session) doubt(h check.Hold) {
 }
 
 func (s *session) record(b *belief) {
+	if s.node != "" {
+		return // It may end with what it is bound to, before its time is over.
+	}
 	until := min(s.c.w.now, s.c.trueTime(s.safe))
 	t := s.c.w.truth
 	t.history.Beliefs = append(t.history.Beliefs, &check.Belief{

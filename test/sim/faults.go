@@ -87,6 +87,8 @@ func (w trouble) inject(f Fault) {
 		w.wipe(m)
 	case "old copy":
 		w.oldCopy(m, length)
+	case "machine down", "machine leaves", "false alarm", "gossip cut":
+		gossips(w).inject(f, m)
 	default:
 		w.degrade(f, m)
 	}

@@ -53,6 +53,10 @@ type Floors struct {
 	// LeadersGone were found to have ended, or wrongly taken for it; EarlyElections are episodes because of that. Resets are
 	// connections that were cut, FalseResets those whose process went on, and that were refused again.
 	LeadersGone, EarlyElections, Resets, FalseResets int
+	// EndsByCheck are sessions that ended with what they were bound to, MarkedEnds those of them that the end list ended. FalseAlarms are
+	// machines that lived and that members called failed, FalseEnds those that a majority did. FlipsAtChange are changes of liveness that
+	// were on their way when somebody else began to lead, OldFlips those that reached the log in a later term.
+	EndsByCheck, MarkedEnds, FalseAlarms, FalseEnds, LivenessSet, FlipsAtChange, OldFlips int
 	// Restores are new clusters from a backup.
 	Restores int
 	// What watches did.
@@ -116,6 +120,10 @@ func (f Floors) Below() []string {
 		{"leaders that were wrongly taken for gone", f.FalseResets, n},
 		{"elections without a time-out", f.EarlyElections, n},
 		{"restores", f.Restores, n / 2},
+		{"sessions ended with what they were bound to", f.EndsByCheck, n},
+		{"of those, ended by the end list", f.MarkedEnds, n / 20},
+		{"false alarms", f.FalseAlarms, n / 10},
+		{"changes of liveness in flight at a change of leader", f.FlipsAtChange, n / 10},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},
 	}

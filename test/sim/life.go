@@ -8,6 +8,7 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/gossip"
 	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/envelope"
@@ -64,6 +65,10 @@ type life struct {
 	steps     *expiry.Steps // nil unless this life's timers run
 	stepsTerm uint64
 	hub       *watch.Hub
+
+	pool   *gossip.View
+	faces  []face // what gossip brings of each machine
+	keeper *poolKeeper
 
 	relay   relay
 	carrier carrier
@@ -163,6 +168,7 @@ func (r *life) begin() {
 	r.tickLater()
 	r.relay.run()
 	r.carrier.run()
+	pooling{r}.run()
 	mending{r}.mend()
 }
 
@@ -212,6 +218,7 @@ func (r *life) leadershipChanged(l core.Leadership) {
 	r.led = l.Role == core.RoleLeader
 	suspecting{r}.watchCampaign(l)
 	timing{r}.endLead()
+	pooling{r}.endLead()
 	if l.Role == core.RoleLeader {
 		r.ledSince = r.ticks
 		r.w.floors.LeaderChanges++
@@ -384,6 +391,7 @@ func (r *life) published(o storage.Outcome) {
 	r.hub.Publish(o)
 	r.hub.Step()
 	r.reached()
+	pooling{r}.published(o)
 	renewing{r}.timersChanged()
 }
 
@@ -393,5 +401,6 @@ func (r *life) close() {
 		r.wires[0].cut()
 	}
 	timing{r}.endLead()
+	pooling{r}.endLead()
 	r.disk.close()
 }

@@ -34,7 +34,10 @@ func (a around) Changed(l core.Leadership) { a.r.leadershipChanged(l) }
 
 // Started begins the tasks of a term. They are goroutines, so that is a little later.
 func (a around) Started(term uint64) {
-	a.r.after(expo(a.r.dice, taskDelay), func() { timing{a.r}.lead(term) })
+	a.r.after(expo(a.r.dice, taskDelay), func() {
+		timing{a.r}.lead(term)
+		pooling{a.r}.lead(term)
+	})
 }
 
 // Append starts append work.

@@ -55,6 +55,8 @@ type Plan struct {
 	Deaths bool `json:"deaths,omitempty"`
 	// Lapses is how likely a client is silent for about a TTL instead of renewing its session.
 	Lapses float64 `json:"lapses,omitempty"`
+	// Machines is how many there are that take part in gossip beside the members; 0: there is no gossip.
+	Machines int `json:"machines,omitempty"`
 	// Clients are the roles of the clients.
 	Clients []string `json:"clients"`
 	// Faults are what breaks, in the order of their times.
@@ -75,6 +77,8 @@ type Fault struct {
 	Way string `json:"way,omitempty"`
 	// Keep says that a crash loses nothing.
 	Keep bool `json:"keep,omitempty"`
+	// Machine is which one, from 0.
+	Machine int `json:"machine,omitempty"`
 	// Client is which one, from 0.
 	Client int `json:"client,omitempty"`
 	// Percent is how much of something.
@@ -161,6 +165,7 @@ func Expand(seed uint64) *Plan {
 		p.InstallCrashes = 0.2
 	}
 	p.drawFaults(d)
+	p.drawPool(rand.New(rand.NewPCG(seed, 0x706f6f6c)))                         //nolint:gosec // It must be repeatable.
 	if lapses := rand.New(rand.NewPCG(seed, 0x6c617073)); lapses.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
 		p.Lapses = choose(lapses, 0.03, 0.1)
 	}
@@ -197,7 +202,11 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))     //nolint:gosec // As above.
 	p.drawOldCopies(rand.New(rand.NewPCG(p.Seed, 0x636f7079))) //nolint:gosec // As above.
 	p.drawResets(rand.New(rand.NewPCG(p.Seed, 0x72736574)))    //nolint:gosec // As above.
-	sort.SliceStable(p.Faults, func(i, j int) bool { return p.Faults[i].AtMs < p.Faults[j].AtMs })
+	sortFaults(p.Faults)
+}
+
+func sortFaults(faults []Fault) {
+	sort.SliceStable(faults, func(i, j int) bool { return faults[i].AtMs < faults[j].AtMs })
 }
 
 // drawSlowLinks lets members lag in every third seed: what the others commit meanwhile is news to them, and what they ask
@@ -214,13 +223,13 @@ func (p *Plan) drawSlowLinks(d *rand.Rand) {
 	}
 }
 
-// drawHangs lets disks hang in every fourth seed, the leader's more often, and mostly for so long that it hands over. Draws of
+// drawHangs lets disks hang in every second seed, the leader's more often, and mostly for so long that it hands over. Draws of
 // its own leave the rest of the plan as it is.
 func (p *Plan) drawHangs(d *rand.Rand) {
-	if d.IntN(4) > 0 {
+	if d.IntN(2) > 0 {
 		return
 	}
-	for range 1 + d.IntN(3) {
+	for range 2 + d.IntN(3) {
 		p.Faults = append(p.Faults, Fault{
 			Kind: "disk hangs", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(1000), 7000, 12_000),
 			Member: max(0, d.IntN(2*p.Members)-p.Members+1),

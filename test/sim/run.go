@@ -90,13 +90,16 @@ func (w *World) populate() {
 		m := w.addMember()
 		m.founder, m.everIn = true, true
 	}
+	for i := range w.plan.Machines {
+		w.machines = append(w.machines, newMachine(i))
+	}
 	for _, m := range w.members {
 		m.start()
 	}
 	for i, role := range w.plan.Clients {
 		c := w.addClient(i, role)
 		begin := map[string]func(*client){
-			"keys": useKeys, "session": useSession, "watch": useWatch, "operator": operate,
+			"keys": useKeys, "session": useSession, "watch": useWatch, "operator": operate, "catalog": useCatalog,
 			RoleNobody: func(*client) {},
 		}[role]
 		if begin == nil {
@@ -119,6 +122,7 @@ func (w ending) heal() {
 	w.quiet = true
 	clear(w.net.cut)
 	clear(w.net.slowTo)
+	gossips(w).heal()
 	w.net.loss, w.net.slow, w.net.dup = 0, 0, 0
 	for _, m := range w.members {
 		m.lag = 0
@@ -150,7 +154,7 @@ func (w ending) progress() {
 		return
 	}
 	for i, c := range w.clients {
-		if role := w.plan.Clients[i]; role != "watch" && role != "operator" && c.busy > 0 && c.done == before[i] {
+		if role := w.plan.Clients[i]; role != "watch" && role != "operator" && role != "catalog" && c.busy > 0 && c.done == before[i] {
 			w.violated("liveness", "client %s got no answer in %d ms, long after the last fault", c.name, w.plan.HealMs/2)
 		}
 	}
@@ -174,6 +178,7 @@ func (w ending) silence() {
 	}
 	w.converged()
 	w.allFree()
+	w.truth.pool.settled()
 	w.restore()
 	w.canary()
 }

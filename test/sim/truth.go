@@ -20,6 +20,7 @@ type truth struct {
 	leaders  map[uint64]uint64  // who led in a term
 	cursor   map[uint64]uint64  // newest index that a member has applied
 	expiries []expiryInFlight
+	pool     *poolTruth
 }
 
 type sumAt struct {
@@ -32,10 +33,12 @@ type entryAt struct {
 }
 
 func newTruth(w *World) *truth {
-	return &truth{
+	t := &truth{
 		w: w, history: &check.History{}, sums: map[uint64]sumAt{}, entries: map[uint64]entryAt{},
 		leaders: map[uint64]uint64{}, cursor: map[uint64]uint64{},
 	}
+	t.pool = newPoolTruth(t)
+	return t
 }
 
 // expiryInFlight is an Expire that was proposed by a member in a term.
@@ -63,6 +66,7 @@ func (t *truth) leads(member, term uint64) {
 		}
 	}
 	t.expiries = nil
+	t.pool.leads(term)
 	t.w.lastWords()
 }
 
@@ -97,6 +101,7 @@ func (t *truth) applied(o storage.Outcome) {
 		c := check.FromStore(e)
 		c.At = int64(t.w.now)
 		t.history.Events = append(t.history.Events, c)
+		t.pool.see(e, c, o.Entries)
 	}
 }
 

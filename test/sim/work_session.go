@@ -27,8 +27,10 @@ func useSession(c *client) {
 	op := &check.Op{Kind: check.KindCreate, Session: s.text, TTLMs: s.ttl.Milliseconds(), LockDelayMs: delay.Milliseconds()}
 	behavior := pick(c, storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE)
 	asked := c.clock()
+	bound := s.bind()
 	cmd := &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
 		SessionId: s.id[:], Name: c.name, TtlMs: s.ttl.Milliseconds(), LockDelayMs: delay.Milliseconds(), Behavior: behavior,
+		Node: s.node, Checks: bound,
 	}}}
 	c.change(op, cmd, func(reply) {
 		if op.Outcome != check.OK {

@@ -25,6 +25,7 @@ type World struct {
 	members  []*member // by order of birth; ids are never reused
 	clients  []*client
 	sessions map[storage.SessionID]*session // all that any client has asked for
+	machines []*machine                     // that take part in gossip
 	net      *network
 	cache    *pebble.Cache
 	raftDice *rand.ChaCha8
