@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -41,7 +42,9 @@ command again: it reads the file and gets the same answer. A cluster is bootstra
 from then on. The token does not end.
 
 On the machine of a member, use a loopback address in --endpoints. Over another address, --data-dir must name the
-directory of the member in --endpoints: the member writes a nonce there that proves that you may read it.`,
+directory of the member in --endpoints: the member writes a nonce there that proves that you may read it.
+
+Right after its start, a new cluster cannot keep tokens yet: the command waits for that, at most 10 seconds.`,
 		Example: `  tenure auth bootstrap --out admin.token
   tenure auth bootstrap --mode enforce --out admin.token -o json`,
 		Args: cobra.NoArgs,
@@ -114,9 +117,11 @@ func makeFirst(
 		return err
 	}
 	var answer tokenAnswer
-	err = withNonce(ctx, e, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
-		answer, err = ask(ctx, auth, text, nonce)
-		return err
+	err = onceRaised(ctx, func() error {
+		return withNonce(ctx, e, first.dataDir, func(ctx context.Context, auth tenurev1.AuthServiceClient, nonce string) (err error) {
+			answer, err = ask(ctx, auth, text, nonce)
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -126,6 +131,23 @@ func makeFirst(
 	}
 	return e.printf("Success! The %s is in %s, its accessor is %s, and the mode is %s.\n",
 		what, printable(first.out), answer.GetAccessor(), modeWord(answer.GetMode()))
+}
+
+// raisedWithin is how long the commands here wait for a cluster to raise its version. The leader of a new one does so about a second after
+// all members have started.
+const raisedWithin = 10 * time.Second
+
+// onceRaised makes a call, and makes it again while the cluster version is too low for it, for at most raisedWithin.
+func onceRaised(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, raisedWithin)
+	defer cancel()
+	pause := backoff{}
+	for {
+		err := do()
+		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED || !pause.wait(ctx) {
+			return err
+		}
+	}
 }
 
 // withNonce makes a call, and, if the member asks for the nonce in its directory, again with it.

@@ -26,6 +26,7 @@ type fakeMember struct {
 	tenurev1.UnimplementedWatchServiceServer
 	tenurev1.UnimplementedElectionServiceServer
 	tenurev1.UnimplementedClusterServiceServer
+	tenurev1.UnimplementedAuthServiceServer
 
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	list      func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
@@ -106,6 +107,7 @@ func (f *fakeMember) serveOn(t *testing.T, listener net.Listener, options ...grp
 	tenurev1.RegisterWatchServiceServer(server, f)
 	tenurev1.RegisterElectionServiceServer(server, f)
 	tenurev1.RegisterClusterServiceServer(server, f)
+	tenurev1.RegisterAuthServiceServer(server, f)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {

@@ -81,7 +81,7 @@ func TestThePageOnSecurity(t *testing.T) {
 	_ = file.Close()
 	typed, _ := os.ReadFile(file.Name())
 	if err != nil {
-		t.Fatalf("the page fails: %v\n%s\nthe script:\n%s", err, typed, script)
+		t.Fatalf("the page fails: %v; the script:\n%s\nwhat it printed:\n%s", err, script, typed) // The end says most: it stands last.
 	}
 	t.Logf("%s", typed)
 	for language, prepare := range map[string]func(*testing.T) program{"go": goProgram, "python": pythonProgram, "java": javaProgram} {
