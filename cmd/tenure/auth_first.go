@@ -112,6 +112,9 @@ func makeFirst(
 	ctx context.Context, e *environment, what string, first firstToken,
 	ask func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error),
 ) error {
+	if first.dataDir != "" && len(e.endpoints) > 1 {
+		return usageError("--endpoints names %d members; with --data-dir, it must name one: the member that has this directory", len(e.endpoints))
+	}
 	text, err := drawnToken(first.out)
 	if err != nil {
 		return err
