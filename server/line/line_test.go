@@ -74,15 +74,6 @@ func (open) Refuse(_ context.Context, _ string, err error) (func(), error) {
 func (open) Owe(context.Context, proto.Message) (func(), bool) { return func() {}, true }
 func (open) Cut(context.Context)                               {}
 
-// poor lets every call pass, but the caller has no share left for any refusal.
-type poor struct {
-	open
-	cut chan struct{} // gets one for each cut
-}
-
-func (poor) Owe(context.Context, proto.Message) (func(), bool) { return func() {}, false }
-func (p poor) Cut(context.Context)                             { p.cut <- struct{}{} }
-
 // keys answers Get at once, with the token that the call came with or 1 MiB, and Put when it is told to.
 type keys struct {
 	tenurev1.UnimplementedKVServiceServer
@@ -424,62 +415,6 @@ func TestWhoDoesNotReadIsNotRead(t *testing.T) {
 		c.to <- calls(get(sent+1, "a"))
 		c.answers(t, 1)
 	})
-}
-
-// TestALineThatBreaksCancelsItsCalls breaks it while a call is under way.
-// TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection has calls fail whose client has no share left. A client that reads them is
-// served, and one that sends few calls at a time is no longer read.
-func TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection(t *testing.T) {
-	const failing = 1000
-	fail := func(first, n uint64) *tenurev1.LineRequest {
-		request := &tenurev1.LineRequest{}
-		for number := first; number < first+n; number++ {
-			c := put(number, 1)
-			c.RemainingTime = durationpb.New(0)
-			request.Calls = append(request.Calls, c)
-		}
-		return request
-	}
-	for name, tc := range map[string]struct {
-		few        uint64
-		reads, cut bool
-	}{
-		"many are read":        {100, true, false},
-		"many are not read":    {failing, false, true},
-		"one by one, not read": {1, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cut := make(chan struct{}, failing)
-				c := startWith(t, poor{cut: cut})
-				if !tc.reads {
-					c.to <- fail(1, 1) // Its answer is being sent: all others queue.
-					synctest.Wait()
-				}
-				sending := func() {
-					for first := uint64(2); first < failing; first += tc.few {
-						select {
-						case c.to <- fail(first, tc.few):
-						case <-c.ctx.Done():
-							return
-						}
-						if tc.reads {
-							c.answers(t, int(tc.few))
-						}
-					}
-				}
-				if tc.reads {
-					sending()
-				} else {
-					go sending() // It may be stopped.
-				}
-				synctest.Wait()
-				if got := len(cut) > 0; got != tc.cut {
-					t.Errorf("cut is %v, want %v", got, tc.cut)
-				}
-			})
-		})
-	}
 }
 
 // TestALineThatIsNotReadKeepsLittle reads values of 1 MB in calls that come together, and then their answers.
