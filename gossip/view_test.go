@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 		"one dead after a stall may be well":                 {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false)}, SaysAlive, Failed},
 		"one dead long after a stall is dialed":              {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false), after(91 * time.Second)}, MustDial, Failed},
 		"one that answered after the stall, then dead, is":   {[]script{saw(1, Alive, true), stall(2 * time.Second), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
-		"a short delay is no stall":                          {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, SaysFailed, Failed},
+		"a short delay is not a stall":                       {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, SaysFailed, Failed},
 		"one that is gone for long is forgotten, not failed": {[]script{saw(1, Alive, true), saw(1, Failed, false), func(v *View, now *time.Time) { v.forget(now.Add(forgetAfter + 1)) }}, SaysAlive, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func CheckJoiner(m *storev1.Member) error { return members.CheckJoiner(m) }
 // ParseSessionID reads exactly what SessionID.String writes, in either case of letters; anything else is ErrSessionID.
 func ParseSessionID(text string) (SessionID, error) { return layout.ParseSessionID(text) }
 
-// SessionIDOf is ParseSessionID for those who do not say what is wrong.
+// SessionIDOf is ParseSessionID without an error, which takes far less time if the text is not an id.
 func SessionIDOf(text string) (SessionID, bool) { return layout.SessionIDOf(text) }
 
 // SessionIDFromBytes returns the id that b holds; anything but 16 bytes is ErrSessionID.

@@ -36,7 +36,7 @@ func TestCredit(t *testing.T) {
 type never struct{ t *testing.T }
 
 func (n never) Encoded() []byte {
-	n.t.Error("a message is encoded for which there is no credit")
+	n.t.Error("a message is encoded without credit for it")
 	return nil
 }
 

@@ -440,6 +440,7 @@ func TestALineThatIsNotReadKeepsLittle(t *testing.T) {
 	})
 }
 
+// TestALineThatBreaksCancelsItsCalls breaks it while a call is under way.
 func TestALineThatBreaksCancelsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t)

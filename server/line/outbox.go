@@ -23,7 +23,7 @@ type answer struct {
 	sent    func() // nil: nothing is to be said then
 	// reserved is how much room was kept for it.
 	reserved int
-	// uncounted says that it does not count for the caller, who has no share left.
+	// uncounted says that it is more than the share of its caller, and counted in none.
 	uncounted bool
 }
 
@@ -39,7 +39,7 @@ type outbox struct {
 	answers int // in the queue
 	// reserved is for answers that are made.
 	reserved int
-	// uncounted is how many of them count for nobody.
+	// uncounted is how many of them are counted in no share.
 	uncounted int
 	parts     parts
 	first     *tenurev1.LineLimits
@@ -83,7 +83,7 @@ func (o *outbox) reserve(a *answer, m proto.Message) bool {
 	return true
 }
 
-// add adds an answer, and reports false if more than uncountedMax are there that count for nobody. Call send after.
+// add adds an answer, and reports false if more than uncountedMax are counted in no share. Call send after.
 func (o *outbox) add(a *answer) bool {
 	a.bytes = proto.Size(a.message)
 	o.mu.Lock()

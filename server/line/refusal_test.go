@@ -65,10 +65,9 @@ func TestARefusalCountsUntilItIsSent(t *testing.T) {
 	}
 }
 
-// TestALineThatBreaksCancelsItsCalls breaks it while a call is under way.
-// TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection has calls fail whose client has no share left. A client that reads them is
+// TestUnreadRefusalsBeyondTheShareCutTheConnection has calls fail whose client has no share left. A client that reads them is
 // served, and one that sends few calls at a time is no longer read.
-func TestRefusalsThatNobodyReadsAndNobodyCountsCutTheConnection(t *testing.T) {
+func TestUnreadRefusalsBeyondTheShareCutTheConnection(t *testing.T) {
 	const failing = 1000
 	fail := func(first, n uint64) *tenurev1.LineRequest {
 		request := &tenurev1.LineRequest{}

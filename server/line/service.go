@@ -31,9 +31,8 @@ const (
 	// keptBytesMax is how many bytes of answers may wait to be sent before calls that only read are refused: those that were started before
 	// may be many, and what a line holds that is not read is its caller's share on all others, too.
 	keptBytesMax = 32 << 20
-	// uncountedFew is how many answers that are not sent may count for nobody, because they say why a call failed and are more than the
-	// caller's share, before the line is no longer read. What was started before may make them uncountedMax; with more, the connection is
-	// closed.
+	// uncountedFew is how many answers, each saying why a call failed, may wait to be sent beyond the caller's share before the line stops
+	// reading. Calls that were started before that may bring them to uncountedMax; with more, the connection is closed.
 	uncountedFew = 128
 	uncountedMax = 512
 	// partBytesMax is how many bytes of parts may wait to be sent before those with more wait for that.

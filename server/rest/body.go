@@ -23,7 +23,7 @@ type intakeError struct{}
 
 // Error returns the text.
 func (intakeError) Error() string {
-	return "this member keeps as much of requests that are not answered as it may"
+	return "this client's requests that are not answered yet take as much memory as they may"
 }
 
 // HTTPStatus is the status of the answer.

@@ -379,7 +379,7 @@ func ParseSessionID(text string) (SessionID, error) {
 	return id, nil
 }
 
-// SessionIDOf is ParseSessionID for those who do not say what is wrong: that costs more than all the rest.
+// SessionIDOf is ParseSessionID without an error: making its text costs more than all the rest.
 func SessionIDOf(text string) (id SessionID, ok bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return SessionID{}, false
