@@ -15,6 +15,7 @@ import (
 // many moments of a random run. The store opens with the exact state of some applied entry, no older than what
 // DurableApplied had promised, and comes to the same end when the rest is applied again.
 func TestCrashLosesOnlyTheTail(t *testing.T) {
+	needsNoRaceDetector(t)
 	const entries = 300
 	log, live := randomLog(t, 1, entries)
 	want := dumpOf(t, live)

@@ -45,6 +45,7 @@ func (h *history) add(events []*storev1.Event) {
 // that lose what is not flushed, entries applied again, and a checkpoint opened in the store's place in between. State,
 // checksum and events must be the same.
 func TestReplicasAgree(t *testing.T) {
+	needsNoRaceDetector(t)
 	seeds, entries := uint64(6), 400
 	if testing.Short() {
 		seeds = 2

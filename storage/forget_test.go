@@ -57,6 +57,7 @@ func (r *rig) end(session uint64) {
 // TestForgettingTakesSteps lowers the limits of what is remembered. The first session that ends after that forgets no more than its
 // share, and Compact goes on until nothing is above the limits.
 func TestForgettingTakesSteps(t *testing.T) {
+	needsNoRaceDetector(t)
 	const sessions, requests, rowsMax = 1200, 3, 1024
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
 	r.remembered(sessions, requests)

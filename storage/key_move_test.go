@@ -42,6 +42,7 @@ func moves(out storage.Outcome) map[string]storev1.KeyChange {
 // TestACommandMovesFewLargeKeys ends, and takes over, a session that holds locks of keys with large values. The command does to the
 // locks all that it must, and moves some of the keys; those that follow move the others, each key once.
 func TestACommandMovesFewLargeKeys(t *testing.T) {
+	needsNoRaceDetector(t)
 	const keys, bytesMax = 40, 10 << 20 // A key's bytes are written with its row and with its event.
 	tests := map[string]struct {
 		command *storev1.Command

@@ -14,6 +14,7 @@ import (
 // TestABreakTakesSoMany counts the commands that it takes to break a lock with many holders: by holds, and by bytes, from version 2
 // on. Meanwhile others acquire it; they keep what they got.
 func TestABreakTakesSoMany(t *testing.T) {
+	needsNoRaceDetector(t)
 	const sessions = 10
 	tests := map[string]struct {
 		version      uint32

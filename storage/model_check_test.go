@@ -26,11 +26,8 @@ var (
 // TestModel gives random commands to a store and to the model, and demands the same answers and the same state. A soak
 // is: go test ./storage -run TestModel -model.seeds 10 -model.commands 100000 -timeout 1h.
 func TestModel(t *testing.T) {
-	seeds := *modelSeeds
-	if raceDetector {
-		seeds = 1 // It runs on one goroutine; with the invariants, which the race detector brings, it runs in make sim.
-	}
-	for seed := *modelFirst; seed < *modelFirst+seeds; seed++ {
+	needsNoRaceDetector(t)
+	for seed := *modelFirst; seed < *modelFirst+*modelSeeds; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { runModel(t, seed, *modelCommands) })
 	}
 }

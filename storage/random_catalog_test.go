@@ -526,6 +526,7 @@ func (m *catalogModel) check(s *storage.Store, sessions uint64) error {
 // TestRandomCatalog applies random commands on the catalog, and compares what it holds and which sessions live with a model after
 // each. Replicas that crash agree, and so do restores of a backup.
 func TestRandomCatalog(t *testing.T) {
+	needsNoRaceDetector(t)
 	ends, refusals, marks, withSession := 0, 0, uint64(0), 0
 	for seed := range uint64(4) {
 		store := oldStore(t, vfs.NewMem(), "live")

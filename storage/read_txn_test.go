@@ -11,6 +11,7 @@ import (
 
 // TestATransactionReadsTheSameWithTheLogAndWithout answers transactions that only read from a snapshot, and applies them.
 func TestATransactionReadsTheSameWithTheLogAndWithout(t *testing.T) {
+	needsNoRaceDetector(t)
 	store := newStore(t, storage.NewMemFS(), "sm")
 	for _, line := range []string{
 		"session s1", "session s2", "put a 1", "put b 2", "put b 3", "acquire lock session=s1", "acquire shared session=s1 mode=shared",

@@ -49,6 +49,7 @@ func lostCluster(t *testing.T, seed uint64) (vfs.FS, *storage.Store) {
 // TestRecoverKeepsSessions recovers a state whose cluster is lost: sessions, locks and keys are as they were, the history
 // is another one, and revisions go on far above.
 func TestRecoverKeepsSessions(t *testing.T) {
+	needsNoRaceDetector(t)
 	for seed := range uint64(3) {
 		fs, lost := lostCluster(t, seed)
 		want, at := withoutKinds(dumpOf(t, lost), "avnuf"), lost.Applied()

@@ -101,6 +101,7 @@ func TestNothingIsPassedOnInAFreeze(t *testing.T) {
 
 // TestRestoreEndsManySessions restores sessions that have together far more than one command may end.
 func TestRestoreEndsManySessions(t *testing.T) {
+	needsNoRaceDetector(t)
 	const sessions, each = 4, 1500
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, sessions)

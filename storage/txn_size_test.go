@@ -134,6 +134,7 @@ func TestATransactionDeletesSoManyKeysByPrefix(t *testing.T) {
 // TestATransactionStopsReadingWhereItsResultIsTooLarge counts the allocations of transactions that list more than one may
 // return, a little and much.
 func TestATransactionStopsReadingWhereItsResultIsTooLarge(t *testing.T) {
+	needsNoRaceDetector(t)
 	r := &rig{t: t, store: newStore(t, storage.NewMemFS(), "sm")}
 	r.applyMany(putsOfSize(1000, 128))
 	cost := func(lists int) float64 {
