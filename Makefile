@@ -27,6 +27,9 @@ GO ?= go
 PYTHON ?= python3
 MVN ?= mvn
 
+# Maven's JVM lives for seconds: the second compiler and its threads cost more than they save.
+export MAVEN_OPTS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+
 # Maven's name for this platform, as in linux-x86_64 or osx-aarch_64.
 PLATFORM := $(shell uname -s | sed 's/Linux/linux/;s/Darwin/osx/')-$(shell uname -m | sed 's/arm64/aarch_64/;s/aarch64/aarch_64/')
 
@@ -86,11 +89,11 @@ skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not fou
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),-j3 --output-sync=target,-j1)
 
 .PHONY: test
-test: ## run all tests of all languages, and tell at the end what was skipped (6 min)
+test: ## run all tests of all languages, those of Go with -short, and list at the end what was skipped (6 min)
 	@rm -f $(SKIPPED)
 	@rc=0; $(MAKE) --no-print-directory build agents && \
 	echo "Each language prints what its tests say when all of them have run." && \
-	$(MAKE) --no-print-directory --keep-going $(BESIDE) test-python test-java test-go || rc=$$?; \
+	$(MAKE) --no-print-directory --keep-going $(BESIDE) test-python test-java test-go GO_TEST_FLAGS="-short $(GO_TEST_FLAGS)" || rc=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "not all tests ran:"; sort -u $(SKIPPED); fi; \
 	exit $$rc
 
@@ -137,7 +140,7 @@ test-java: build ## run the tests of the Java client and stubs, and make the jar
 
 .PHONY: conformance
 conformance: build agents ## run every scenario with every client, and the contest for locks between all of them (9 min)
-	$(with_agents) TENURE_CONFORMANCE=all $(GO) test -count=1 -parallel 4 -timeout 30m -v ./clients/conformance
+	$(with_agents) TENURE_CONFORMANCE=all $(GO) test -count=1 -vet=off -parallel 4 -timeout 30m -v ./clients/conformance
 
 # In these the members are processes of their own, of which the race detector sees nothing. One test of each has the most
 # goroutines, and stands for the code that drives them; all run in test-go. What vet says is known from there, and from lint.
@@ -146,9 +149,9 @@ PROCESS_TESTS_RACE := TestAQuietClientIsServed|TestWritesThroughAFollowerSurvive
 
 .PHONY: race
 race: build ## run the Go tests with the race detector (10 min)
-	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) \
+	CGO_ENABLED=1 TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) \
 		$$($(GO) list ./... | grep -v $(foreach tests,$(PROCESS_TESTS),-e '/$(tests)$$'))
-	TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) -run '^($(PROCESS_TESTS_RACE))$$' $(addprefix ./,$(PROCESS_TESTS)) | \
+	CGO_ENABLED=1 TENURE_BINARY=$(TENURE) $(GO) test -race -vet=off $(GO_TEST_FLAGS) -run '^($(PROCESS_TESTS_RACE))$$' $(addprefix ./,$(PROCESS_TESTS)) | \
 		awk '{ print } /no tests to run/ { none = 1 } END { exit none }'
 
 # Packages of which `make race` runs less than all: those above, and those that do less under the detector, as their race_on_test.go says.
@@ -183,18 +186,22 @@ thirdparty: build ## run programs made for Consul against Tenure, as far as they
 	tools/thirdparty.sh $(TOOLS)/thirdparty
 	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty $(GO) test -count=1 -timeout 1h -v .
 
+# The tests of the state machine that give it many commands: with the invariants, and without the race detector, because each of them
+# runs on one goroutine.
+STORAGE_TESTS_SIM := TestModel|TestReplicasAgree|TestRandomCatalog|TestCrashLosesOnlyTheTail|TestEndListEndsWhatACommandHasNoRoomFor|TestRecoverKeepsSessions|TestRestoreEndsManySessions|TestABreakTakesSoMany|TestForgettingTakesSteps|TestACommandMovesFewLargeKeys|TestATransactionStopsReadingWhereItsResultIsTooLarge|TestATransactionReadsTheSameWithTheLogAndWithout
+
 .PHONY: sim
 sim: ## hold the state machine against its model, and simulate a cluster and what breaks: SIM_SEEDS (1 000) runs of 72 s (13 min)
-	$(GO) test -count=1 -tags invariants -run '^TestModel$$' ./storage
-	$(GO) test -count=1 -timeout 30m -tags invariants -v ./test/sim -seeds $(SIM_SEEDS)
+	$(GO) test -count=1 -vet=off -tags invariants -run '^($(STORAGE_TESTS_SIM))$$' ./storage
+	$(GO) test -count=1 -vet=off -timeout 30m -tags invariants -v ./test/sim -seeds $(SIM_SEEDS)
 
 .PHONY: planted
 planted: ## plant bugs, one after the other, and demand that tests find each; PLANTED_TURN=N hunts 12 of them (7 min)
 	$(GO) run ./test/planted/overlay -out $(BUILD)/planted
-	$(GO) build -overlay $(BUILD)/planted/overlay.json ./...
-	$(GO) test -c -overlay $(BUILD)/planted/overlay.json -o $(BUILD)/planted/raftnode.test ./raftnode
-	TENURE_CRASH_SWEEP=$(BUILD)/planted/raftnode.test $(GO) test -count=1 -run TestTheCrashSweepFindsPlantedBugs ./test/planted
-	$(GO) test -count=1 -timeout 60m -tags invariants -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
+	$(GO) build -tags invariants -overlay $(BUILD)/planted/overlay.json ./...
+	$(GO) test -c -vet=off -tags invariants -overlay $(BUILD)/planted/overlay.json -o $(BUILD)/planted/raftnode.test ./raftnode
+	TENURE_CRASH_SWEEP=$(BUILD)/planted/raftnode.test $(GO) test -count=1 -vet=off -run TestTheCrashSweepFindsPlantedBugs ./test/planted
+	$(GO) test -count=1 -vet=off -timeout 60m -tags invariants -overlay $(BUILD)/planted/overlay.json -run TestPlantedBugsAreFound -v ./test/sim -turn $(PLANTED_TURN)
 
 .PHONY: mutants
 mutants: ## change the product in 120 small ways, one at a time, and list those that no test notices (4 hours); MUTANTS_FLAGS

@@ -220,6 +220,10 @@ func pythonPath(dir string) string {
 	return strings.Join([]string{filepath.Join(dir, "src"), filepath.Join(dir, "../../gen/python")}, string(os.PathListSeparator))
 }
 
+// shortLived are options for a JVM that lives for seconds: without the second compiler, and without threads that collect garbage in parallel,
+// it takes a third of the CPU.
+var shortLived = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
+
 // javaAgent finds the agent of the Java client: on the class path that TENURE_JAVA_CLASSPATH gives, or built by Maven.
 func javaAgent(t *testing.T) *driver.Language {
 	t.Helper()
@@ -234,7 +238,8 @@ func javaAgent(t *testing.T) *driver.Language {
 	if classPath == "" {
 		classPath = buildJava(t)
 	}
-	return &driver.Language{Name: "java", Command: []string{path, "-cp", classPath, "io.tenure.conformance.Agent"}}
+	command := slices.Concat([]string{path}, shortLived, []string{"-cp", classPath, "io.tenure.conformance.Agent"})
+	return &driver.Language{Name: "java", Command: command}
 }
 
 // dependencyPlugin is Maven's plugin that tells the class path, as the Makefile names it, too: by its short name alone Maven would look for it
