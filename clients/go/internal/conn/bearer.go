@@ -23,8 +23,8 @@ type Token interface {
 // errClear says that a token would be read by whoever listens.
 var errClear = &CauseError{text: "the token is not sent there without TLS: use tenures://, or insecure=true"}
 
-// Bearing returns a Dial whose connections send a token with each call. A call that is refused for its token is made again if there is another
-// token by then. OnlyLocal refuses all connections but those to this machine: where there is no TLS.
+// Bearing returns a Dial whose connections send a token with each call that shows no credential of its own. A call that is refused for that token
+// is made again if there is another token by then. OnlyLocal refuses all connections but those to this machine: where there is no TLS.
 func Bearing(dial Dial, token Token, onlyLocal bool) Dial {
 	return func(ctx context.Context, address string) (Transport, error) {
 		if onlyLocal && !Local(address) {
@@ -48,11 +48,20 @@ func Local(address string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// bearer is a connection that sends a token with each call.
+// authorization is the metadata with the credential of a call.
+const authorization = "authorization"
+
+// bearer is a connection that sends a token with each call that shows no credential.
 type bearer struct {
 	Transport
 
 	token Token
+}
+
+// shows reports whether a call has a credential of its own: whoever made it acts as that, and not as the owner of the connection.
+func shows(ctx context.Context) bool {
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	return len(sent.Get(authorization)) > 0
 }
 
 // carrying returns a context of a call that sends the token, and the token.
@@ -61,11 +70,14 @@ func (b *bearer) carrying(ctx context.Context) (inner context.Context, used stri
 	if err != nil {
 		return nil, "", unapplied(codes.Unauthenticated, err.Error())
 	}
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+used), used, nil
+	return metadata.AppendToOutgoingContext(ctx, authorization, "Bearer "+used), used, nil
 }
 
 // Invoke makes a call.
 func (b *bearer) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if shows(ctx) {
+		return b.Transport.Invoke(ctx, method, args, reply, options...)
+	}
 	calling, used, err := b.carrying(ctx)
 	if err != nil {
 		return err
@@ -84,6 +96,9 @@ func (b *bearer) Invoke(ctx context.Context, method string, args, reply any, opt
 func (b *bearer) NewStream(
 	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
+	if shows(ctx) {
+		return b.Transport.NewStream(ctx, description, method, options...)
+	}
 	calling, used, err := b.carrying(ctx)
 	if err != nil {
 		return nil, err
@@ -97,6 +112,9 @@ func (b *bearer) NewStream(
 
 // Streams asks with the token.
 func (b *bearer) Streams(ctx context.Context) int {
+	if shows(ctx) {
+		return b.Transport.Streams(ctx)
+	}
 	calling, _, err := b.carrying(ctx)
 	if err != nil {
 		return LineStreamsMax // Calls learn why.
