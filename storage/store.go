@@ -19,9 +19,9 @@ const (
 	// pebbleFormat is the format of the files; checkpoints cross between members, so all must be able to read it.
 	pebbleFormat = pebble.FormatValueSeparation
 	// memTableSizeBytes bounds what must be applied again after a crash, and how often the state is flushed.
-	memTableSizeBytes = 16 << 20
+	memTableSizeBytes = 8 << 20
 	// memTablesMax is how many of them may wait for their flush before Apply does.
-	memTablesMax = 4
+	memTablesMax = 8
 	// cacheSizeBytes is the size of the block cache that a store makes for itself. Pebble takes the memory of memtables
 	// out of the cache: a cache that is not larger than they are keeps no block at all.
 	cacheSizeBytes = 64<<20 + memTablesMax*memTableSizeBytes

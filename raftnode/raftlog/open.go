@@ -20,18 +20,18 @@ type Options struct {
 	Dir string
 	// Logger takes Pebble's messages; nil logs nothing.
 	Logger *zap.Logger
-	// MemTableSize bounds one memtable; 0 is 64 MiB. Entries that are cut before it is full never reach a table.
+	// MemTableSize bounds one memtable; 0 is 16 MiB.
 	MemTableSize uint64
-	// TailBytesMax and TailEntriesMax bound the entries kept in memory; 0 is 64 MiB and 50 000.
+	// TailBytesMax and TailEntriesMax bound the entries kept in memory; 0 is 16 MiB and 50 000.
 	TailBytesMax   int
 	TailEntriesMax int
 }
 
 const (
-	memTableSizeDefault   = 64 << 20
-	memTablesMax          = 4
+	memTableSizeDefault   = 16 << 20
+	memTablesMax          = 8
 	cacheBytes            = 1 << 20
-	tailBytesMaxDefault   = 64 << 20
+	tailBytesMaxDefault   = 16 << 20
 	tailEntriesMaxDefault = 50_000
 	// pebbleFormat is pinned: newer tables would lock older programs out. It tells a torn end of the write-ahead log
 	// from damage in its middle.

@@ -37,7 +37,7 @@ type History func(after Position, visit func(*storev1.Event) bool) (revision uin
 type Options struct {
 	// History reads what the ring has no more.
 	History History
-	// RingBytesMax bounds recent events in memory; 0 is 64 MiB.
+	// RingBytesMax bounds recent events in memory while there are watches; 0 is 64 MiB. Without watches at most 4 MiB of them are kept.
 	RingBytesMax int
 	// RingEventsMax bounds their number; 0 is 262 144.
 	RingEventsMax int
@@ -81,13 +81,13 @@ func New(o Options) (*Hub, error) {
 	setDefault(&o.WatchersMax, watchersMaxDefault)
 	h := &Hub{
 		o:       o,
-		ring:    newRing(o.RingBytesMax, o.RingEventsMax),
 		news:    make(chan struct{}, 1),
 		readers: make(chan struct{}, o.CatchUpReadersMax),
 		groups:  map[string]*group{},
 		index:   newIndex(),
 		stopped: make(chan struct{}),
 	}
+	h.ring = newRing(o.RingBytesMax, o.RingEventsMax, func() bool { return h.Watchers() > 0 })
 	h.notified.Store(&mark{})
 	m, err := newMetrics(o.Registerer, h)
 	if err != nil {

@@ -16,6 +16,9 @@ const (
 	eventBytes = 384
 	// ringSlotsMin is the size of an empty ring.
 	ringSlotsMin = 1024
+	// unwatchedBytesMax bounds the ring while there are no watches. It is what one that is opened again soon may have missed; older
+	// events are read from the store.
+	unwatchedBytesMax = 4 << 20
 )
 
 // Whole is the index of a Position behind all events of its revision.
@@ -36,6 +39,7 @@ func (p Position) before(e *storev1.Event) bool {
 // before head are there.
 type ring struct {
 	bytesMax, eventsMax int
+	watched             func() bool // reports whether there are watches
 
 	mu        sync.RWMutex // guards what follows
 	events    []slot
@@ -53,8 +57,8 @@ type slot struct {
 	bytes int
 }
 
-func newRing(bytesMax, eventsMax int) *ring {
-	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, events: make([]slot, ringSlotsMin)}
+func newRing(bytesMax, eventsMax int, watched func() bool) *ring {
+	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, watched: watched, events: make([]slot, ringSlotsMin)}
 }
 
 func (r *ring) at(n uint64) *slot { return &r.events[n&uint64(len(r.events)-1)] }
@@ -101,7 +105,11 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 		r.head++
 		r.bytes += newest.bytes
 	}
-	for r.bytes > r.bytesMax || int(r.head-r.tail) > r.eventsMax {
+	bytesMax := r.bytesMax
+	if !r.watched() {
+		bytesMax = min(bytesMax, unwatchedBytesMax)
+	}
+	for r.bytes > bytesMax || int(r.head-r.tail) > r.eventsMax {
 		oldest := r.at(r.tail)
 		r.bytes -= oldest.bytes
 		invariants.That(r.bytes >= 0 && r.tail < r.head, "the ring of events has %d bytes in %d events", r.bytes, r.head-r.tail)

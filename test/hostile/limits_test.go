@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// writeMiB is what a member takes under heavy writes; see docs/operations.md. The log's write buffers have 4 x 64 MiB, those of the
-	// state 4 x 16, its cache 64, and the log's newest entries, with commands that are not yet committed, 64.
-	writeMiB = 448
+	// writeMiB is what a member takes under heavy writes; see docs/operations.md. The log's write buffers have 8 x 16 MiB, those of the
+	// state 8 x 8, its cache 64, the log's newest entries 16, commands that are not yet committed 64, and recent events 64.
+	writeMiB = 400
 	// smallStore is a limit of the store that history fills soon.
 	smallStore = 64 << 20
 )
