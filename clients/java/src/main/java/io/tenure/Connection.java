@@ -3,37 +3,28 @@ package io.tenure;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ConnectivityState;
-import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
-import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
-import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.ClusterServiceGrpc;
 import io.tenure.v1.ListMembersRequest;
 import io.tenure.v1.ListMembersResponse;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A connection to one member: a channel for calls and renewals, and others for streams that stay open, such as waits and watches. A
- * member bounds the streams of a channel, and one more waits until another ends; so streams never keep a call from going out. Only
- * the loop touches it.
+ * A connection to one member: a channel for calls and renewals, and others for what stays open, such as waits and watches. A member
+ * bounds the streams of a channel, and one more waits until another ends; so these never keep a call from going out. Only the loop
+ * touches it.
  */
 final class Connection {
-  /** How many streams share a channel: what every HTTP/2 server and proxy is expected to allow, and a tenth of what a member does. */
-  static final int STREAMS_MAX = 100;
-
   /** Responses are at most 1.5 MiB, with room for headers. */
   private static final int MESSAGE_BYTES_MAX = 4 << 20;
 
   private static final long PING_SECONDS = 15;
-  /** How long a channel for streams that has none stays connected. */
+  /** How long a channel for waits and watches that has none stays connected. */
   private static final long IDLE_SECONDS = 60;
 
   private final String address;
@@ -41,10 +32,9 @@ final class Connection {
   /** Which attempt of the client to connect this is. */
   private final long attempt;
   private final Loop loop;
-  private final Consumer<Connection> streamLost;
   private final ManagedChannel channel;
   private final CallLine callLine;
-  private final List<Line> lines = new ArrayList<>();
+  private final Waits waits;
   private boolean closed;
   private long answers;
 
@@ -54,9 +44,10 @@ final class Connection {
     this.attempt = attempt;
     this.door = door;
     this.loop = loop;
-    this.streamLost = streamLost;
     this.channel = builder().build();
     this.callLine = new CallLine(channel, door, loop);
+    this.waits = new Waits(
+        () -> builder().idleTimeout(IDLE_SECONDS, TimeUnit.SECONDS).build(), door, loop, () -> streamLost.accept(this));
   }
 
   private ManagedChannelBuilder<?> builder() {
@@ -99,24 +90,14 @@ final class Connection {
     }
   }
 
-  /** Returns a call that may stay open for long, over a channel for such. */
+  /** Returns a call with parts that may stay open for long: a wait or a watch. */
   <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
-    lines.removeIf(Line::isOver); // It would connect again as it did, with files that may have been replaced since.
-    return lines.stream().filter(Line::hasRoom).findFirst().orElseGet(this::addLine).stream(method);
+    return waits.call(method);
   }
 
-  private Line addLine() {
-    Line line = new Line(builder().idleTimeout(IDLE_SECONDS, TimeUnit.SECONDS).build());
-    lines.add(line);
-    if (closed) {
-      line.channel.shutdownNow(); // Then so is what goes over it.
-    }
-    return line;
-  }
-
-  /** Returns how many channels for streams there are. */
-  int lines() {
-    return lines.size();
+  /** Returns how many channels for waits and watches there are. */
+  int waitChannels() {
+    return waits.channels();
   }
 
   /** Has it told, on the loop, why there is no connection. It may be closed meanwhile. */
@@ -156,69 +137,19 @@ final class Connection {
   void close() {
     closed = true;
     channel.shutdownNow();
-    lines.forEach(line -> line.channel.shutdownNow());
+    waits.close();
   }
 
   /** Lets what runs over it end, and takes nothing new. */
   void drain() {
     callLine.drain();
     channel.shutdown();
-    lines.forEach(line -> line.channel.shutdown());
+    waits.drain();
   }
 
   /** Waits until all channels have ended, at most until then by {@link System#nanoTime}. */
   void awaitClosed(long until) throws InterruptedException {
     channel.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
-    for (Line line : List.copyOf(lines)) {
-      line.channel.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
-    }
-  }
-
-  /** A channel for streams. */
-  private final class Line {
-    private final ManagedChannel channel;
-    private int open;
-    private boolean used;
-
-    Line(ManagedChannel channel) {
-      this.channel = channel;
-    }
-
-    boolean hasRoom() {
-      return open < STREAMS_MAX;
-    }
-
-    /** Whether it was used, has no stream and is not connected. Then it ends. */
-    boolean isOver() {
-      ConnectivityState state = channel.getState(false);
-      boolean over = used && open == 0 && state != ConnectivityState.READY && state != ConnectivityState.CONNECTING;
-      if (over) {
-        channel.shutdownNow();
-      }
-      return over;
-    }
-
-    <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
-      if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
-        channel.resetConnectBackoff(); // Whoever opens the stream makes the pauses.
-      }
-      return new SimpleForwardingClientCall<>(channel.newCall(method, CallOptions.DEFAULT)) {
-        @Override
-        public void start(Listener<R> told, Metadata headers) {
-          open++;
-          used = true;
-          super.start(new SimpleForwardingClientCallListener<>(told) {
-            @Override
-            public void onClose(Status status, Metadata trailers) {
-              open--;
-              if (status.getCode() == Status.Code.UNAVAILABLE) {
-                streamLost.accept(Connection.this);
-              }
-              super.onClose(status, trailers);
-            }
-          }, headers);
-        }
-      };
-    }
+    waits.awaitClosed(until);
   }
 }

@@ -4,6 +4,7 @@ import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettySslContextChannelCredentials;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
@@ -13,6 +14,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /** How connections are made: with TLS or without, and with a token or without. Files are read for each connection. */
 final class Door {
@@ -60,6 +63,20 @@ final class Door {
     }
     String fresh = token.fresh();
     return fresh.isEmpty() ? null : fresh;
+  }
+
+  /** Has that token told by {@code back} that {@link #token()} did not return, or why there is none. */
+  void readToken(Executor back, Consumer<String> told, Consumer<RuntimeException> failed) {
+    token.get(back, told, failed);
+  }
+
+  /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */
+  void refused(String used, StatusRuntimeException why, Executor back, Consumer<StatusRuntimeException> told) {
+    if (token == null) {
+      told.accept(why);
+    } else {
+      token.refused(used, why, back, told);
+    }
   }
 
   /** Whether the client has a certificate of its own, as far as is known. */

@@ -15,6 +15,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -94,22 +95,33 @@ final class Token implements ClientInterceptor {
               return;
             }
             Executor back = options.getExecutor();
-            asking.execute(() -> {
-              // Another call may have asked since.
-              boolean replaced = !last.text.equals(sent.used) || !read().equals(sent.used);
-              StatusRuntimeException again = replaced ? replaced() : null;
-              Runnable end = () -> super.onClose(
-                  again == null ? status : again.getStatus(), again == null ? trailers : again.getTrailers());
-              if (back == null) {
-                end.run();
-              } else {
-                back.execute(end);
-              }
-            });
+            refused(sent.used, status.asRuntimeException(trailers), back == null ? Runnable::run : back,
+                why -> super.onClose(why.getStatus(), why.getTrailers()));
           }
         }, headers);
       }
     };
+  }
+
+  /** Has the token told by {@code back}, or why there is none. */
+  void get(Executor back, Consumer<String> told, Consumer<RuntimeException> failed) {
+    asking.execute(() -> {
+      try {
+        String text = get();
+        back.execute(() -> told.accept(text));
+      } catch (RuntimeException e) {
+        back.execute(() -> failed.accept(e));
+      }
+    });
+  }
+
+  /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */
+  void refused(String used, StatusRuntimeException why, Executor back, Consumer<StatusRuntimeException> told) {
+    asking.execute(() -> {
+      // Another call may have asked since.
+      boolean replaced = !last.text.equals(used) || !read().equals(used);
+      back.execute(() -> told.accept(replaced ? replaced() : why));
+    });
   }
 
   /** Returns the error of a call that another token may help. */

@@ -101,7 +101,7 @@ final class LinkTest extends WithFakeMember {
 
   @Test
   void streamsShareChannelsOfTheirOwn() throws Exception {
-    int streams = 2 * Connection.STREAMS_MAX + 1;
+    int streams = 2 * Waits.STREAMS_MAX + 1;
     List<Watch> watches = new ArrayList<>();
     for (int i = 0; i < streams; i++) {
       Watch w = client.watch(WatchOptions.all());
@@ -122,7 +122,7 @@ final class LinkTest extends WithFakeMember {
   }
 
   private int channels() throws Exception {
-    return get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().link.current().lines())));
+    return get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().link.current().waitChannels())));
   }
 
   @Test
