@@ -23,7 +23,6 @@ func notOffered(agent bool) []route {
 		"catalog/gateway-services/": "Tenure has no service mesh; use TLS between your programs.",
 		"health/connect/":           "Tenure has no service mesh; use TLS between your programs.",
 		"health/ingress/":           "Tenure has no service mesh; use TLS between your programs.",
-		"query/":                    "This version of Tenure has no prepared queries.",
 		"event/":                    "Tenure has no user events; put a key and watch it.",
 		"snapshot":                  "Tenure's backups are made with \"tenure backup\".",
 		"connect/":                  "Tenure has no service mesh; use TLS between your programs.",

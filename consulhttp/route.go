@@ -23,7 +23,9 @@ type serveFunc func(ctx context.Context, q *request) (*answer, error)
 // route is one path.
 type route struct {
 	// path follows /v1/. One that ends in a slash has the rest of the request's path as its argument.
-	path    string
+	path string
+	// suffix follows the argument; then path ends in a slash.
+	suffix  string
 	methods map[string]serveFunc
 	// notOffered says that this is not served, and what Tenure has in its place; status goes with it.
 	notOffered string
@@ -31,14 +33,36 @@ type route struct {
 }
 
 // name is the endpoint's name in metrics.
-func (r *route) name() string { return strings.TrimSuffix(r.path, "/") }
+func (r *route) name() string { return strings.TrimSuffix(r.path, "/") + r.suffix }
+
+// fits reports whether a path is of the route, and returns its argument, as it was sent. A path without an argument needs no slash.
+func (r *route) fits(path string) (rest string, ok bool) {
+	if r.suffix == "" && (path == r.path || path == r.name()) {
+		return "", true
+	}
+	if !strings.HasSuffix(r.path, "/") {
+		return "", false
+	}
+	if rest, ok = strings.CutPrefix(path, r.path); !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, r.suffix)
+}
+
+// exactness orders routes: the one that says the most about a path comes first.
+func (r *route) exactness() int {
+	if !strings.HasSuffix(r.path, "/") {
+		return len(r.path) + 1 // As with a slash, but without an argument.
+	}
+	return len(r.path) + len(r.suffix)
+}
 
 // allow is the value of the header Allow.
 func (r *route) allow() string {
 	return strings.Join(append([]string{http.MethodOptions}, slices.Sorted(maps.Keys(r.methods))...), ",")
 }
 
-// newRoutes returns all paths, the longer of two that both fit first.
+// newRoutes returns all paths, the more exact of two that both fit first.
 func newRoutes(c *core) []route {
 	nodes := &catalog{core: c, nodes: tenurev1.NewCatalogServiceClient(c.options.Conn)}
 	local := &localAgent{core: c, agent: c.options.Agent, pool: tenurev1.NewPoolServiceClient(c.options.Conn)}
@@ -47,11 +71,12 @@ func newRoutes(c *core) []route {
 		(&keyEndpoints{c}).routes(),
 		(&txnEndpoints{c}).routes(),
 		(&memberEndpoints{c, local}).routes(),
+		(&queryEndpoints{c, tenurev1.NewQueryServiceClient(c.options.Conn)}).routes(),
 		nodes.routes(),
 		local.routes(),
 		notOffered(c.options.Agent != nil),
 	)
-	slices.SortStableFunc(routes, func(a, b route) int { return len(b.path) - len(a.path) })
+	slices.SortStableFunc(routes, func(a, b route) int { return b.exactness() - a.exactness() })
 	return routes
 }
 
@@ -67,13 +92,7 @@ func (h *handler) find(path string) (found *route, rest string) {
 	}
 	for i := range h.routes {
 		r := &h.routes[i]
-		if path == r.name() {
-			return r, ""
-		}
-		if !strings.HasSuffix(r.path, "/") {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(path, r.path); ok {
+		if rest, ok := r.fits(path); ok {
 			return r, rest
 		}
 	}

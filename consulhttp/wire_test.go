@@ -196,7 +196,7 @@ func TestWhatIsNotOfferedSaysSo(t *testing.T) {
 		"/v1/config/service-defaults", "/v1/peering/token", "/v1/peerings", "/v1/namespaces", "/v1/namespace/x", "/v1/coordinate/nodes",
 		"/v1/operator/keyring", "/v1/operator/raft/peer", "/v1/operator/autopilot/health", "/v1/internal/ui/nodes", "/v1/agent/join/1.2.3.4",
 		"/v1/agent/leave", "/v1/agent/reload", "/v1/agent/metrics", "/v1/agent/monitor", "/v1/agent/connect/ca/leaf/x", "/v1/partitions",
-		"/v1/agent/services", "/v1/catalog/connect/x", "/v1/health/connect/x", "/v1/query", "/v1/agent/check/pass/x", "/v1/agent/service/register",
+		"/v1/agent/services", "/v1/catalog/connect/x", "/v1/health/connect/x", "/v1/agent/check/pass/x", "/v1/agent/service/register",
 		"/v1/discovery-chain/x", "/v1/exported-services", "/v1/agent/token/default", "/v1/agent/host",
 	} {
 		for _, method := range []string{"GET", "PUT"} {

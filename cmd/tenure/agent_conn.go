@@ -72,7 +72,8 @@ func (c clusterConn) NewStream(
 func repeats(method string) repeatable {
 	name := method[strings.LastIndexByte(method, '/')+1:]
 	switch {
-	case strings.HasPrefix(name, "Get"), strings.HasPrefix(name, "List"), name == "SyncNode", name == "RenewSession":
+	case strings.HasPrefix(name, "Get"), strings.HasPrefix(name, "List"), name == "ExecuteQuery", name == "ExplainQuery",
+		name == "SyncNode", name == "RenewSession":
 		return mayRepeat
 	default:
 		return onlyOnce

@@ -30,6 +30,12 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 			tenurev1.SessionService_RenewSession_FullMethodName, &tenurev1.RenewSessionRequest{}, &tenurev1.RenewSessionResponse{}, 2, codes.OK,
 		},
 		"a read may be sent again": {tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{}, &tenurev1.GetResponse{}, 2, codes.OK},
+		"a run of a query is a read": {
+			tenurev1.QueryService_ExecuteQuery_FullMethodName, &tenurev1.ExecuteQueryRequest{}, &tenurev1.ExecuteQueryResponse{}, 2, codes.OK,
+		},
+		"and so is its explanation": {
+			tenurev1.QueryService_ExplainQuery_FullMethodName, &tenurev1.ExplainQueryRequest{}, &tenurev1.ExplainQueryResponse{}, 2, codes.OK,
+		},
 		"a change without a key is sent once": {
 			tenurev1.ClusterService_TransferLeadership_FullMethodName,
 			&tenurev1.TransferLeadershipRequest{}, &tenurev1.TransferLeadershipResponse{}, 1, codes.Unknown,

@@ -27,6 +27,7 @@ type fakeMember struct {
 	tenurev1.UnimplementedElectionServiceServer
 	tenurev1.UnimplementedClusterServiceServer
 	tenurev1.UnimplementedAuthServiceServer
+	tenurev1.UnimplementedQueryServiceServer
 
 	get       func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	list      func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
@@ -108,6 +109,7 @@ func (f *fakeMember) serveOn(t *testing.T, listener net.Listener, options ...grp
 	tenurev1.RegisterElectionServiceServer(server, f)
 	tenurev1.RegisterClusterServiceServer(server, f)
 	tenurev1.RegisterAuthServiceServer(server, f)
+	tenurev1.RegisterQueryServiceServer(server, f)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -46,9 +47,10 @@ func queryID(text string) (storage.QueryID, error) {
 	return id, nil
 }
 
-// notFound returns the error for a query that is missing.
-func notFound(idOrName string) error {
-	return reason.New(tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND, "there is no prepared query %q", idOrName)
+// notFound returns the error for a query that is missing in what a read shows.
+func notFound(s *call.Snapshot, idOrName string) error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND, "there is no prepared query %q", idOrName).
+		With("revision", strconv.FormatUint(s.At.Revision, 10))
 }
 
 // put reads what a request makes of a query.
@@ -155,7 +157,7 @@ func find(
 		q, found, err = byName(idOrName)
 	}
 	if err == nil && !found {
-		err = notFound(idOrName)
+		err = notFound(s, idOrName)
 	}
 	return q, err
 }

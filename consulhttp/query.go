@@ -1,0 +1,305 @@
+package consulhttp
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tenure-io/tenure/consulhttp/prepared"
+	"github.com/tenure-io/tenure/consulhttp/wire"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
+)
+
+const (
+	// textNoQuery is the text that clients look for.
+	textNoQuery = "Query not found"
+	// updateTriesMax is how often an update reads the query that it replaces, when others change it in between.
+	updateTriesMax = 8
+	// queryLimitMax is how many instances a query returns at most.
+	queryLimitMax = 1000
+)
+
+// queryEndpoints serve prepared queries.
+type queryEndpoints struct {
+	*core
+	queries tenurev1.QueryServiceClient
+}
+
+// routes returns the paths of prepared queries.
+func (e *queryEndpoints) routes() []route {
+	return []route{
+		{path: "query", methods: map[string]serveFunc{http.MethodGet: e.list, http.MethodPost: e.create}},
+		{path: "query/", methods: map[string]serveFunc{http.MethodGet: e.read, http.MethodPut: e.update, http.MethodDelete: e.delete}},
+		{path: "query/", suffix: "/execute", methods: get(e.execute)},
+		{path: "query/", suffix: "/explain", methods: get(e.explain)},
+	}
+}
+
+// queryFailure returns the failure of a call about a prepared query.
+func queryFailure(err error, session string) error {
+	switch errorinfo.Reason(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND:
+		return refusal(http.StatusNotFound, textNoQuery)
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
+		return refusal(http.StatusBadRequest, "%s %q", textBadSession, shown(session))
+	default:
+		return err
+	}
+}
+
+// notFound answers a read that finds no query.
+func (e *queryEndpoints) notFound(ctx context.Context, r read, waited outcome, err error) (*answer, error) {
+	if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND {
+		return nil, err
+	}
+	s, err := e.stateAt(ctx, r, waited, revisionOf(err))
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{status: http.StatusNotFound, text: textNoQuery}).of(s), nil
+}
+
+// queryID returns the id of a stored query that a path names.
+func (q *request) queryID() (string, error) {
+	if q.rest == "" {
+		return "", refusal(http.StatusBadRequest, "Missing query ID")
+	}
+	id := strings.ToLower(q.rest)
+	if !uuidShaped(id) {
+		return "", refusal(http.StatusNotFound, textNoQuery)
+	}
+	return id, nil
+}
+
+// create serves POST /v1/query.
+func (e *queryEndpoints) create(ctx context.Context, q *request) (*answer, error) {
+	var body prepared.Query
+	if err := q.decode(&body); err != nil {
+		return nil, err
+	}
+	if body.ID != "" {
+		return nil, refusal(http.StatusBadRequest, "ID must be empty when creating a new prepared query")
+	}
+	message, err := body.Message(nil)
+	if err != nil {
+		return nil, refusal(http.StatusBadRequest, "%v", err)
+	}
+	created, err := e.queries.CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: message})
+	if err != nil {
+		return nil, queryFailure(err, body.Session)
+	}
+	return &answer{json: struct{ ID string }{created.GetQueryId()}}, nil
+}
+
+// update serves PUT /v1/query/ID. What the query has beyond Consul's stays as it is, so it replaces the one that was read.
+func (e *queryEndpoints) update(ctx context.Context, q *request) (*answer, error) {
+	id, err := q.queryID()
+	if err != nil {
+		return nil, err
+	}
+	var body prepared.Query
+	if err = q.decode(&body); err != nil {
+		return nil, err
+	}
+	if body.ID != "" && !strings.EqualFold(body.ID, id) {
+		return nil, refusal(http.StatusBadRequest, "ID must be empty, or that of the path")
+	}
+	for range updateTriesMax {
+		found, err := e.queries.GetQuery(ctx, &tenurev1.GetQueryRequest{IdOrName: id})
+		if err != nil {
+			return nil, queryFailure(err, "")
+		}
+		message, err := body.Message(found.GetQuery())
+		if err != nil {
+			return nil, refusal(http.StatusBadRequest, "%v", err)
+		}
+		revision := found.GetQuery().GetModRevision()
+		_, err = e.queries.UpdateQuery(ctx, &tenurev1.UpdateQueryRequest{QueryId: id, Query: message, IfRevision: &revision})
+		switch {
+		case err == nil:
+			return &answer{}, nil
+		case errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
+			return nil, queryFailure(err, body.Session)
+		}
+	}
+	return nil, refusal(http.StatusTooManyRequests, "The query is changed by others all the time; try again.")
+}
+
+// delete serves DELETE /v1/query/ID.
+func (e *queryEndpoints) delete(ctx context.Context, q *request) (*answer, error) {
+	id, err := q.queryID()
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := e.queries.DeleteQuery(ctx, &tenurev1.DeleteQueryRequest{QueryId: id})
+	switch {
+	case err != nil:
+		return nil, err
+	case !deleted.GetDeleted():
+		return nil, refusal(http.StatusNotFound, textNoQuery)
+	default:
+		return &answer{}, nil
+	}
+}
+
+// list serves GET /v1/query.
+func (e *queryEndpoints) list(ctx context.Context, q *request) (*answer, error) {
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllQueries: true}}
+	waited, err := e.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := e.queryPages(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.stateAt(ctx, r, waited, list.revision)
+	if err != nil {
+		return nil, err
+	}
+	first := func(*tenurev1.Query) int { return 0 }
+	return (&answer{stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).of(s), nil
+}
+
+// queryPages reads all queries.
+func (e *queryEndpoints) queryPages(ctx context.Context, r read) (*paged[*tenurev1.Query], error) {
+	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Query], error) {
+		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		return page[*tenurev1.Query]{list.GetQueries(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+	})
+}
+
+// read serves GET /v1/query/ID.
+func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) {
+	id, err := q.queryID()
+	if err != nil {
+		return nil, err
+	}
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	get := &tenurev1.GetQueryRequest{IdOrName: id, Read: readOptions(r.consistency)}
+	r.selection = selection{
+		request: &tenurev1.WatchRequest{AllQueries: true},
+		counts: func(_ context.Context, event *tenurev1.Event) (bool, error) {
+			return event.GetQuery().GetQueryId() == id, nil
+		},
+	}
+	r.settled = e.settled(get)
+	waited, err := e.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.queries.GetQuery(ctx, get)
+	if err != nil {
+		return e.notFound(ctx, r, waited, err)
+	}
+	s, err := e.stateAt(ctx, r, waited, found.GetHeader().GetRevision())
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{json: []*prepared.Query{prepared.Of(found.GetQuery())}}).of(s), nil
+}
+
+// settled returns what tells up to which revision a query is the same as at an index.
+func (e *queryEndpoints) settled(get *tenurev1.GetQueryRequest) func(context.Context, uint64) (uint64, error) {
+	return func(ctx context.Context, index uint64) (uint64, error) {
+		found, err := e.queries.GetQuery(ctx, get)
+		if err != nil || found.GetQuery().GetModRevision() > index || found.GetHeader().GetRevision() < index {
+			return 0, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND)
+		}
+		return found.GetHeader().GetRevision(), nil
+	}
+}
+
+// queryName returns the id or the name by which a path runs a query.
+func (q *request) queryName() (string, error) {
+	if !utf8.ValidString(q.rest) {
+		return "", refusal(http.StatusBadRequest, "The query name is not valid UTF-8.")
+	}
+	if uuidShaped(strings.ToLower(q.rest)) {
+		return strings.ToLower(q.rest), nil
+	}
+	return q.rest, nil
+}
+
+// execute serves GET /v1/query/ID-OR-NAME/execute.
+func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, error) {
+	name, err := q.queryName()
+	if err != nil {
+		return nil, err
+	}
+	r := read{}
+	if r.consistency, err = q.consistency(); err != nil {
+		return nil, err
+	}
+	limit, err := q.number("limit")
+	if err != nil {
+		return nil, err
+	}
+	near := q.text("near")
+	switch {
+	case near == "_ip":
+		return nil, refusal(http.StatusBadRequest, "%v", prepared.ErrNearIP)
+	case !utf8.ValidString(near):
+		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	case q.text("connect") != "" && q.text("connect") != "false":
+		return nil, refusal(http.StatusBadRequest, "Tenure has no service mesh; leave out connect.")
+	}
+	own, err := e.ownNode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.queries.ExecuteQuery(ctx, &tenurev1.ExecuteQueryRequest{
+		IdOrName: name, Near: near, Limit: uint32(min(limit, queryLimitMax)), CallerNode: own,
+		Passing: q.has("passing") && q.text("passing") != "0" && q.text("passing") != "false",
+		Read:    readOptions(r.consistency),
+	})
+	if err != nil {
+		return e.notFound(ctx, r, unknown, err)
+	}
+	nodes := []*wire.Health{}
+	for _, i := range found.GetInstances() {
+		nodes = append(nodes, wire.HealthOf(i, e.options.Datacenter))
+	}
+	s, err := e.stateAt(ctx, r, unknown, found.GetHeader().GetRevision())
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{json: struct {
+		Service    string
+		Nodes      []*wire.Health
+		DNS        prepared.DNS
+		Datacenter string
+		Failovers  uint32
+	}{found.GetService(), nodes, prepared.TTLOf(found.GetMeta()), e.options.Datacenter, found.GetFallback()}}).of(s), nil
+}
+
+// explain serves GET /v1/query/ID-OR-NAME/explain.
+func (e *queryEndpoints) explain(ctx context.Context, q *request) (*answer, error) {
+	name, err := q.queryName()
+	if err != nil {
+		return nil, err
+	}
+	r := read{}
+	if r.consistency, err = q.consistency(); err != nil {
+		return nil, err
+	}
+	found, err := e.queries.ExplainQuery(ctx, &tenurev1.ExplainQueryRequest{IdOrName: name, Read: readOptions(r.consistency)})
+	if err != nil {
+		return e.notFound(ctx, r, unknown, err)
+	}
+	s, err := e.stateAt(ctx, r, unknown, found.GetHeader().GetRevision())
+	if err != nil {
+		return nil, err
+	}
+	return (&answer{json: struct{ Query *prepared.Query }{prepared.Of(found.GetQuery())}}).of(s), nil
+}
