@@ -2,9 +2,11 @@ package seed_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -32,21 +34,40 @@ type candidate interface {
 	get() (value, holder string, revision uint64)
 }
 
+// caller is what all programs need: whom they call, and as whom.
+type caller struct {
+	t     *testing.T
+	m     *rig.Member
+	token string // Empty: they show none.
+	// refused is where what a call printed is left when it fails. Without it, a call that fails ends the test.
+	refused *string
+}
+
 // run runs a program and returns its outputs and exit code.
-func run(t *testing.T, stdin, program string, args ...string) (stdout, stderr string, code int) {
+func (c caller) run(stdin, program string, args ...string) (stdout, stderr string, code int) {
+	t := c.t
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errOut
-	cmd.Env = append(os.Environ(), "NO_PROXY=*")
+	cmd.Env = append(os.Environ(), "NO_PROXY=*", "TENURE_TOKEN="+c.token)
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s %q: %v", program, args, err)
 	}
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+// failed says what a program printed whose call was not served.
+func (c caller) failed(call, stdout, stderr string, code int) {
+	c.t.Helper()
+	if c.refused == nil {
+		c.t.Fatalf("%s: exit code %d\n%s%s", call, code, stdout, stderr)
+	}
+	*c.refused = stdout + stderr
 }
 
 // answer is what the JSON answers of REST and grpcurl have in common.
@@ -63,52 +84,57 @@ type answer struct {
 	} `json:"header"`
 }
 
-func decode(t *testing.T, text string) answer {
-	t.Helper()
-	var a answer
+// decode reads an answer; that of a call that was refused is empty.
+func (c caller) decode(text string) (a answer) {
+	c.t.Helper()
+	if c.refused != nil && *c.refused != "" {
+		return answer{}
+	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		t.Fatalf("not a JSON answer: %v\n%s", err, text)
+		c.t.Fatalf("not a JSON answer: %v\n%s", err, text)
 	}
 	return a
 }
 
-func revision(t *testing.T, a answer) uint64 {
-	t.Helper()
-	n, err := strconv.ParseUint(a.Header.Revision, 10, 64)
+// kv reads an answer about the key.
+func (c caller) kv(text string) (value, holder string, revision uint64) {
+	c.t.Helper()
+	a := c.decode(text)
+	revision, err := strconv.ParseUint(cmp.Or(a.Header.Revision, "0"), 10, 64)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	return n
+	return string(a.KV.Value), a.KV.SessionID, revision
 }
 
 // byCurl takes part over REST.
-type byCurl struct {
-	t *testing.T
-	m *rig.Member
-}
+type byCurl struct{ caller }
 
 func (c byCurl) call(method, path, body string) string {
 	c.t.Helper()
-	out, stderr, code := run(c.t, body, "curl", "--silent", "--show-error", "--fail-with-body",
-		"--request", method, "--data-binary", "@-", "http://"+c.m.Addresses.HTTP+path)
+	args := []string{"--silent", "--show-error", "--fail-with-body", "--request", method, "--data-binary", "@-"}
+	if c.token != "" {
+		args = append(args, "--oauth2-bearer", c.token)
+	}
+	out, stderr, code := c.run(body, "curl", append(args, "http://"+c.m.Addresses.HTTP+path)...)
 	if code != 0 {
-		c.t.Fatalf("curl %s %s: exit code %d\n%s%s", method, path, code, out, stderr)
+		c.failed("curl "+method+" "+path, out, stderr, code)
 	}
 	return out
 }
 
 func (c byCurl) createSession(name string, ttl, lockDelay time.Duration) string {
 	body, _ := json.Marshal(map[string]string{"name": name, "ttl": seconds(ttl), "lockDelay": seconds(lockDelay)})
-	return decode(c.t, c.call("POST", "/v1/sessions", string(body))).SessionID
+	return c.decode(c.call("POST", "/v1/sessions", string(body))).SessionID
 }
 
 func (c byCurl) acquire(id, value string) (bool, string) {
 	out := c.call("PUT", "/v1/kv/"+leaderKey+"?acquire="+id, value)
-	return decode(c.t, out).Acquired, out
+	return c.decode(out).Acquired, out
 }
 
 func (c byCurl) release(id string) bool {
-	return decode(c.t, c.call("PUT", "/v1/kv/"+leaderKey+"?release="+id, "")).Released
+	return c.decode(c.call("PUT", "/v1/kv/"+leaderKey+"?release="+id, "")).Released
 }
 
 func (c byCurl) destroy(id string, clean bool) {
@@ -124,15 +150,11 @@ func (c byCurl) watchNext(after uint64) {
 }
 
 func (c byCurl) get() (value, holder string, rev uint64) {
-	a := decode(c.t, c.call("GET", "/v1/kv/"+leaderKey, ""))
-	return string(a.KV.Value), a.KV.SessionID, revision(c.t, a)
+	return c.kv(c.call("GET", "/v1/kv/"+leaderKey, ""))
 }
 
 // byGRPCurl takes part over gRPC, knowing nothing but what reflection tells.
-type byGRPCurl struct {
-	t *testing.T
-	m *rig.Member
-}
+type byGRPCurl struct{ caller }
 
 func (c byGRPCurl) call(method string, request map[string]any) string {
 	c.t.Helper()
@@ -140,25 +162,29 @@ func (c byGRPCurl) call(method string, request map[string]any) string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	out, stderr, code := run(c.t, string(body), grpcurl, "-plaintext", "-d", "@", c.m.Addresses.GRPC, "tenure.v1."+method)
+	args := []string{"-plaintext", "-d", "@"}
+	if c.token != "" {
+		args = append(args, "-H", "authorization: Bearer "+c.token)
+	}
+	out, stderr, code := c.run(string(body), grpcurl, append(args, c.m.Addresses.GRPC, "tenure.v1."+method)...)
 	if code != 0 {
-		c.t.Fatalf("grpcurl %s %s: exit code %d\n%s%s", method, body, code, out, stderr)
+		c.failed("grpcurl "+method+" "+string(body), out, stderr, code)
 	}
 	return out
 }
 
 func (c byGRPCurl) createSession(name string, ttl, lockDelay time.Duration) string {
-	return decode(c.t, c.call("SessionService/CreateSession",
+	return c.decode(c.call("SessionService/CreateSession",
 		map[string]any{"name": name, "ttl": seconds(ttl), "lockDelay": seconds(lockDelay)})).SessionID
 }
 
 func (c byGRPCurl) acquire(id, value string) (bool, string) {
 	out := c.call("KVService/Put", map[string]any{"key": leaderKey, "text": value, "acquire": id})
-	return decode(c.t, out).Acquired, out
+	return c.decode(out).Acquired, out
 }
 
 func (c byGRPCurl) release(id string) bool {
-	return decode(c.t, c.call("KVService/Put", map[string]any{"key": leaderKey, "text": "", "release": id})).Released
+	return c.decode(c.call("KVService/Put", map[string]any{"key": leaderKey, "text": "", "release": id})).Released
 }
 
 func (c byGRPCurl) destroy(id string, clean bool) {
@@ -172,21 +198,17 @@ func (c byGRPCurl) watchNext(after uint64) {
 }
 
 func (c byGRPCurl) get() (value, holder string, rev uint64) {
-	a := decode(c.t, c.call("KVService/Get", map[string]any{"key": leaderKey}))
-	return string(a.KV.Value), a.KV.SessionID, revision(c.t, a)
+	return c.kv(c.call("KVService/Get", map[string]any{"key": leaderKey}))
 }
 
 // byCommand takes part with the tenure command.
-type byCommand struct {
-	t *testing.T
-	m *rig.Member
-}
+type byCommand struct{ caller }
 
 func (c byCommand) call(want int, args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
-	out, errOut, code := run(c.t, "", binary, append([]string{"--endpoints", c.m.Addresses.GRPC}, args...)...)
-	if code != 0 && code != want {
-		c.t.Fatalf("tenure %q: exit code %d\n%s%s", args, code, out, errOut)
+	out, errOut, code := c.run("", binary, append([]string{"--endpoints", c.m.Addresses.GRPC}, args...)...)
+	if code != 0 && (code != want || c.refused != nil) {
+		c.failed(fmt.Sprintf("tenure %q", args), out, errOut, code)
 	}
 	return out, errOut, code
 }
@@ -201,7 +223,7 @@ func (c byCommand) acquire(id, value string) (bool, string) {
 	if want := "Success! Lock acquired on: " + leaderKey; code == 0 && strings.TrimSpace(out) != want {
 		c.t.Errorf("got %q, want %q", out, want)
 	}
-	if want := "Error! Did not acquire lock"; code == 1 && !strings.HasPrefix(stderr, want) {
+	if want := "Error! Did not acquire lock"; code == 1 && c.refused == nil && !strings.HasPrefix(stderr, want) {
 		c.t.Errorf("got %q, want %q…", stderr, want)
 	}
 	return code == 0, out + stderr
@@ -225,8 +247,7 @@ func (c byCommand) watchNext(after uint64) {
 
 func (c byCommand) get() (value, holder string, rev uint64) {
 	out, _, _ := c.call(0, "kv", "get", leaderKey, "-o", "json")
-	a := decode(c.t, out)
-	return string(a.KV.Value), a.KV.SessionID, revision(c.t, a)
+	return c.kv(out)
 }
 
 // seconds writes a duration as protobuf's JSON does.

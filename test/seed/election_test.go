@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/metadata"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
 )
@@ -22,18 +24,19 @@ const (
 	patience = 2 * time.Minute
 )
 
+var programs = map[string]func(caller) candidate{
+	"with curl":    func(c caller) candidate { return byCurl{c} },
+	"with grpcurl": func(c caller) candidate { return byGRPCurl{c} },
+	"with tenure":  func(c caller) candidate { return byCommand{c} },
+}
+
 func TestElectionOfTheGuide(t *testing.T) {
-	programs := map[string]func(*testing.T, *rig.Member) candidate{
-		"with curl":    func(t *testing.T, m *rig.Member) candidate { return byCurl{t, m} },
-		"with grpcurl": func(t *testing.T, m *rig.Member) candidate { return byGRPCurl{t, m} },
-		"with tenure":  func(t *testing.T, m *rig.Member) candidate { return byCommand{t, m} },
-	}
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := rig.Start(t.Context(), t, binary)
 			for sentence, handOver := range handOvers {
-				t.Run(sentence, func(t *testing.T) { handOver.run(t, m, program(t, m)) })
+				t.Run(sentence, func(t *testing.T) { handOver.run(caller{t: t, m: m}, program) })
 			}
 		})
 	}
@@ -74,10 +77,11 @@ var handOvers = map[string]handOver{
 	},
 }
 
-func (h handOver) run(t *testing.T, m *rig.Member, c candidate) {
+func (h handOver) run(by caller, program func(caller) candidate) {
+	t, c := by.t, program(by)
 	t.Helper()
 	first := c.createSession("first candidate", h.ttl, h.lockDelay)
-	stopRenewing := renew(t, m, first)
+	stopRenewing := by.renew(first)
 	if ok, printed := c.acquire(first, `{"Node": "first"}`); !ok {
 		t.Fatalf("the first candidate was refused: %s", printed)
 	}
@@ -129,10 +133,14 @@ func (h handOver) untilAcquired(t *testing.T, c candidate, session string, seen 
 }
 
 // renew renews a session until stop is called, which returns when no renewal is under way any more.
-func renew(t *testing.T, m *rig.Member, session string) (stop func()) {
+func (c caller) renew(session string) (stop func()) {
+	t := c.t
 	t.Helper()
-	conn := m.Dial()
+	conn := c.m.Dial()
 	ctx, cancel := context.WithCancel(t.Context())
+	if c.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.token)
+	}
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
 		tick := time.NewTicker(renewInterval)
