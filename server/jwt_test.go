@@ -1,7 +1,12 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -13,6 +18,7 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/issuer"
+	"github.com/tenure-io/tenure/server"
 )
 
 // provided is a member that enforces, with a provider whose keys it finds by discovery.
@@ -25,11 +31,17 @@ type provided struct {
 // provide starts a member with a provider, and binds the subjects of ci:web to a policy.
 func provide(t *testing.T) provided {
 	t.Helper()
+	return provideIn(t, alone)
+}
+
+// provideIn is provide for a member with a configuration.
+func provideIn(t *testing.T, config func(*server.Config)) provided {
+	t.Helper()
 	i := issuer.New()
-	server := httptest.NewServer(i)
-	t.Cleanup(server.Close)
-	i.At(server.URL)
-	m := start(t, alone)
+	keys := httptest.NewServer(i)
+	t.Cleanup(keys.Close)
+	i.At(keys.URL)
+	m := start(t, config)
 	p := provided{m, i, as(t.Context(), m.bootstrap(t, modeEnforce))}
 	for _, err := range []error{
 		second(m.auth().PutProvider(p.admin, &tenurev1.PutProviderRequest{Name: "ci", Issuer: i.URL(), Audiences: []string{issuer.Audience}})),
@@ -185,5 +197,88 @@ func wantField(t *testing.T, err error, field string) {
 	t.Helper()
 	if got := fieldOf(err); status.Code(err) != codes.InvalidArgument || got != field {
 		t.Errorf("got %v about %q, want INVALID_ARGUMENT about %q", err, got, field)
+	}
+}
+
+// TestTheTextOfAJWTIsNowhere sends tokens of a provider that are accepted, denied and refused over each way: no part of their texts that
+// could be used is in an error, a log, an audit line or a backup.
+func TestTheTextOfAJWTIsNowhere(t *testing.T) {
+	lines := newAuditLines()
+	p := provideIn(t, audited(lines, "denied", "admin", "changes", "reads"))
+	good := p.token("project:web:1", time.Hour)
+	texts := map[string]string{
+		"one that is accepted": good, "one without rights": p.token("project:db:1", time.Hour), "one that has ended": p.token("project:web:1", -time.Minute),
+		"one with another signature": good[:len(good)-8] + "AAAAAAAA", "one that lasts too long": p.token("project:web:1", 48*time.Hour),
+	}
+	var shown strings.Builder
+	for name, token := range texts {
+		err := p.put(t.Context(), token)
+		if (err == nil) != (name == "one that is accepted") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		fmt.Fprintln(&shown, err, infoOf(err))
+		_, err = p.auth().WhoAmI(as(t.Context(), token), &tenurev1.WhoAmIRequest{})
+		fmt.Fprintln(&shown, err, infoOf(err))
+		stream, err := tenurev1.NewWatchServiceClient(p.conn).Watch(as(t.Context(), token), &tenurev1.WatchRequest{Keys: []string{"web/a"}})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		fmt.Fprintln(&shown, err, infoOf(err))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.at.HTTP+"/v1/kv/web/a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err = errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&shown, string(body), answer.Header)
+	}
+	backup, err := tenurev1.NewClusterServiceClient(p.conn).Backup(p.admin, &tenurev1.BackupRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved bytes.Buffer
+	for {
+		chunk, err := backup.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		saved.Write(chunk.GetData())
+	}
+	rest := 0
+	lines.all(t, func(l auditLine) bool {
+		if l.Via == "rest" {
+			rest++
+		}
+		return rest == len(texts)
+	})
+	var logged strings.Builder
+	for _, entry := range p.logs.All() {
+		fmt.Fprintln(&logged, entry.Message, entry.ContextMap())
+	}
+	for where, what := range map[string]string{
+		"an answer or an error": shown.String(), "the log": logged.String(), "the audit log": lines.String(), "the backup": saved.String(),
+	} {
+		if what == "" {
+			t.Errorf("%s is empty", where)
+		}
+		for name, token := range texts {
+			for part, secret := range map[string]string{
+				"text": token, "claims": strings.Split(token, ".")[1], "signature": strings.Split(token, ".")[2],
+			} {
+				if strings.Contains(what, secret) {
+					t.Errorf("%s has the %s of %s", where, part, name)
+				}
+			}
+		}
 	}
 }

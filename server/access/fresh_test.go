@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -148,5 +149,40 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	a.review(t.Context(), at, false)
 	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("at the end: %v, want that the credential is not accepted", e)
+	}
+}
+
+// TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds lets the token of an open stream end where nothing is enforced: that is counted once,
+// and costs one proof, however often the member looks.
+func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_WARN)
+	wall := time.UnixMilli(1000)
+	a.now = func() time.Time { return wall }
+	at := node.store.Applied()
+	short := &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())}
+	a.cache.put(at, admin(), short)
+	var ended error
+	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
+	defer stream.Close()
+	if err := stream.Message(ctx, &tenurev1.WatchRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	wall = time.UnixMilli(2000)
+	for range 10 {
+		a.review(t.Context(), at, false)
+	}
+	counted := &dto.Metric{}
+	if err := a.metrics.wouldDeny.Write(counted); err != nil {
+		t.Fatal(err)
+	}
+	if ended != nil || node.proofs != 1 || counted.GetCounter().GetValue() != 1 {
+		t.Errorf("got %v after %d proofs, counted %v times; want an open stream, one proof, counted once", ended, node.proofs,
+			counted.GetCounter().GetValue())
+	}
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_ENFORCE}})
+	a.cache.put(node.store.Applied(), admin(), short)
+	a.review(t.Context(), node.store.Applied(), true)
+	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
+		t.Errorf("in mode enforce: got %v, want that the credential is not accepted", ended)
 	}
 }

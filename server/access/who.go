@@ -40,11 +40,15 @@ type Who struct {
 }
 
 // ended reports whether the credential of a caller has ended, or its provider has withdrawn the key that verified it.
+// One that was refused before does not end again: there is nothing new to decide about.
 func (w *Who) ended(a *Authority) bool {
+	if w.Cause != "" {
+		return false
+	}
 	if w.ExpireTimeMs != 0 && a.now().UnixMilli() >= w.ExpireTimeMs {
 		return true
 	}
-	return w.Cause == "" && w.Credential == identity.JWT && !a.keys.Holds(w.provider, w.key)
+	return w.Credential == identity.JWT && !a.keys.Holds(w.provider, w.key)
 }
 
 // Covers reports whether the caller has a right.
