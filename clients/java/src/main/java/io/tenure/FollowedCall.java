@@ -56,7 +56,9 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
       return;
     }
     demand += messages;
-    tellSoon();
+    if (!inbox.isEmpty()) {
+      tellSoon();
+    }
   }
 
   @Override
