@@ -83,12 +83,12 @@ func (e *memberEndpoints) agentVersion(context.Context, *request) (*answer, erro
 }
 
 // caRoots serves GET /v1/agent/connect/ca/roots: there are none, and clients that only look go on.
-func (e *memberEndpoints) caRoots(context.Context, *request) (*answer, error) {
+func (e *memberEndpoints) caRoots(ctx context.Context, _ *request) (*answer, error) {
 	return (&answer{json: struct {
 		ActiveRootID string
 		TrustDomain  string
 		Roots        []struct{}
-	}{Roots: []struct{}{}}}).of(state{consistency: consistencyLeader, knownLeader: true}), nil
+	}{Roots: []struct{}{}}}).of(state{consistency: consistencyLeader, knownLeader: true, policy: e.policy(ctx)}), nil
 }
 
 // raftServerJSON is a member as Consul shows those of its raft.

@@ -44,6 +44,7 @@ type state struct {
 	consistency string
 	lastContact time.Duration
 	knownLeader bool
+	policy      string // what becomes of requests that no rule is about
 }
 
 // of adds the headers of a read.
@@ -53,7 +54,7 @@ func (a *answer) of(s state) *answer {
 		withHeader("X-Consul-LastContact", strconv.FormatInt(s.lastContact.Milliseconds(), 10)).
 		withHeader("X-Consul-KnownLeader", strconv.FormatBool(s.knownLeader)).
 		withHeader("X-Consul-Effective-Consistency", s.consistency).
-		withHeader("X-Consul-Default-ACL-Policy", "allow")
+		withHeader("X-Consul-Default-ACL-Policy", s.policy)
 }
 
 // write writes the answer and returns its status.

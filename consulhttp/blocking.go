@@ -260,7 +260,7 @@ func (c *core) awaitRevision(ctx context.Context, revision uint64) error {
 
 // stateAt returns what the headers of a read say that shows a revision, after a wait.
 func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (state, error) {
-	s := state{index: revision, consistency: r.consistency, knownLeader: true}
+	s := state{index: revision, consistency: r.consistency, knownLeader: true, policy: c.policy(ctx)}
 	if waited == unchanged {
 		s.index = r.blocking.index
 	}
@@ -272,5 +272,6 @@ func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uin
 	for _, m := range members.GetMembers() {
 		s.knownLeader = s.knownLeader || m.GetLeader()
 	}
+	s.lastContact = c.contact.since(s.knownLeader)
 	return s, err
 }

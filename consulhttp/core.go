@@ -1,7 +1,9 @@
 package consulhttp
 
 import (
+	"context"
 	"sync/atomic"
+	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -13,7 +15,10 @@ type core struct {
 	kv       tenurev1.KVServiceClient
 	watches  tenurev1.WatchServiceClient
 	cluster  tenurev1.ClusterServiceClient
+	auth     tenurev1.AuthServiceClient
 	metrics  *metrics
+	contact  contact
+	mode     atomic.Pointer[modeAt]
 	blocked  atomic.Int64 // requests that wait for a change
 }
 
@@ -25,8 +30,62 @@ func newCore(o Options) (*core, error) {
 		kv:       tenurev1.NewKVServiceClient(o.Conn),
 		watches:  tenurev1.NewWatchServiceClient(o.Conn),
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
+		auth:     tenurev1.NewAuthServiceClient(o.Conn),
+		contact:  contact{began: time.Now()},
 	}
 	var err error
 	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Load()) })
 	return c, err
+}
+
+// modeFor is for how long the mode is known that was asked for.
+const modeFor = time.Second
+
+// modeAt is what the policy of requests without a rule was at a time.
+type modeAt struct {
+	at     time.Time
+	policy string
+}
+
+// Policies for requests that no rule is about, in Consul's words.
+const (
+	policyAllow = "allow"
+	policyDeny  = "deny"
+)
+
+// policy returns what becomes of requests that no rule is about: they are refused only where rules are enforced. A mode that is not known
+// is the last one, or else says allow, as a cluster without rules.
+func (c *core) policy(ctx context.Context) string {
+	known := c.mode.Load()
+	if known != nil && time.Since(known.at) < modeFor {
+		return known.policy
+	}
+	now := &modeAt{at: time.Now(), policy: policyAllow}
+	who, err := c.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
+	switch {
+	case err != nil && known != nil:
+		return known.policy
+	case err != nil:
+		return policyAllow
+	case who.GetMode() == tenurev1.AuthMode_AUTH_MODE_ENFORCE:
+		now.policy = policyDeny
+	}
+	c.mode.Store(now)
+	return now.policy
+}
+
+// contact remembers when a leader was known.
+type contact struct {
+	began time.Time    // when this began to serve
+	last  atomic.Int64 // after that, in nanoseconds
+}
+
+// since returns how long no leader has been known: 0 if one is. A member forgets a leader that it has not heard for an election time-out.
+func (c *contact) since(known bool) time.Duration {
+	now := time.Since(c.began)
+	if known {
+		c.last.Store(int64(now))
+		return 0
+	}
+	return now - time.Duration(c.last.Load())
 }

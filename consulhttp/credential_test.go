@@ -47,6 +47,9 @@ func TestTokensAreTakenWhereConsulTakesThem(t *testing.T) {
 		},
 	}
 	for place, show := range places {
+		if got := r.sendAs("GET", "/v1/kv/service/none?", "", show).header.Get("X-Consul-Default-ACL-Policy"); got != "deny" {
+			t.Errorf("%s: the policy is %q, want deny", place, got)
+		}
 		session := r.sessionAs(`{"Name":"web-1","LockDelay":"0s"}`, show)
 		for _, step := range []struct {
 			method, path string

@@ -5,7 +5,8 @@
 // for. Where Consul's own behavior would break a guarantee of Tenure, Tenure's stands; docs/consul.md lists these places.
 //
 // It needs a connection to a member's services and nothing else of the member. It keeps no state beside the requests that
-// are under way: an index is a revision, and a request that blocks is a watch.
+// are under way, but for two facts about the cluster that headers show: an index is a revision, and a request that blocks is a
+// watch.
 //
 // It never polls, never redirects, never cleans a path, and never parses a body as a form. It never answers 500 to a mistake
 // of the caller, because clients of Consul retry a 500.

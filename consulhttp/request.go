@@ -136,13 +136,17 @@ const (
 
 // consistency returns how fresh a read must be.
 func (q *request) consistency() (string, error) {
-	stale, consistent := q.has("stale"), q.has("consistent")
+	stale, consistent, bounded := q.has("stale"), q.has("consistent"), q.text("max_stale") != ""
 	if _, err := q.duration("max_stale"); err != nil {
 		return "", err
 	}
 	switch {
 	case stale && consistent:
 		return "", refusal(http.StatusBadRequest, "Parameters stale and consistent must not be given together.")
+	case bounded && consistent:
+		return "", refusal(http.StatusBadRequest, "Parameters max_stale and consistent must not be given together.")
+	case bounded: // A linearizable read is never older.
+		return consistencyLeader, nil
 	case stale:
 		return consistencyStale, nil
 	case consistent:

@@ -107,7 +107,7 @@ func (e *txnEndpoints) txn(ctx context.Context, q *request) (*answer, error) {
 	}
 	a := &answer{json: txnAnswerJSON{Results: results}}
 	if !t.writes() {
-		a.of(state{consistency: consistency, knownLeader: true})
+		a.of(state{consistency: consistency, knownLeader: true, policy: e.policy(ctx)})
 		a.header.Del("X-Consul-Index")
 	}
 	return a, nil

@@ -61,6 +61,8 @@ func TestWhatEveryRequestMustHave(t *testing.T) {
 		"consistent":                               {"GET", "/v1/kv/a?raw&consistent", "", 200, "=1"},
 		"stale and consistent":                     {"GET", "/v1/kv/a?raw&stale&consistent", "", 400, "Parameters stale and consistent must not be given together."},
 		"a max_stale":                              {"GET", "/v1/kv/a?raw&max_stale=10s", "", 200, "=1"},
+		"a max_stale with stale":                   {"GET", "/v1/kv/a?raw&stale&max_stale=10s", "", 200, "=1"},
+		"a max_stale with consistent":              {"GET", "/v1/kv/a?consistent&max_stale=10s", "", 400, "Parameters max_stale and consistent must not be given together."},
 		"a max_stale that is no duration":          {"GET", "/v1/kv/a?max_stale=soon", "", 400, "Parameter max_stale must be a duration"},
 		"an index that is no number":               {"GET", "/v1/kv/a?index=soon", "", 400, "Parameter index must be a number"},
 		"a negative index":                         {"GET", "/v1/kv/a?index=-1", "", 400, "Parameter index must be a number"},
@@ -138,7 +140,9 @@ func TestEveryReadHasItsHeaders(t *testing.T) {
 		"/v1/kv/a", "/v1/kv/a?raw", "/v1/kv/none", "/v1/kv/a?recurse", "/v1/kv/none?recurse", "/v1/kv/?keys", "/v1/kv/none?keys",
 		"/v1/session/list", "/v1/session/info/" + id, "/v1/session/info/none", "/v1/session/node/node-1", "/v1/agent/connect/ca/roots",
 	} {
-		for mode, effective := range map[string]string{"": "leader", "consistent": "consistent", "stale": "stale"} {
+		for mode, effective := range map[string]string{
+			"": "leader", "consistent": "consistent", "stale": "stale", "max_stale=1s": "leader", "stale&max_stale=1s": "leader",
+		} {
 			if path == "/v1/agent/connect/ca/roots" && mode != "" {
 				continue
 			}

@@ -1,0 +1,85 @@
+package consulhttp_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/consulhttp"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// island answers as a member that may know no leader.
+type island struct {
+	leader bool
+	mode   tenurev1.AuthMode
+	asked  int // for the mode
+}
+
+// Invoke answers a call.
+func (i *island) Invoke(_ context.Context, _ string, _, response any, _ ...grpc.CallOption) error {
+	switch r := response.(type) {
+	case *tenurev1.ListMembersResponse:
+		r.Members = []*tenurev1.Member{{Id: 1, Leader: i.leader}, {Id: 2}}
+	case *tenurev1.WhoAmIResponse:
+		i.asked++
+		r.Mode = i.mode
+	case *tenurev1.GetResponse:
+		r.Header, r.Kv = &tenurev1.ResponseHeader{Revision: 7}, &tenurev1.KeyValue{Key: "a", ModRevision: 7}
+	default:
+		return status.Error(codes.Unimplemented, "it answers no such call")
+	}
+	return nil
+}
+
+// NewStream opens no stream.
+func (*island) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "it answers no such call")
+}
+
+// TestStaleReadsTellHowLongNoLeaderIsKnown takes the leader away for a while. Headers follow, and the mode is asked for once in a second.
+func TestStaleReadsTellHowLongNoLeaderIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &island{leader: true}
+		h, err := consulhttp.New(consulhttp.Options{Conn: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(path, contact, known, policy string) {
+			t.Helper()
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/kv/a?"+path, nil))
+			for name, want := range map[string]string{
+				"X-Consul-LastContact": contact, "X-Consul-KnownLeader": known, "X-Consul-Default-ACL-Policy": policy,
+			} {
+				if got := w.Header().Get(name); got != want || w.Code != 200 {
+					t.Errorf("%s: got %d with %s %q, want %q", path, w.Code, name, got, want)
+				}
+			}
+		}
+		<-time.After(time.Hour)
+		read("stale", "0", "true", "allow")
+		m.leader, m.mode = false, tenurev1.AuthMode_AUTH_MODE_ENFORCE
+		<-time.After(500 * time.Millisecond)
+		read("stale", "500", "false", "allow")
+		if m.asked != 1 {
+			t.Errorf("the mode was asked for %d times within a second, want once", m.asked)
+		}
+		<-time.After(4500 * time.Millisecond)
+		read("stale", "5000", "false", "deny")
+		m.mode = tenurev1.AuthMode_AUTH_MODE_WARN
+		<-time.After(time.Second)
+		read("stale&max_stale=1s", "0", "true", "allow") // As a linearizable read: a leader has confirmed it.
+		m.leader = true
+		read("stale", "0", "true", "allow")
+		m.leader = false
+		<-time.After(time.Second)
+		read("stale", "1000", "false", "allow")
+	})
+}
