@@ -83,8 +83,15 @@ func endOfSession(s *call.Snapshot, acquire *storev1.AcquireLock) (*tenurev1.Loc
 		return nil, 0, err
 	}
 	record, live, err := s.Session(id)
-	if err != nil || live {
-		return nil, record.GetEpoch(), err
+	if err != nil {
+		return nil, 0, err
+	}
+	if live {
+		_, marked, markErr := s.EndMark(record)
+		if markErr != nil || !marked {
+			return nil, record.GetEpoch(), markErr
+		}
+		return &tenurev1.LockRejectedStep{Cause: tenurev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED}, record.GetEpoch(), nil
 	}
 	ended, known, err := s.EndedSession(id)
 	if err != nil || !known {

@@ -40,6 +40,7 @@ type command struct {
 	touched   []layout.Name // locks whose waiters may be granted, in order
 	isTouched map[layout.Name]bool
 	granted   int
+	passed    int                  // waiters of dead sessions that left instead
 	readBytes uint64               // of waiters to be granted, and of their keys
 	moved     int                  // bytes of keys
 	unmoved   map[layout.Name]bool // keys that the command leaves to be moved

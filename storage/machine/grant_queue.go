@@ -32,7 +32,7 @@ func (c queueVerbs) grantsMax() int {
 
 // grantsOver reports whether the command grants no more than it has, and so many that it is about to.
 func (c queueVerbs) grantsOver(pending int) bool {
-	return c.granted+pending >= c.grantsMax() || c.state.ClusterVersion >= layout.Version2 && c.readBytes >= grantBytesMax
+	return c.granted+c.passed+pending >= c.grantsMax() || c.state.ClusterVersion >= layout.Version2 && c.readBytes >= grantBytesMax
 }
 
 // touch notes that waiters of a lock may be granted at the end of the command.
@@ -80,7 +80,7 @@ func (c queueVerbs) grantQueue(n layout.Name) error {
 			return err
 		}
 		for _, p := range next {
-			if err := c.grantPlace(l, p); err != nil {
+			if err := c.grantOrPass(l, p); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ const (
 	stopLimit                   // for nothing but a higher limit of holders
 )
 
-// nextGrants returns the places to grant now, and what the next one waits for.
+// nextGrants returns the places to grant now, those of dead sessions among them, and what the next one waits for.
 func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err error) {
 	frozen, err := records.IsFrozen(c.rows)
 	if err != nil {
@@ -133,6 +133,11 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 			stop = stopLeft
 			return false, nil
 		}
+		dead, deadErr := c.isDead(p)
+		if p.dead = dead; dead || deadErr != nil {
+			next = append(next, p)
+			return deadErr == nil, deadErr
+		}
 		after.Mode = p.waiter.GetMode()
 		after.Holders++
 		after.PermitsHeld += p.waiter.GetPermits()
@@ -140,6 +145,24 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 		return true, nil
 	})
 	return next, stop, err
+}
+
+// isDead reports whether the end list has ended the session of a waiter. Before version 3, such a session was granted until its end was
+// carried out.
+func (c queueVerbs) isDead(p *place) (bool, error) {
+	if c.state.ClusterVersion < layout.Version3 {
+		return false, nil
+	}
+	return c.catalog.MarkedSession(layout.SessionID(p.waiter.GetSessionId()))
+}
+
+// grantOrPass grants a place, or ends the wait if its session is dead.
+func (c queueVerbs) grantOrPass(l *lock, p *place) error {
+	if !p.dead {
+		return c.grantPlace(l, p)
+	}
+	c.passed++
+	return c.endWait(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, "")
 }
 
 // grantPlace turns a place into a hold, and writes the key as the waiter wished.

@@ -15,6 +15,7 @@ type place struct {
 	waiter     *storev1.WaiterRecord
 	rowBytes   uint64 // of its row
 	valueBytes int    // that its grant writes
+	dead       bool   // it is not granted: the end list has ended its session
 }
 
 // ownPlace returns the place of a session's owner without its value, or nil.
@@ -103,6 +104,12 @@ func (c queueVerbs) removePlace(l *lock, p *place) error {
 
 // leave ends a wait without a grant. Those behind may have waited only for this one.
 func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason string) error {
+	c.touch(l.name)
+	return c.endWait(l, p, cause, reason)
+}
+
+// endWait ends a wait without a grant.
+func (c queueVerbs) endWait(l *lock, p *place, cause storev1.WaitEndCause, reason string) error {
 	if err := c.removePlace(l, p); err != nil {
 		return err
 	}
@@ -117,7 +124,6 @@ func (c queueVerbs) leave(l *lock, p *place, cause storev1.WaitEndCause, reason 
 		Cause:     cause,
 		Reason:    reason,
 	}}})
-	c.touch(l.name)
 	return c.locks.saveLock(l)
 }
 

@@ -285,7 +285,7 @@ func (m *model) grantedEvent(l *modelLock, e *Event) error {
 	switch {
 	case e.LockIndex != l.index && e.LockIndex != 1: // It may begin again after compaction.
 		return fmt.Errorf("%s is granted as number %d, want %d", e.Key, e.LockIndex, l.index)
-	case !m.alive(e.Session) && (e.Place == 0 || !m.there(e.Session)):
+	case !m.alive(e.Session):
 		return fmt.Errorf("%s is granted to session %s, which does not live", e.Key, e.Session)
 	case !m.fits(e.Key, e.Mode, e.Permits):
 		return fmt.Errorf("%s is granted %s to session %s over %+v", e.Key, e.Mode, e.Session, l.holds)
