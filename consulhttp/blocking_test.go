@@ -3,9 +3,12 @@ package consulhttp_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -64,6 +67,76 @@ func TestWaitsEndWithAChange(t *testing.T) {
 		if n := r.counter("tenure_consul_wakes_total") - woken; n != 1 {
 			t.Errorf("%s: it counts %v wakes, want 1", w.path, n)
 		}
+	}
+}
+
+// TestUnrelatedWritesWakeNobody counts the waits that end while others write, 10 000 times with TENURE_SOAK=1: to keys whose names are like those
+// that are waited for, to sessions and to the catalog. Then each wait ends with its own change, once.
+func TestUnrelatedWritesWakeNobody(t *testing.T) {
+	writes := 500
+	if os.Getenv("TENURE_SOAK") == "1" {
+		writes = 10_000
+	}
+	r := newRig(t)
+	r.want("PUT", "/v1/kv/there", "1", 200, "true")
+	r.want("PUT", "/v1/kv/p/1", "1", 200, "true")
+	paths := []string{
+		"/v1/kv/there?", "/v1/kv/there?stale&", "/v1/kv/missing?", "/v1/kv/p/?recurse&", "/v1/kv/p/?keys&", "/v1/kv/empty/?recurse&",
+		"/v1/catalog/service/web?", "/v1/health/service/web?", "/v1/query?",
+	}
+	index := r.send("GET", "/v1/session/list", "").index(t)
+	var waits []<-chan *reply
+	for _, path := range paths {
+		waits = append(waits, r.block(fmt.Sprintf("%sindex=%d&wait=10m", path, index)))
+	}
+	r.awaitBlocked(len(paths))
+	unrelated := []func(i int) error{
+		put(t, r, "there-%d"), put(t, r, "there/%d"), put(t, r, "missing/%d"), put(t, r, "p-%d"), put(t, r, "empty%d"), put(t, r, "other/%d"),
+		func(i int) error {
+			_, err := r.try(t.Context(), "PUT", "/v1/catalog/register", strings.NewReader(fmt.Sprintf(
+				`{"Node":"n","Address":"10.0.0.1","Service":{"Service":"other","Port":%d}}`, 1+i%1000)))
+			return err
+		},
+	}
+	var writers errgroup.Group
+	for w := range 8 {
+		writers.Go(func() error {
+			for i := w; i < writes; i += 8 {
+				if err := unrelated[i%len(unrelated)](i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if blocked, woken := r.counter("tenure_consul_blocked"), r.counter("tenure_consul_wakes_total"); woken != 0 || blocked != float64(len(paths)) {
+		t.Fatalf("after %d unrelated writes %v waits were woken, and %v of %d go on", writes, woken, blocked, len(paths))
+	}
+	for _, key := range []string{"there", "missing", "p/2", "empty/1"} {
+		r.want("PUT", "/v1/kv/"+key, "2", 200, "true")
+	}
+	r.want("PUT", "/v1/catalog/register", registerA, 200, "true")
+	r.query(`{"Name":"web","Service":{"Service":"web"}}`)
+	for i, wait := range waits {
+		if got := await(t, wait); got.status != 200 || got.index(t) <= index+uint64(writes/2) {
+			t.Errorf("%s: got %d with index %d", paths[i], got.status, got.index(t))
+		}
+	}
+	if woken := r.counter("tenure_consul_wakes_total"); woken != float64(len(paths)) {
+		t.Errorf("%v waits were woken, want %d", woken, len(paths))
+	}
+}
+
+// put returns what writes a key whose name has the number of the write.
+func put(t *testing.T, r *rig, key string) func(i int) error {
+	t.Helper()
+	kv := tenurev1.NewKVServiceClient(r.grpc)
+	return func(i int) error {
+		_, err := kv.Put(t.Context(), &tenurev1.PutRequest{Key: fmt.Sprintf(key, i)})
+		return err
 	}
 }
 

@@ -1,0 +1,138 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/test/rig"
+)
+
+// consulReads are reads of Consul's HTTP that have an index, of what is there and of what is not.
+var consulReads = []string{
+	"kv/there", "kv/missing", "kv/p/?recurse", "kv/p/?keys", "kv/none/?recurse", "session/list", "catalog/nodes", "catalog/services", "health/service/none",
+	"query", "query/00000000-0000-0000-0000-000000000001",
+}
+
+// indexes are the indexes that reads have had so far.
+type indexes map[string]uint64
+
+// A client of Consul compares indexes: none is 0, and none is lower than one that any member has answered before, whatever happens to the cluster.
+// A wait with an index from before ends with the next change.
+func TestIndexesOfConsulsReadsNeverGoBack(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	const flag, address = "--consul-http", "127.0.0.1:0"
+	c, seen := rig.StartCluster(ctx, t, binary, 3, flag, address), indexes{}
+	look := func(what string, c *rig.Cluster) {
+		t.Helper()
+		c.Leader(ctx)
+		seen.look(ctx, t, what, c.Running())
+		seen.change(ctx, t, what, c.Running())
+		seen.look(ctx, t, "a change after "+what, c.Running())
+	}
+	send(ctx, t, c.Members[0], http.MethodPut, "kv/p/1", "1")
+	look("the start", c)
+
+	for _, m := range c.Members {
+		if err := m.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		m.Restart(ctx)
+	}
+	look("a restart of each member", c)
+
+	lead := c.Leader(ctx)
+	lead.Kill()
+	look("the loss of the leader", c)
+	lead.Restart(ctx)
+	look("its return", c)
+
+	conn := c.Leader(ctx).Dial()
+	defer func() { _ = conn.Close() }()
+	cluster := tenurev1.NewClusterServiceClient(conn)
+	if _, err := cluster.Compact(ctx, &tenurev1.CompactRequest{Revision: seen["session/list"]}); err != nil {
+		t.Fatal(err)
+	}
+	look("a compaction", c)
+
+	file := filepath.Join(t.TempDir(), "one.backup")
+	run(ctx, t, c.Members[0], false, "backup", file)
+	seen.look(ctx, t, "a backup", c.Running())
+	for _, m := range c.Members {
+		m.Kill()
+	}
+	restored := rig.StartClusterFrom(ctx, t, binary, 3, func(dir string) {
+		run(ctx, t, c.Members[0], false, "restore", file, "--data-dir", dir)
+	}, flag, address)
+	look("a restore", restored)
+}
+
+// look compares the indexes of all reads, of all members, with those that were seen before.
+func (seen indexes) look(ctx context.Context, t *testing.T, what string, members []*rig.Member) {
+	t.Helper()
+	for _, read := range consulReads {
+		for _, m := range members {
+			_, index := send(ctx, t, m, http.MethodGet, read, "")
+			if index < max(seen[read], 1) {
+				t.Errorf("after %s, %s answers %s with index %d; %d was seen before", what, m.Name(), read, index, seen[read])
+			}
+			seen[read] = max(seen[read], index)
+		}
+	}
+}
+
+// change waits at each member for a change of a key, with the index that was seen last, and then makes it.
+func (seen indexes) change(ctx context.Context, t *testing.T, what string, members []*rig.Member) {
+	t.Helper()
+	const read = "kv/there"
+	changed := make(chan uint64, len(members))
+	for _, m := range members {
+		go func() {
+			_, index := send(ctx, t, m, http.MethodGet, fmt.Sprintf("%s?index=%d&wait=10m", read, seen[read]), "")
+			changed <- index
+		}()
+	}
+	send(ctx, t, members[0], http.MethodPut, read, what)
+	for range members {
+		if index := <-changed; index < seen[read] {
+			t.Errorf("after %s, a wait with index %d ended with %d", what, seen[read], index)
+		}
+	}
+}
+
+// send sends a request of Consul's HTTP until it is answered: while there is no leader, it is not. It returns the body and the index.
+func send(ctx context.Context, t *testing.T, m *rig.Member, method, path, body string) (answer string, index uint64) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		request, err := http.NewRequestWithContext(ctx, method, "http://"+m.Addresses.Consul+"/v1/"+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return "", 0
+		}
+		got, err := client.Do(request)
+		if err != nil {
+			t.Errorf("%s %s at %s: %v", method, path, m.Name(), err)
+			return "", 0
+		}
+		data, err := io.ReadAll(got.Body)
+		_ = got.Body.Close() // It was read.
+		switch {
+		case err == nil && got.StatusCode == http.StatusInternalServerError && ctx.Err() == nil:
+			pause(ctx, 50*time.Millisecond)
+			continue
+		case err != nil || got.StatusCode != http.StatusOK && got.StatusCode != http.StatusNotFound:
+			t.Errorf("%s %s at %s: %d %s, %v", method, path, m.Name(), got.StatusCode, data, err)
+		}
+		index, _ = strconv.ParseUint(got.Header.Get("X-Consul-Index"), 10, 64) // Only reads have one.
+		return string(data), index
+	}
+}
