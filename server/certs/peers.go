@@ -78,16 +78,16 @@ type peerCredentials struct {
 	name string
 }
 
-// ClientHandshake makes a handshake.
-func (c peerCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+// ClientHandshake makes a handshake. The other side has the name of members, whatever host it has: gRPC would ask for the host.
+func (c peerCredentials) ClientHandshake(ctx context.Context, _ string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	m := c.p.source.current.Load()
 	config := base(protoHTTP2)
-	config.RootCAs, config.ServerName = m.pool, MembersName(c.p.trustDomain)
+	config.RootCAs = m.pool
 	config.Certificates = []tls.Certificate{*m.pair}
 	config.VerifyConnection = func(s tls.ConnectionState) error {
 		return CheckMember(s.PeerCertificates[0], c.p.trustDomain, c.name)
 	}
-	return credentials.NewTLS(config).ClientHandshake(ctx, authority, raw)
+	return credentials.NewTLS(config).ClientHandshake(ctx, MembersName(c.p.trustDomain), raw)
 }
 
 // ServerHandshake fails: these credentials dial.
