@@ -265,6 +265,9 @@ func (t *poolTruth) settled() {
 		}
 	}
 	l := t.w.leader()
+	if left := l.life.store.Applied().EndMarks; left > 0 {
+		t.w.violated("pool", "%d marks of the end list are left at the end", left)
+	}
 	for i, mc := range t.w.machines {
 		status, checked := t.checks[mc.key.Name][catalog.LivenessID]
 		failed := 0
