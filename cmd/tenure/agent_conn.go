@@ -68,12 +68,12 @@ func (c clusterConn) NewStream(
 	return stream, nil
 }
 
-// repeats reports whether a call does the same when it is made twice: reads, renewals, and syncs, which are numbered.
+// repeats reports whether a call does the same when it is made twice: reads, renewals, ends of sessions, and syncs, which are numbered.
 func repeats(method string) repeatable {
 	name := method[strings.LastIndexByte(method, '/')+1:]
 	switch {
 	case strings.HasPrefix(name, "Get"), strings.HasPrefix(name, "List"), name == "ExecuteQuery", name == "ExplainQuery",
-		name == "SyncNode", name == "RenewSession":
+		name == "SyncNode", name == "RenewSession", name == "DestroySession":
 		return mayRepeat
 	default:
 		return onlyOnce
@@ -83,8 +83,12 @@ func repeats(method string) repeatable {
 // takesKey reports whether a request is known again by an idempotency key, and has none.
 func takesKey(request any) bool {
 	change, ok := request.(interface{ GetOptions() *tenurev1.CallOptions })
-	if _, renewal := request.(*tenurev1.RenewSessionRequest); renewal || !ok {
-		return false // A renewal is not applied.
+	switch request.(type) {
+	case *tenurev1.RenewSessionRequest, *tenurev1.DestroySessionRequest:
+		return false // A renewal is not applied, and a session ends once.
+	}
+	if !ok {
+		return false
 	}
 	return change.GetOptions().GetRequestId() == nil && len(change.GetOptions().GetIdempotencyKey()) == 0
 }

@@ -29,6 +29,9 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 		"a renewal may be sent again": {
 			tenurev1.SessionService_RenewSession_FullMethodName, &tenurev1.RenewSessionRequest{}, &tenurev1.RenewSessionResponse{}, 2, codes.OK,
 		},
+		"so may the end of a session, which takes no key": {
+			tenurev1.SessionService_DestroySession_FullMethodName, &tenurev1.DestroySessionRequest{}, &tenurev1.DestroySessionResponse{}, 2, codes.OK,
+		},
 		"a read may be sent again": {tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{}, &tenurev1.GetResponse{}, 2, codes.OK},
 		"a run of a query is a read": {
 			tenurev1.QueryService_ExecuteQuery_FullMethodName, &tenurev1.ExecuteQueryRequest{}, &tenurev1.ExecuteQueryResponse{}, 2, codes.OK,
@@ -49,7 +52,11 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 				}
 				calls++
 				if change, ok := request.(interface{ GetOptions() *tenurev1.CallOptions }); ok {
-					keys[string(change.GetOptions().GetIdempotencyKey())] = true
+					key := string(change.GetOptions().GetIdempotencyKey())
+					if _, end := request.(*tenurev1.DestroySessionRequest); end && key != "" {
+						return nil, status.Error(codes.InvalidArgument, "the key has no effect")
+					}
+					keys[key] = true
 				}
 				if calls == 1 {
 					return nil, status.Error(codes.Unavailable, "the connection was lost")

@@ -43,8 +43,22 @@ const outputPatience = 10 * time.Second
 //	issuer                 start a provider of JSON Web Tokens: $ISSUER is its URL, and keys.json has its keys
 //	jwt FILE SUBJECT LIFE  write a token of it to a file, which ends after LIFE
 func TestScripts(t *testing.T) {
+	runScripts(t, testscript.Params{Dir: "testdata"}, false)
+}
+
+// TestConsulsGuideAtAnAgent runs the scripts of Consul's guide again, with the agent of a machine in place of a member: condition agent.
+func TestConsulsGuideAtAnAgent(t *testing.T) {
+	if raceDetector {
+		t.Skip("without the race detector: its commands do one thing after another")
+	}
+	runScripts(t, testscript.Params{Files: []string{"testdata/consul.txtar", "testdata/consul_program.txtar"}}, true)
+}
+
+// runScripts runs scripts.
+func runScripts(t *testing.T, scripts testscript.Params, atAgent bool) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir: scripts.Dir, Files: scripts.Files,
 		Setup: func(e *testscript.Env) error {
 			e.Values[backgroundKey{}] = map[string]*background{}
 			e.Values[issuerKey{}] = issuer.New()
@@ -52,10 +66,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "race" {
+			switch name {
+			case "race":
+				return raceDetector, nil
+			case "agent":
+				return atAgent, nil
+			default:
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
-			return raceDetector, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve":  scriptServe,

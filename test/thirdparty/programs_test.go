@@ -155,7 +155,7 @@ func (c *contender) count(from io.Reader) string {
 	return last
 }
 
-// TestConsulsOwnProgram runs the script that has the commands of Consul's own program.
+// TestConsulsOwnProgram runs the script that has the commands of Consul's own program, against a member and against an agent.
 func TestConsulsOwnProgram(t *testing.T) {
 	const name, commands = "consul 1.8.7", "kv, lock, watch, members and others, as in Consul's guide to leader election"
 	if fetched == "" {
@@ -167,11 +167,13 @@ func TestConsulsOwnProgram(t *testing.T) {
 		t.Skip("it could not be fetched")
 	}
 	record(t, name, commands, "passed")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run", "TestScripts/consul_program", "./cmd/tenure")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run", "(TestScripts|TestConsulsGuideAtAnAgent)/consul_program", "./cmd/tenure")
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 	said, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(said, []byte("--- PASS: TestScripts/consul_program")) {
-		t.Errorf("%v: %s", err, said)
+	for _, script := range []string{"TestScripts/consul_program", "TestConsulsGuideAtAnAgent/consul_program"} {
+		if err != nil || !bytes.Contains(said, []byte("--- PASS: "+script)) {
+			t.Errorf("%s: %v: %s", script, err, said)
+		}
 	}
 }
