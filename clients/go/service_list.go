@@ -14,6 +14,14 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
+// Catalog is a part of the catalog of nodes, services and checks, and of the prepared queries.
+type Catalog struct {
+	Nodes    []*tenurev1.Node
+	Services []*tenurev1.Service
+	Checks   []*tenurev1.Check
+	Queries  []*tenurev1.Query
+}
+
 // ServiceList is the instances that pass, of some services, kept up to date by a watch. Reading it makes no call. The
 // instances of a service are always those of one revision. While no member can be reached it still returns what it has.
 // Its methods can be called concurrently. Do not change what they return, because other callers get the same.

@@ -92,7 +92,7 @@ type Event struct {
 	// Initial are the keys of an EventInitial. More says that the next event has more of them: see InParts.
 	Initial []*KeyValue
 	More    bool
-	// InitialCatalog is what OnNodes and OnServices select, of an EventInitial.
+	// InitialCatalog is what OnNodes, OnServices and OnEveryQuery select, of an EventInitial.
 	InitialCatalog Catalog
 	// ResumeToken lets another watch with the same selection resume after this event. Only the last event of each message
 	// has one.
@@ -160,6 +160,11 @@ func OnNodes(names ...string) WatchOption {
 // has them.
 func OnServices(names ...string) WatchOption {
 	return func(o *watchOptions) { o.request.Services = append(o.request.Services, names...) }
+}
+
+// OnEveryQuery selects all prepared queries. The event's Message has the query.
+func OnEveryQuery() WatchOption {
+	return func(o *watchOptions) { o.request.AllQueries = true }
 }
 
 // WithInitial starts the watch with the current state of the selected keys, as one EventInitial.
@@ -234,18 +239,11 @@ func (c *Client) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*E
 
 func selectsNothing(r *tenurev1.WatchRequest) bool {
 	return len(r.GetKeys())+len(r.GetPrefixes())+len(r.GetLocks())+len(r.GetLockPrefixes())+len(r.GetSessionIds())+
-		len(r.GetNodes())+len(r.GetServices()) == 0 && !r.GetAllSessions() && !r.GetAllNodes() && !r.GetAllServices()
+		len(r.GetNodes())+len(r.GetServices()) == 0 && !r.GetAllSessions() && !r.GetAllNodes() && !r.GetAllServices() && !r.GetAllQueries()
 }
 
 // errLeft says that a loop over a watch was left.
 var errLeft = errors.New("the loop was left")
-
-// Catalog is a part of the catalog of nodes, services and checks.
-type Catalog struct {
-	Nodes    []*tenurev1.Node
-	Services []*tenurev1.Service
-	Checks   []*tenurev1.Check
-}
 
 // teller makes events of messages.
 type teller struct {
@@ -270,6 +268,7 @@ func (t *teller) take(message *tenurev1.WatchResponse) error {
 		t.catalog.Nodes = append(t.catalog.Nodes, part.GetNodes()...)
 		t.catalog.Services = append(t.catalog.Services, part.GetServices()...)
 		t.catalog.Checks = append(t.catalog.Checks, part.GetChecks()...)
+		t.catalog.Queries = append(t.catalog.Queries, part.GetQueries()...)
 		if !part.GetComplete() && !t.inParts {
 			return nil
 		}

@@ -21,13 +21,14 @@ type watchFlags struct {
 	nodes    []string
 	services []string
 	sessions bool
+	queries  bool
 }
 
 // newWatchCommand returns `tenure watch`.
 func newWatchCommand(env *environment) *cobra.Command {
 	f := &watchFlags{}
 	cmd := &cobra.Command{
-		Use:   "watch KEY | --prefix PREFIX | --node NODE | --service SERVICE [-- COMMAND ARGS...]",
+		Use:   "watch KEY | --prefix PREFIX | --node NODE | --service SERVICE | --queries [-- COMMAND ARGS...]",
 		Short: "Print changes of keys, or run a command for each",
 		Long: `Print each change of a key, or of all keys with a prefix, one line each: revision, type of event, key,
 and value or holder, separated by tabs; with -o json, a JSON object. With --initial, print the current
@@ -37,7 +38,8 @@ Ctrl-C ends it with exit code 0.
 
 --node and --service print changes of the catalog, alone or beside those of keys: of a node with its
 services and checks, or of the instances of a service with all checks that count for them. --sessions
-adds the start and end of sessions. What changes together has the same revision.
+adds the start and end of sessions. --queries prints changes of all prepared queries. What changes
+together has the same revision.
 
 With COMMAND, run the command for each key of the current state and then for each change, in order and
 one at a time. It reads the event as JSON from standard input, and gets TENURE_WATCH_TYPE,
@@ -68,6 +70,7 @@ the watch stops with its exit code.`,
 	flags.StringArrayVar(&f.nodes, "node", nil, "also print changes of this node of the catalog; repeatable")
 	flags.StringArrayVar(&f.services, "service", nil, "also print changes of this service of the catalog; repeatable")
 	flags.BoolVar(&f.sessions, "sessions", false, "also print the start and end of sessions")
+	flags.BoolVar(&f.queries, "queries", false, "also print changes of prepared queries")
 	cmd.MarkFlagsMutuallyExclusive("from", "initial")
 	return cmd
 }
@@ -97,10 +100,13 @@ func (f *watchFlags) options(env *environment, cmd *cobra.Command, args []string
 	if f.sessions {
 		options = append(options, tenure.OnEverySession())
 	}
+	if f.queries {
+		options = append(options, tenure.OnEveryQuery())
+	}
 	onKeys, onLocks := tenure.OnPrefix, tenure.OnLockPrefix
 	var argument string
 	switch {
-	case !prefixSet && len(args) == 0 && len(f.nodes)+len(f.services) > 0:
+	case !prefixSet && len(args) == 0 && (f.queries || len(f.nodes)+len(f.services) > 0):
 		return options, nil
 	case prefixSet && len(args) > 0:
 		return nil, usageError("want a KEY or --prefix, not both; put \"--\" before a command to run")
@@ -157,7 +163,7 @@ func follow(ctx context.Context, e *environment, f *watchFlags, selected []tenur
 	return nil
 }
 
-// showAll shows an event: of the present state one for each key, node, service and check.
+// showAll shows an event: of the present state one for each key, node, service, check and prepared query.
 func showAll(event *tenure.Event, show func(event *tenurev1.Event, initial bool) error) error {
 	if event.Type != tenure.EventInitial {
 		return show(event.Message, false)
@@ -186,6 +192,9 @@ func catalogEvents(c tenure.Catalog) []*tenurev1.Event {
 	}
 	for _, k := range c.Checks {
 		all = append(all, &tenurev1.Event{Type: tenurev1.EventType_EVENT_TYPE_CHECK_PUT, Revision: k.GetModRevision(), Check: k})
+	}
+	for _, q := range c.Queries {
+		all = append(all, &tenurev1.Event{Type: tenurev1.EventType_EVENT_TYPE_QUERY_PUT, Revision: q.GetModRevision(), Query: q})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -70,6 +71,8 @@ func eventText(event *tenurev1.Event) string {
 		return orDash(event.GetNode().GetAddress())
 	case tenurev1.EventType_EVENT_TYPE_SERVICE_PUT:
 		return printable(event.GetService().GetName())
+	case tenurev1.EventType_EVENT_TYPE_QUERY_PUT:
+		return printable(event.GetQuery().GetService())
 	default:
 		return holdText(event)
 	}
@@ -84,6 +87,8 @@ func catalogSubject(event *tenurev1.Event) string {
 		return event.GetService().GetNode() + "/" + event.GetService().GetServiceId()
 	case event.GetCheck() != nil:
 		return event.GetCheck().GetNode() + "/" + event.GetCheck().GetCheckId()
+	case event.GetQuery() != nil:
+		return cmp.Or(event.GetQuery().GetName(), event.GetQuery().GetQueryId())
 	default:
 		return ""
 	}
