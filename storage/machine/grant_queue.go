@@ -80,7 +80,7 @@ func (c queueVerbs) grantQueue(n layout.Name) error {
 			return err
 		}
 		for _, p := range next {
-			if err := c.grantOrPass(l, p); err != nil {
+			if err := c.grantPlace(l, p); err != nil {
 				return err
 			}
 		}
@@ -147,26 +147,20 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 	return next, stop, err
 }
 
-// isDead reports whether the end list has ended the session of a waiter. Before version 3, such a session was granted until its end was
-// carried out.
+// isDead reports whether nobody waits at a place: there is none, or, from version 3 on, the end list has ended its session.
 func (c queueVerbs) isDead(p *place) (bool, error) {
-	if c.state.ClusterVersion < layout.Version3 {
-		return false, nil
+	if p == nil || c.state.ClusterVersion < layout.Version3 {
+		return p == nil, nil
 	}
 	return c.catalog.MarkedSession(layout.SessionID(p.waiter.GetSessionId()))
 }
 
-// grantOrPass grants a place, or ends the wait if its session is dead.
-func (c queueVerbs) grantOrPass(l *lock, p *place) error {
-	if !p.dead {
-		return c.grantPlace(l, p)
-	}
-	c.passed++
-	return c.endWait(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, "")
-}
-
-// grantPlace turns a place into a hold, and writes the key as the waiter wished.
+// grantPlace turns a place into a hold, and writes the key as the waiter wished. The wait of a dead session ends instead.
 func (c queueVerbs) grantPlace(l *lock, p *place) error {
+	if p.dead {
+		c.passed++
+		return c.endWait(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED, "")
+	}
 	id := layout.SessionID(p.waiter.GetSessionId())
 	r, err := c.sessionRecord(id)
 	if err != nil {

@@ -138,13 +138,11 @@ func (c lockVerbs) candidate(l *lock, r *storev1.Resign) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	dead := false
-	if p != nil {
-		if dead, err = c.queue.isDead(p); err != nil {
-			return nil, err
-		}
+	dead, err := c.queue.isDead(p)
+	if err != nil {
+		return nil, err
 	}
-	if p == nil || dead {
+	if dead {
 		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_CANDIDATE_NOT_FOUND,
 			storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING, id, l.name.Key)
 		f.Failure.Key = l.name.Key
