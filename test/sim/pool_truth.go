@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// voteCounts is how long a voter's word can be the reason of a change: late proposals included.
+	// voteCounts is how old a voter's word may be, when voters are asked last, to be the reason of a change.
 	voteCounts = 20 * time.Second
 	// endWithin is how long the end list may take in a healed cluster.
 	endWithin = 5 * time.Second
@@ -170,13 +170,13 @@ func (t *poolTruth) mayFail(node string, entries []storage.EntryOutcome) {
 			continue
 		}
 		votes, live := 0, 0
+		r := t.asked[mc.key]
 		for _, v := range t.said[mc.key] {
-			if t.w.now-v.at < voteCounts {
+			if r.at-v.at < voteCounts { // The entry may be committed much later, by the next leader.
 				votes++
 				live += int(boolNumber(v.live))
 			}
 		}
-		r := t.asked[mc.key]
 		if 2*votes <= r.voters {
 			t.w.violated("pool", "%s turned critical by the word of %d of %d voters", node, votes, r.voters)
 		}
