@@ -22,7 +22,7 @@ func registerCommand(node string, checks ...*storev1.Check) *storev1.Command {
 // commands behind it end the rest in the order of their ids, each once, with the cause of the node. No command ends more than its share.
 func TestEndListEndsWhatACommandHasNoRoomFor(t *testing.T) {
 	needsNoRaceDetector(t)
-	const share = 512
+	const share = 256
 	sessions := 20_000
 	if testing.Short() {
 		sessions = 1_200

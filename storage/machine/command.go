@@ -18,9 +18,9 @@ const (
 	keyBytesMax = 1024
 	// valueBytesMax is the longest value.
 	valueBytesMax = 512 << 10
-	// endObjectsMax is how many objects of sessions one command ends, but for the first session; endObjectsMax1 was it under
-	// version 1.
-	endObjectsMax  = 512
+	// endObjectsMax is how many objects of sessions one command ends, but for the first session; under versions 2 and 1 it was more.
+	endObjectsMax  = 256
+	endObjectsMax2 = 512
 	endObjectsMax1 = 4096
 )
 

@@ -160,6 +160,8 @@ func newGathering(c sessionVerbs) *gathering {
 	g := &gathering{sessionVerbs: c, seen: map[layout.SessionID]bool{}, most: endObjectsMax}
 	if c.state.ClusterVersion < layout.Version2 {
 		g.most = endObjectsMax1
+	} else if c.state.ClusterVersion < layout.Version3 {
+		g.most = endObjectsMax2
 	}
 	return g
 }

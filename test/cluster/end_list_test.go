@@ -20,7 +20,7 @@ import (
 const applyBucket = `tenure_raft_apply_seconds_bucket{le="0.0512"}`
 
 // All sessions of a node that is deregistered end, in the order of their ids and each once, although the leader is killed when the
-// first of them have ended. Half of them hold a lock for which another one waits. A batch takes 10 to 20 ms; in the long form, few take longer than 51 ms, with
+// first of them have ended. Half of them hold a lock for which another one waits. A command takes about 5 ms; in the long form, few take longer than 51 ms, with
 // three members and the test on one machine.
 func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	sessions, long := 3_000, os.Getenv("TENURE_SOAK") == "1"
