@@ -31,7 +31,7 @@ func TestCompactionCopiesNoValues(t *testing.T) {
 		for range events {
 			r.apply(putCommand("k", value))
 		}
-		fewest = min(fewest, allocated(func() { r.compact() }))
+		fewest = min(fewest, r.allocated(func() { r.compact() }))
 		if left := r.store.Applied().HistoryBytes; left != 0 {
 			t.Fatalf("got %d bytes of history left, want none", left)
 		}
