@@ -18,7 +18,12 @@ abstract class CarriedCall {
   static final int BYTES_MAX = 64 << 10;
 
   /** A kind of call that lines carry: the fields of its request, and of its response or parts. */
-  record Verb(FieldDescriptor request, FieldDescriptor response) {}
+  record Verb(FieldDescriptor request, FieldDescriptor response) {
+    /** Whether it waits for a place, and is no watch. */
+    boolean isWait() {
+      return response.getNumber() == LinePart.ACQUIRE_LOCK_FIELD_NUMBER || response.getNumber() == LinePart.CAMPAIGN_FIELD_NUMBER;
+    }
+  }
 
   /** Those with one answer, by the bare name of the RPC. */
   static final Map<String, Verb> SINGLE = verbs(LineAnswer.getDescriptor().getOneofs().get(0));
@@ -27,7 +32,7 @@ abstract class CarriedCall {
 
   final Verb verb;
   final String token;
-  /** Of the request; zero once it no longer counts. */
+  /** Of the request, as far as it counts for the line; zero once it no longer does. */
   int bytes;
   /** Zero: not sent. */
   long number;

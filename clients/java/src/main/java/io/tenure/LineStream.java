@@ -188,7 +188,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
         message.addCredits(credits.remove());
       }
       int size = 0;
-      while (!queue.isEmpty() && (size == 0 || size + queue.peek().bytes <= MESSAGE_BYTES)) {
+      while (!queue.isEmpty() && message.getCallsCount() < LIST_MAX && (size == 0 || size + queue.peek().bytes <= MESSAGE_BYTES)) {
         CarriedCall c = queue.peek();
         int more = c.bytes + 1;
         if (c.isOver()) { // It was never sent.
@@ -289,8 +289,10 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
         call.cancel("a part of call " + n + ", which has none", null);
         return false;
       }
-      bytes -= c.bytes;
-      c.bytes = 0; // From its first message on, its request no longer counts.
+      if (c.verb.isWait()) { // From its first message on, its request no longer counts; that of a watch does until its end.
+        bytes -= c.bytes;
+        c.bytes = 0;
+      }
       if (p.hasField(c.verb.response())) {
         Message message = (Message) p.getField(c.verb.response());
         Loop.guarded(() -> c.part(message));

@@ -96,7 +96,7 @@ final class Waits implements LineStream.Owner {
     }
     unplaced.add(u);
     if (opening == null) {
-      Channel channel = channel(c -> c.lines.size() < LINES_MAX);
+      Channel channel = channel(c -> c.hasRoom() && c.lines.size() < LINES_MAX);
       opening = new LineStream(channel.stream(LineServiceGrpc.getLineMethod()), loop, this);
       channel.lines.add(opening);
       opening.open();

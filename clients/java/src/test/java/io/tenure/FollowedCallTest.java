@@ -179,11 +179,15 @@ final class FollowedCallTest {
     private ClientCall<WatchRequest, WatchResponse> call;
 
     Reading(long wanted, int ask) throws Exception {
+      this(wanted, ask, "");
+    }
+
+    Reading(long wanted, int ask, String token) throws Exception {
       onLoop(() -> {
         call = connection.stream(WatchServiceGrpc.getWatchMethod());
         call.start(this, new Metadata());
         call.request(ask);
-        call.sendMessage(WatchRequest.newBuilder().setAfterRevision(wanted).build());
+        call.sendMessage(WatchRequest.newBuilder().setAfterRevision(wanted).setResumeToken(token).build());
         call.halfClose();
       });
     }
@@ -373,6 +377,16 @@ final class FollowedCallTest {
     }
     assertEquals(asked, lines.get());
     assertEquals(3, alone.get());
+  }
+
+  @Test
+  void theRequestOfAWatchCountsUntilItsEnd() throws Exception {
+    start(100, () -> new Counting(0));
+    for (int i = 0; i < 18; i++) { // A line takes 1 MiB of them, which is 17.
+      assertEquals("1", new Reading(ENDLESS, 1, "x".repeat(60_000)).next());
+    }
+    assertEquals(2, lines.get());
+    assertEquals(0, alone.get());
   }
 
   @Test
