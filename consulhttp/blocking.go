@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -267,11 +268,28 @@ func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uin
 	if r.consistency != consistencyStale {
 		return s, nil
 	}
-	members, err := c.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
-	s.knownLeader = false
-	for _, m := range members.GetMembers() {
-		s.knownLeader = s.knownLeader || m.GetLeader()
-	}
-	s.lastContact = c.contact.since(s.knownLeader)
+	known, err := c.knowsLeader(ctx)
+	s.knownLeader = known
+	s.lastContact = c.contact.since(known)
 	return s, err
+}
+
+// leaderWait is for how long a stale read looks for the leader.
+const leaderWait = time.Second
+
+// knowsLeader reports whether there is a leader that answers the member.
+func (c *core) knowsLeader(ctx context.Context) (bool, error) {
+	asking, cancel := context.WithTimeout(ctx, leaderWait)
+	defer cancel()
+	members, err := c.cluster.ListMembers(asking, &tenurev1.ListMembersRequest{})
+	switch {
+	case err == nil:
+		return slices.ContainsFunc(members.GetMembers(), (*tenurev1.Member).GetLeader), nil
+	case ctx.Err() != nil:
+		return false, err
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, status.Code(err) == codes.DeadlineExceeded:
+		return false, nil
+	default:
+		return false, err
+	}
 }
