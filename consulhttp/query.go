@@ -231,14 +231,18 @@ func (q *request) queryName() (string, error) {
 	return q.rest, nil
 }
 
+// queryRead returns which query a read is about, and how fresh it must be.
+func (q *request) queryRead() (name string, r read, err error) {
+	if name, err = q.queryName(); err == nil {
+		r.consistency, err = q.consistency()
+	}
+	return name, r, err
+}
+
 // execute serves GET /v1/query/ID-OR-NAME/execute.
 func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, error) {
-	name, err := q.queryName()
+	name, r, err := q.queryRead()
 	if err != nil {
-		return nil, err
-	}
-	r := read{}
-	if r.consistency, err = q.consistency(); err != nil {
 		return nil, err
 	}
 	limit, err := q.number("limit")
@@ -285,12 +289,8 @@ func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, erro
 
 // explain serves GET /v1/query/ID-OR-NAME/explain.
 func (e *queryEndpoints) explain(ctx context.Context, q *request) (*answer, error) {
-	name, err := q.queryName()
+	name, r, err := q.queryRead()
 	if err != nil {
-		return nil, err
-	}
-	r := read{}
-	if r.consistency, err = q.consistency(); err != nil {
 		return nil, err
 	}
 	found, err := e.queries.ExplainQuery(ctx, &tenurev1.ExplainQueryRequest{IdOrName: name, Read: readOptions(r.consistency)})

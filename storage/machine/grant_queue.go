@@ -147,7 +147,7 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 	return next, stop, err
 }
 
-// isDead reports whether nobody waits at a place: there is none, or, from version 3 on, the end list has ended its session.
+// isDead reports whether a place has no live waiter: there is no place, or, from version 3 on, the end list has ended its session.
 func (c queueVerbs) isDead(p *place) (bool, error) {
 	if p == nil || c.state.ClusterVersion < layout.Version3 {
 		return p == nil, nil

@@ -19,7 +19,7 @@ abstract class CarriedCall {
 
   /** A kind of call that lines carry: the fields of its request, and of its response or parts. */
   record Verb(FieldDescriptor request, FieldDescriptor response) {
-    /** Whether it waits for a place, and is no watch. */
+    /** Whether it waits for a lock, as opposed to a watch. */
     boolean isWait() {
       return response.getNumber() == LinePart.ACQUIRE_LOCK_FIELD_NUMBER || response.getNumber() == LinePart.CAMPAIGN_FIELD_NUMBER;
     }

@@ -161,7 +161,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
     }
   }
 
-  /** Notes that a call is not queued or open any more. */
+  /** Notes that a call is no longer queued or open. */
   private void forget(CarriedCall c) {
     bytes -= c.bytes;
     waits -= c.isLong() ? 1 : 0;
