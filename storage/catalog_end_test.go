@@ -113,3 +113,35 @@ func TestANodeHasRoomForSoMuch(t *testing.T) {
 		t.Errorf("deregister it: got %v", results[0])
 	}
 }
+
+// TestACommandPassesSoManyDeadWaiters frees two locks for which hundreds of sessions wait that the end list has ended. One command takes no
+// more of them out of the queues than it may grant; the others leave in those that follow, and none is granted a lock.
+func TestACommandPassesSoManyDeadWaiters(t *testing.T) {
+	const waiters, grantsMax = 1000, 256
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.apply(registerCommand("web1"))
+	r.sessions(0, 1)
+	r.apply(acquireCommand("lock/0", 0, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE), acquireCommand("lock/1", 0, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	for n := range uint64(waiters) {
+		r.apply(&storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: numberedID(n + 1), Node: "web1", Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}})
+		r.apply(acquireCommand(fmt.Sprintf("lock/%d", n%2), n+1, "", storev1.LockMode_LOCK_MODE_EXCLUSIVE))
+	}
+	r.apply(&storev1.Command{Kind: &storev1.Command_Deregister{Deregister: &storev1.Deregister{Name: &storev1.CatalogName{Node: "web1"}}}})
+	out, _ := r.apply(&storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
+		Session: &storev1.SessionRef{SessionId: numberedID(0)},
+	}}})
+	left := 0
+	for _, e := range out.Events {
+		if e.GetLockGranted() != nil {
+			t.Fatalf("a session of the end list is granted a lock: %v", e)
+		}
+		if e.GetLockLeft() != nil {
+			left++
+		}
+	}
+	if left == 0 || left > grantsMax {
+		t.Errorf("one command took %d dead waiters out of the queues, want some, and at most %d", left, grantsMax)
+	}
+}
