@@ -23,7 +23,7 @@ func (r *rig) compact() (more bool) {
 // the fewest bytes of the ten count.
 func TestCompactionCopiesNoValues(t *testing.T) {
 	measuresMemory(t)
-	const events, valueBytes, bytesMax = 8, 512 << 10, 1 << 20
+	const events, valueBytes, bytesMax = 8, 64 << 10, 128 << 10
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "data")}
 	value := strings.Repeat("v", valueBytes)
 	fewest := uint64(math.MaxUint64)
@@ -31,7 +31,7 @@ func TestCompactionCopiesNoValues(t *testing.T) {
 		for range events {
 			r.apply(putCommand("k", value))
 		}
-		fewest = min(fewest, r.allocated(func() { r.compact() }))
+		fewest = min(fewest, allocated(func() { r.compact() }))
 		if left := r.store.Applied().HistoryBytes; left != 0 {
 			t.Fatalf("got %d bytes of history left, want none", left)
 		}

@@ -193,7 +193,7 @@ func TestWhatShowsNoValueCopiesNone(t *testing.T) {
 			for session := range uint64(10) {
 				test.prepare(r, session)
 				command := test.command(r, session)
-				fewest = min(fewest, r.allocated(func() { r.apply(command) }))
+				fewest = min(fewest, allocated(func() { r.apply(command) }))
 				r.apply(&storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
 					Session: &storev1.SessionRef{SessionId: numberedID(session)},
 				}}})
@@ -245,7 +245,7 @@ func TestManyHoldsOfALockAreReleasedWithOneLock(t *testing.T) {
 	release := &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{
 		Key: "lock", Release: &storev1.SessionRef{SessionId: numberedID(0)}, Force: true, Reason: strings.Repeat("r", 1024),
 	}}}
-	bytes := r.allocated(func() { r.apply(release) })
+	bytes := allocated(func() { r.apply(release) })
 	if most := uint64(holds * holdBytesMax); bytes > most {
 		t.Errorf("allocated %d bytes, want at most %d", bytes, most)
 	}
