@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/certs"
 	"github.com/tenure-io/tenure/server/descriptor"
 	"github.com/tenure-io/tenure/server/frames"
 	"github.com/tenure-io/tenure/server/gate"
@@ -129,6 +130,9 @@ func (m meteredCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 		return nil, nil, err
 	}
 	metered := m.meter.Wrap(conn)
+	if secured, ok := info.(certs.Info); ok {
+		context.AfterFunc(secured.Valid(), metered.Leave)
+	}
 	return metered, gate.WithAnswers(info, metered), nil
 }
 

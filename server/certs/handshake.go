@@ -3,6 +3,7 @@ package certs
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -162,7 +163,8 @@ type serverCredentials struct {
 // ServerHandshake makes a handshake. gRPC closes the connection if it fails, and takes the deadline away once the client has
 // said what it must after it.
 func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn := tls.Server(raw, c.h.config(protoHTTP2))
+	below := c.h.source.trust(raw, x509.ExtKeyUsageClientAuth)
+	conn := tls.Server(below, c.h.config(protoHTTP2))
 	if err := c.h.within(raw, conn.Handshake); err != nil {
 		return nil, nil, err
 	}
@@ -170,8 +172,8 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 	if state.NegotiatedProtocol != protoHTTP2 {
 		return nil, nil, errNoHTTP2
 	}
-	info := credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
-	return conn, info, raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
+	below.made(state)
+	return conn, infoOf(state, below), raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
 }
 
 // Clone copies the credentials.
@@ -181,11 +183,13 @@ func (c serverCredentials) Clone() credentials.TransportCredentials {
 
 // handshake makes a handshake of HTTP. When ctx ends, it fails and the connection is closed.
 func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
-	conn := tls.Server(raw, h.config(protoHTTP2, protoHTTP1))
+	below := h.source.trust(raw, x509.ExtKeyUsageClientAuth)
+	conn := tls.Server(below, h.config(protoHTTP2, protoHTTP1))
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
 	if err := h.within(raw, func() error { return conn.HandshakeContext(ctx) }); err != nil {
 		return nil, err
 	}
+	below.made(conn.ConnectionState())
 	return conn, raw.SetDeadline(time.Time{})
 }

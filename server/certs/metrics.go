@@ -68,6 +68,16 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 			}
 			return float64(s.taken.Load())
 		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name:        "tenure_certs_connections_ended_total",
+			Help:        "Connections that were ended because the certificate of their other side was no longer valid.",
+			ConstLabels: prometheus.Labels{"purpose": purpose},
+		}, func() float64 {
+			if s == nil {
+				return 0
+			}
+			return float64(s.finished.Load())
+		}),
 	}
 }
 

@@ -65,11 +65,11 @@ func (p *Peers) Credentials(name string) credentials.TransportCredentials {
 
 // Proves returns an error unless whoever is at the other end of a connection is the member of a name.
 func (p *Peers) Proves(info credentials.AuthInfo, name string) error {
-	t, ok := info.(credentials.TLSInfo)
-	if !ok || len(t.State.PeerCertificates) == 0 || name == "" {
+	shown, ok := info.(Info)
+	if !ok || shown.Certificate() == nil || name == "" {
 		return ErrNotMember
 	}
-	return CheckMember(t.State.PeerCertificates[0], p.trustDomain, name)
+	return CheckMember(shown.Certificate(), p.trustDomain, name)
 }
 
 // peerCredentials dial a member.
@@ -87,7 +87,14 @@ func (c peerCredentials) ClientHandshake(ctx context.Context, _ string, raw net.
 	config.VerifyConnection = func(s tls.ConnectionState) error {
 		return CheckMember(s.PeerCertificates[0], c.p.trustDomain, c.name)
 	}
-	return credentials.NewTLS(config).ClientHandshake(ctx, MembersName(c.p.trustDomain), raw)
+	below := c.p.source.trust(raw, x509.ExtKeyUsageServerAuth)
+	conn, info, err := credentials.NewTLS(config).ClientHandshake(ctx, MembersName(c.p.trustDomain), below)
+	secured, ok := info.(credentials.TLSInfo)
+	if err != nil || !ok {
+		return conn, info, err
+	}
+	below.made(secured.State)
+	return conn, infoOf(secured.State, below), nil
 }
 
 // ServerHandshake fails: these credentials dial.

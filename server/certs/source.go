@@ -54,6 +54,9 @@ type Source struct {
 	o       Options
 	current atomic.Pointer[material]
 	taken   atomic.Int64 // how often changed files were
+	// Connections whose other side has shown a certificate, and how many were ended because it was no longer valid.
+	open     openConns
+	finished atomic.Int64
 
 	mu   sync.Mutex        // guards what follows, and is held while files are read
 	seen [sha256.Size]byte // digest of the files that were looked at last
@@ -96,8 +99,16 @@ func (s *Source) look() (*material, [sha256.Size]byte, error) {
 	return m, digest, err
 }
 
-// Reload looks at the files, and takes what they say if it changed and can be used.
+// Reload looks at the files, and takes what they say if it changed and can be used. Connections whose certificates are no longer valid end
+// soon after.
 func (s *Source) Reload() {
+	before := s.current.Load()
+	s.take()
+	s.sweep(s.open.list(), !sameCAs(before, s.current.Load()))
+}
+
+// take takes what changed files say.
+func (s *Source) take() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, digest, err := s.look()

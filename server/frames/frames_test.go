@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -20,6 +21,7 @@ import (
 type scripted struct {
 	net.Conn
 	sent   bytes.Buffer
+	wrote  bytes.Buffer // by the server
 	pieces []int
 	turn   int
 	closed bool
@@ -36,7 +38,7 @@ func (s *scripted) Read(p []byte) (int, error) {
 	return s.sent.Read(p[:min(len(p), size)])
 }
 
-func (s *scripted) Write(p []byte) (int, error) { return len(p), nil }
+func (s *scripted) Write(p []byte) (int, error) { return s.wrote.Write(p) }
 
 func (s *scripted) Close() error { s.closed = true; return nil }
 
@@ -50,7 +52,7 @@ const (
 type rig struct {
 	*http2.Framer // writes what the client sends
 	inner         *scripted
-	conn          net.Conn
+	conn          frames.Conn
 	server        *http2.Framer // writes what the server sends
 	meter         *frames.Meter
 	bytes         *share.Pool
@@ -283,5 +285,57 @@ func TestAnswersCountUntilTheyAreSentOrTheConnectionIsClosed(t *testing.T) {
 	want(0)
 	if n := r.meter.Closed(frames.Unread); n != 1 || !r.inner.closed {
 		t.Errorf("%d connections were closed, want 1", n)
+	}
+}
+
+// TestLeaveComesBetweenFrames asks a client to leave at every byte of what the server writes: the frame GOAWAY comes once, as soon as no other
+// frame is half written and no headers are to be continued.
+func TestLeaveComesBetweenFrames(t *testing.T) {
+	var written bytes.Buffer
+	server := http2.NewFramer(&written, nil)
+	err := errors.Join(server.WriteSettings(),
+		server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("h"), EndHeaders: false}),
+		server.WriteContinuation(1, true, []byte("more")),
+		server.WriteData(1, false, []byte("data")),
+		server.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("t"), EndHeaders: true, EndStream: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := written.Bytes()
+	for at := range len(all) + 1 {
+		r := newRig(1)
+		for i, b := range all {
+			if i == at {
+				r.conn.Leave()
+			}
+			if _, err = r.conn.Write([]byte{b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if at == len(all) {
+			r.conn.Leave()
+		}
+		var kinds []http2.FrameType
+		client := http2.NewFramer(nil, bytes.NewReader(r.inner.wrote.Bytes()))
+		goodbyes := 0
+		for {
+			frame, err := client.ReadFrame() // It refuses frames between headers and what continues them.
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("asked at byte %d: %v after %v", at, err, kinds)
+			}
+			kinds = append(kinds, frame.Header().Type)
+			if away, ok := frame.(*http2.GoAwayFrame); ok {
+				goodbyes++
+				if away.ErrCode != http2.ErrCodeNo || away.LastStreamID != 1<<31-1 {
+					t.Errorf("got %v, want that all calls are served", away)
+				}
+			}
+		}
+		if goodbyes != 1 || len(kinds) != 6 || kinds[0] != http2.FrameSettings {
+			t.Errorf("asked at byte %d: got the frames %v, want one GOAWAY", at, kinds)
+		}
 	}
 }

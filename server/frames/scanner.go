@@ -14,11 +14,22 @@ const (
 	typeData    = 0
 	typeHeaders = 1
 	typeReset   = 3
+	typeGoAway  = 7
 	typeUpdate  = 8
 
-	flagEndStream = 0x1
-	flagPadded    = 0x8
+	typeContinuation = 9
+
+	flagEndStream  = 0x1
+	flagEndHeaders = 0x4
+	flagPadded     = 0x8
 )
+
+// goodbye is a frame GOAWAY without an error: the client begins no more calls, and those that have begun are served.
+var goodbye = []byte{
+	0, 0, 8, typeGoAway, 0, 0, 0, 0, 0, // 8 bytes of payload, for the whole connection
+	0x7f, 0xff, 0xff, 0xff, // the last call that is served: any
+	0, 0, 0, 0, // no error
+}
 
 // frame is the header of a frame.
 type frame struct {
@@ -43,7 +54,8 @@ type follower interface {
 type scanner struct {
 	skip    int // bytes left of the preface
 	header  [headerBytes]byte
-	got     int // bytes of the header
+	got     int  // bytes of the header
+	any     bool // whether a frame has passed
 	frame   frame
 	left    int // bytes of the payload
 	padding int // bytes at the end of the payload; -1 while their number is still to come
@@ -70,9 +82,15 @@ func (s *scanner) scan(p []byte, to follower) {
 		}
 		if s.left == 0 {
 			to.end(s.frame)
-			s.got = 0
+			s.got, s.any = 0, true
 		}
 	}
+}
+
+// between reports whether another frame may follow what has passed: whole frames, at least one, and no headers that are continued.
+func (s *scanner) between() bool {
+	headers := s.frame.kind == typeHeaders || s.frame.kind == typeContinuation
+	return s.any && s.got == 0 && (!headers || s.frame.flags&flagEndHeaders != 0)
 }
 
 // begin reads the header of a frame.

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"net/http"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
@@ -74,6 +73,22 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 		}
 		return nil
 	}
+	if secured := securedOf(ctx); secured != nil {
+		return secured.Certificate()
+	}
+	return nil
+}
+
+// secured is what a handshake of TLS leaves for the calls of its connection.
+type secured interface {
+	// Certificate returns the verified certificate of the client, or nil.
+	Certificate() *x509.Certificate
+	// Valid returns a context that ends when that certificate is no longer valid.
+	Valid() context.Context
+}
+
+// securedOf returns what the handshake of a call's connection left; nil without TLS.
+func securedOf(ctx context.Context) secured {
 	from, _ := peer.FromContext(ctx)
 	if from == nil {
 		return nil
@@ -82,8 +97,15 @@ func certificateOf(ctx context.Context) *x509.Certificate {
 	if counted, ok := info.(answerInfo); ok {
 		info = counted.AuthInfo
 	}
-	if secured, ok := info.(credentials.TLSInfo); ok && len(secured.State.VerifiedChains) > 0 {
-		return secured.State.VerifiedChains[0][0]
+	s, _ := info.(secured)
+	return s
+}
+
+// ConnectionValid returns a context that ends when the certificate that a call's connection has shown is no longer valid, so that the
+// connection ends soon. Without one the context never ends.
+func ConnectionValid(ctx context.Context) context.Context {
+	if s := securedOf(ctx); s != nil {
+		return s.Valid()
 	}
-	return nil
+	return context.Background()
 }

@@ -239,13 +239,13 @@ func (g *Gate) serveStream(
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if info.FullMethod != tenurev1.LineService_Line_FullMethodName {
-		stop := context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) }) //nolint:contextcheck // It is the server's life, not the call's.
-		defer stop()
+		defer context.AfterFunc(g.stopping, func() { cancel(reason.ErrStopping) })() //nolint:contextcheck // It is the server's life, not the call's.
+		defer context.AfterFunc(ConnectionValid(ctx), func() { cancel(reason.ErrConnectionEnds) })()
 	}
 	defer func() {
 		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), reason.ErrStopping) {
 			if e := reason.Of(err); e == nil || e.Applied != reason.AppliedUnknown {
-				err = reason.ErrStopping
+				err = context.Cause(ctx)
 			}
 		}
 		err = orRevoked(ctx, err)

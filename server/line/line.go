@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 )
 
@@ -59,16 +60,20 @@ func newLine(o *Options, stream grpc.BidiStreamingServer[tenurev1.LineRequest, t
 // run serves the line. The goroutine that reads ends with the stream, which ends when run has returned.
 func (l *line) run() error {
 	l.out.limits()
-	drain := context.AfterFunc(l.options.Stopping, l.drain)
-	defer drain()
+	valid := gate.ConnectionValid(l.stream.Context())
+	defer context.AfterFunc(l.options.Stopping, func() { l.drain(reason.ErrStopping) })()
+	defer context.AfterFunc(valid, func() { l.drain(reason.ErrConnectionEnds) })()
 	ended := make(chan error, 1)
 	go func() { ended <- l.read() }()
 	var err error
 	select {
 	case err = <-ended:
 	case <-l.options.Stopping.Done():
-		l.drain() // It may not have been called yet.
 		err = reason.ErrStopping
+		l.drain(err) // It may not have been called yet.
+	case <-valid.Done():
+		err = reason.ErrConnectionEnds
+		l.drain(err)
 	case <-l.out.broken:
 		err = l.out.err
 	}
@@ -99,8 +104,8 @@ func (l *line) cancelAll() {
 	}
 }
 
-// drain says that no more calls are started.
-func (l *line) drain() {
+// drain says why no more calls are started.
+func (l *line) drain(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.draining {
@@ -109,7 +114,7 @@ func (l *line) drain() {
 	l.draining = true
 	up := l.last
 	l.calls.Go(func() {
-		sent, refusal := l.options.Gate.Refuse(l.stream.Context(), tenurev1.LineService_Line_FullMethodName, reason.ErrStopping)
+		sent, refusal := l.options.Gate.Refuse(l.stream.Context(), tenurev1.LineService_Line_FullMethodName, why)
 		l.out.drain(&tenurev1.LineDrain{UpTo: up, Status: statusOf(refusal)})
 		sent()
 	})

@@ -42,6 +42,8 @@ const (
 var (
 	// ErrStopping ends streams and refuses calls while the server stops.
 	ErrStopping = errors.New("member is stopping")
+	// ErrConnectionEnds is the ErrStopping of one connection, whose certificate is no longer valid.
+	ErrConnectionEnds = fmt.Errorf("connection ends: %w", ErrStopping)
 	// ErrPanic stands for a panic of a handler.
 	ErrPanic = errors.New("panic")
 )
@@ -198,6 +200,8 @@ func Of(err error) *Error {
 	switch {
 	case errors.Is(err, ErrPanic):
 		return nil
+	case errors.Is(err, ErrConnectionEnds):
+		return New(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "the certificate that this connection has shown is no longer valid; connect again")
 	case errors.Is(err, ErrStopping), errors.Is(err, storage.ErrClosed), errors.Is(err, watch.ErrStopped):
 		return New(tenurev1.ErrorReason_ERROR_REASON_STOPPING, "this member is stopping; ask another")
 	case errors.Is(err, watch.ErrTooMany):

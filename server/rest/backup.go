@@ -24,13 +24,9 @@ func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return
 	}
 	defer g.streams.Give(caller, 1)
-	streams, mayStop := ctx.Value(streamsKey{}).(context.Context)
 	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
 	defer cancel(nil)
-	if mayStop {
-		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
-		defer context.AfterFunc(streams, func() { cancel(reason.ErrStopping) })()
-	}
+	defer endStream(r, cancel)()
 	stream, err := tenurev1.NewClusterServiceClient(g.conn).Backup(ctx, &tenurev1.BackupRequest{})
 	var part *tenurev1.BackupResponse
 	if err == nil {

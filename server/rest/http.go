@@ -122,6 +122,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 			MaxReceiveBufferPerStream:     http2IntakeBytes,
 		},
 		BaseContext: func(net.Listener) context.Context { return requests },
+		ConnContext: withValidity,
 		ErrorLog:    zap.NewStdLog(log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 	}
 	failed := make(chan error, 1)

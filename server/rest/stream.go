@@ -49,17 +49,13 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	leaveOnDisconnect(request)
 
-	streams, mayStop := ctx.Value(streamsKey{}).(context.Context)
 	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
 	defer cancel(nil)
-	if mayStop {
-		//nolint:contextcheck // The context of all streams is the server's, and ends this call's.
-		defer context.AfterFunc(streams, func() { cancel(reason.ErrStopping) })()
-	}
+	defer endStream(r, cancel)()
 	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
 	err = g.receive(ctx, call, request, &out)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, reason.ErrStopping) {
-		err = stoppedUnder(request, out.begun)
+		err = stoppedUnder(cause, request, out.begun)
 	}
 	switch {
 	case err == nil || errors.Is(err, errLineLost):
@@ -70,18 +66,18 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 }
 
-// stoppedUnder returns the error for a stream that ends because the member stops. One that takes a lock changes something:
+// stoppedUnder returns the error for a stream that ends because the member stops, or the connection does. One that takes a lock changes something:
 // it has its place once it has said anything, and before that nobody knows.
-func stoppedUnder(request proto.Message, begun bool) error {
+func stoppedUnder(cause error, request proto.Message, begun bool) error {
 	switch request.(type) {
 	case *tenurev1.AcquireLockRequest, *tenurev1.CampaignRequest:
 	default:
-		return reason.ErrStopping
+		return cause
 	}
 	if begun {
-		return reason.AfterChange(reason.ErrStopping)
+		return reason.AfterChange(cause)
 	}
-	e := reason.Of(reason.ErrStopping)
+	e := reason.Of(cause)
 	e.Applied = reason.AppliedUnknown
 	return e
 }
