@@ -226,13 +226,21 @@ func (m *Member) waitLeader(ctx context.Context) error {
 	}
 }
 
-// Fetch returns what the member answers to a GET of a path over HTTP; a status that is not 200 is an error.
+// Fetch returns what the member answers to a GET of a path over HTTP, with TLS if it has it; a status that is not 200 is an error.
 func (m *Member) Fetch(ctx context.Context, path string) (http.Header, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.HTTP+path, http.NoBody)
+	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
+	if m.secured != "" {
+		config, err := trust(m.secured)
+		if err != nil {
+			return nil, nil, err
+		}
+		scheme, transport.TLSClientConfig = "https", config
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+m.Addresses.HTTP+path, http.NoBody)
 	if err != nil {
 		return nil, nil, err
 	}
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	answer, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return nil, nil, err
 	}
