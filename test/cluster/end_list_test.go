@@ -19,8 +19,15 @@ import (
 // applyBucket is the bucket of tenure_raft_apply_seconds that has what took at most 51 ms.
 const applyBucket = `tenure_raft_apply_seconds_bucket{le="0.0512"}`
 
+// endListVersion is the cluster version from which on no waiter on the end list is granted a lock.
+const endListVersion = 3
+
+// keysOfOne is how many locks one session waits for that stays.
+const keysOfOne = 64
+
 // All sessions of a node that is deregistered end, in the order of their ids and each once, although the leader is killed when the
-// first of them have ended. Half of them hold a lock for which another one waits. A command takes about 5 ms; in the long form, few take longer than 51 ms, with
+// first of them have ended, and most are left. Half of them hold a lock for which another one waits, which ends as well, and behind it one that stays:
+// that is granted the lock, once. A command takes about 5 ms; in the long form, few take longer than 51 ms, with
 // three members and the test on one machine.
 func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	sessions, long := 3_000, os.Getenv("TENURE_SOAK") == "1"
@@ -29,18 +36,18 @@ func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	}
 	ctx := t.Context()
 	c := rig.StartCluster(ctx, t, binary, 3)
-	c.AwaitRaised(ctx)
 	lead := c.Leader(ctx)
 	stays := followers(c, lead)[0]
 	cl := dial(t, stays, "")
+	awaitVersion(ctx, t, stays)
 	node, err := cl.RegisterNode(ctx, &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "dies"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fillNode(ctx, t, cl, sessions)
+	next := fillNode(ctx, t, cl, sessions)
 	before, applied := slowApplies(ctx, t, stays)
 
-	stream, err := cl.Watch(ctx, &tenurev1.WatchRequest{AllSessions: true})
+	stream, err := cl.Watch(ctx, &tenurev1.WatchRequest{AllSessions: true, LockPrefixes: []string{"end/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,64 +58,144 @@ func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	if _, err := cl.DeregisterNode(ctx, &tenurev1.DeregisterNodeRequest{Node: "dies", IfNodeId: node.GetNodeId()}); err != nil {
 		t.Fatal(err)
 	}
-	last, ended, atKill := "", 0, 0
-	for ended < sessions {
+	ends := endings{t: t, next: next}
+	for atKill := 0; ends.sessions < sessions || len(next) > 0; {
 		m, err := stream.Recv()
 		if err != nil {
-			t.Fatalf("after %d sessions: %v", ended, err)
+			t.Fatalf("after %d sessions, with %d waiters left: %v", ends.sessions, len(next), err)
 		}
 		for _, e := range m.GetEvents().GetEvents() {
-			id, end := e.GetSession().GetSessionId(), e.GetSession().GetEnd()
-			if end.GetCause() != tenurev1.SessionEndCause_SESSION_END_CAUSE_NODE_DEREGISTERED || id <= last {
-				t.Fatalf("session %s ended behind %q: %v", id, last, end)
-			}
-			last = id
-			ended++
+			ends.take(e)
 		}
-		if ended > 0 && atKill == 0 {
+		if ends.sessions > 0 && atKill == 0 {
 			lead.Kill()
-			atKill = ended
+			atKill = ends.sessions
+			// Nothing is committed now before another member leads.
+			marks, carriedOut := number(ctx, t, stays, "tenure_catalog_end_list"), number(ctx, t, stays, "tenure_catalog_sessions_ended_total")
+			t.Logf("at the kill, %d sessions had ended, and there were %d marks", carriedOut, marks)
+			if marks != 1 || carriedOut >= sessions {
+				t.Errorf("%d sessions of %d had ended when the leader was killed, and the end list had %d marks", carriedOut, sessions, marks)
+			}
 		}
 	}
 	after, appliedNow := slowApplies(ctx, t, stays)
-	t.Logf("%d sessions ended within %v, %d of them before the leader was killed; %d of %d batches took more than 51 ms",
-		ended, time.Since(began), atKill, after-before, appliedNow-applied)
-	if atKill == sessions {
-		t.Error("all sessions had ended when the leader was killed")
+	t.Logf("%d sessions ended within %v; %d of %d batches took more than 51 ms", ends.sessions, time.Since(began), after-before, appliedNow-applied)
+	if marks := number(ctx, t, stays, "tenure_catalog_end_list"); marks != 0 {
+		t.Errorf("the end list has %d marks, and no session is left", marks)
 	}
 	if long && 10*(after-before) > appliedNow-applied {
 		t.Errorf("%d batches of %d took more than 51 ms", after-before, appliedNow-applied)
 	}
 }
 
-// fillNode opens sessions on a node. Every second one waits for the lock that the one before it holds.
-func fillNode(ctx context.Context, t *testing.T, cl *client, sessions int) {
+// awaitVersion waits until the cluster has the version that the test needs.
+func awaitVersion(ctx context.Context, t *testing.T, m *rig.Member) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if s, err := m.Status(ctx); err == nil && s.GetClusterVersion() >= endListVersion {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("the cluster does not use version %d", endListVersion)
+		}
+	}
+}
+
+// endings is what has ended of a node's sessions, and what became of their locks.
+type endings struct {
+	t        *testing.T
+	last     string // The session that ended last.
+	sessions int
+	next     map[string]string // The session that is to have a lock next, by its key, until it has it.
+}
+
+// take compares an event with what may happen.
+func (x *endings) take(e *tenurev1.Event) {
+	x.t.Helper()
+	switch e.GetType() {
+	case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
+		id, end := e.GetSession().GetSessionId(), e.GetSession().GetEnd()
+		if end.GetCause() != tenurev1.SessionEndCause_SESSION_END_CAUSE_NODE_DEREGISTERED || id <= x.last {
+			x.t.Fatalf("session %s ended behind %q: %v", id, x.last, end)
+		}
+		x.last = id
+		x.sessions++
+	case tenurev1.EventType_EVENT_TYPE_LOCK_GRANTED:
+		if id, want := e.GetHold().GetSequencer().GetSessionId(), x.next[e.GetKey()]; id != want {
+			x.t.Fatalf("session %s has the lock %s, want %q", id, e.GetKey(), want)
+		}
+		delete(x.next, e.GetKey())
+	default:
+	}
+}
+
+// fillNode opens sessions on a node. Every second one waits for the lock that the one before it holds, and behind it waits a session that stays. It
+// returns the latter by key.
+func fillNode(ctx context.Context, t *testing.T, cl *client, sessions int) map[string]string {
+	t.Helper()
+	next := map[string]string{}
+	var staying string
 	var opening errgroup.Group
 	opening.SetLimit(64)
 	for i := range sessions / 2 {
+		if i%keysOfOne == 0 {
+			r, err := cl.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			staying = r.GetSessionId()
+		}
+		key, behind := fmt.Sprintf("end/%d", i), staying
+		next[key] = behind
 		opening.Go(func() error {
-			key := fmt.Sprintf("end/%d", i)
-			holder, err := cl.CreateSession(ctx, &tenurev1.CreateSessionRequest{Node: "dies", Ttl: durationpb.New(time.Hour)})
+			onNode := &tenurev1.CreateSessionRequest{Node: "dies", Ttl: durationpb.New(time.Hour), LockDelay: durationpb.New(0)}
+			holder, err := cl.CreateSession(ctx, onNode)
 			if err != nil {
 				return err
 			}
 			if _, err = cl.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key, SessionId: holder.GetSessionId()}); err != nil {
 				return err
 			}
-			waiter, err := cl.CreateSession(ctx, &tenurev1.CreateSessionRequest{Node: "dies", Ttl: durationpb.New(time.Hour)})
+			waiter, err := cl.CreateSession(ctx, onNode)
 			if err != nil {
 				return err
 			}
-			_, err = messages(1, func(ctx context.Context) (grpc.ServerStreamingClient[tenurev1.AcquireLockResponse], error) {
-				return cl.AcquireLock(ctx, &tenurev1.AcquireLockRequest{Key: key, SessionId: waiter.GetSessionId()})
-			})(ctx)
-			return err
+			for _, id := range []string{waiter.GetSessionId(), behind} {
+				if _, err = messages(1, func(ctx context.Context) (grpc.ServerStreamingClient[tenurev1.AcquireLockResponse], error) {
+					return cl.AcquireLock(ctx, &tenurev1.AcquireLockRequest{Key: key, SessionId: id})
+				})(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	if err := opening.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	return next
+}
+
+// number returns a metric of a member.
+func number(ctx context.Context, t *testing.T, m *rig.Member, metric string) (n int) {
+	t.Helper()
+	_, metrics, err := m.Fetch(ctx, "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(metrics)) {
+		if _, err = fmt.Sscanf(line, metric+" %d", &n); err == nil {
+			return n
+		}
+	}
+	t.Fatalf("the member reports no %s", metric)
+	return 0
 }
 
 // slowApplies returns how many batches a member has applied that took more than 51 ms, and how many in all.
