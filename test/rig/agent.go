@@ -18,6 +18,7 @@ type Agent struct {
 	binary string
 	dir    string
 	args   []string
+	flags  []string // behind args
 	env    []string
 
 	cmd  *exec.Cmd
@@ -35,9 +36,17 @@ var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+) http=(\S+
 // environment.
 func StartAgent(ctx context.Context, t testing.TB, binary, node, endpoints string, env ...string) *Agent {
 	t.Helper()
+	a := NewAgent(t, binary, node, endpoints, "--gossip", "off")
+	a.env = env
+	a.Restart(ctx)
+	return a
+}
+
+// NewAgent returns the agent of a node of members, on a directory of the test's own, that is not started yet and is gone when the test ends.
+func NewAgent(t testing.TB, binary, node, endpoints string, flags ...string) *Agent {
 	a := &Agent{
-		t: t, binary: binary, dir: filepath.Join(t.TempDir(), node), env: env, Address: "127.0.0.1:0",
-		args: []string{"--node", node, "--endpoints", endpoints, "--http", "127.0.0.1:0", "--gossip", "off"},
+		t: t, binary: binary, dir: filepath.Join(t.TempDir(), node), Address: "127.0.0.1:0", log: &logBuffer{},
+		args: []string{"--node", node, "--endpoints", endpoints, "--http", "127.0.0.1:0"}, flags: flags,
 	}
 	t.Cleanup(func() {
 		a.Kill()
@@ -45,15 +54,32 @@ func StartAgent(ctx context.Context, t testing.TB, binary, node, endpoints strin
 			t.Logf("log of the agent of %s:\n%s", node, a.log.tail())
 		}
 	})
-	a.Restart(ctx)
 	return a
 }
+
+// Wipe removes the agent's directory. The process must not be running.
+func (a *Agent) Wipe() {
+	a.t.Helper()
+	if err := os.RemoveAll(a.dir); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// Move changes the flags of the next start, which also serves at another address.
+func (a *Agent) Move(flags ...string) { a.flags, a.Address = flags, "127.0.0.1:0" }
 
 // Restart starts the process again on its directory and waits until it serves. The process must not be running.
 func (a *Agent) Restart(ctx context.Context) {
 	a.t.Helper()
+	a.Launch(ctx)
+	a.Await(ctx)
+}
+
+// Launch starts the process on its directory. It must not be running.
+func (a *Agent) Launch(ctx context.Context) {
+	a.t.Helper()
 	a.log = &logBuffer{}
-	args := slices.Concat([]string{"agent", "--data-dir", a.dir, "--listen", a.Address}, a.args)
+	args := slices.Concat([]string{"agent", "--data-dir", a.dir, "--listen", a.Address}, a.args, a.flags)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), a.binary, args...)
 	cmd.Stdout, cmd.Stderr = a.log, a.log
 	cmd.Env = append(os.Environ(), a.env...)
@@ -63,11 +89,10 @@ func (a *Agent) Restart(ctx context.Context) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	a.cmd, a.done = cmd, done
-	a.await(ctx)
 }
 
-// await waits until the agent serves.
-func (a *Agent) await(ctx context.Context) {
+// Await waits until the agent serves.
+func (a *Agent) Await(ctx context.Context) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
