@@ -76,10 +76,16 @@ func (g *guarded) run() (int, error) {
 		return exitLost, err
 	}
 	g.vigil.hangs(stake{text: g.what + " is safe", command: true, grace: g.grace})
+	guardian, err := startGuardian()
+	if err != nil {
+		return exitNotExecutable, &exitError{code: exitNotExecutable, err: err}
+	}
+	defer guardian.dismiss()
 	p, err := startProcess(g.program, g.argv, g.variables, g.streams)
 	if err != nil {
 		return exitNotExecutable, err
 	}
+	guardian.guards(p.cmd.Process.Pid, g.grace)
 	g.watch(p, dog)
 	switch {
 	case dog.ended():

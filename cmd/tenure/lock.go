@@ -42,7 +42,8 @@ order. Standard error shows the queue position and the holder. The lock is exclu
 --shared shares it, and --limit makes it a semaphore (--permits: how many to take).
 
 The command gets TENURE_LOCK_KEY, TENURE_LOCK_SESSION, TENURE_LOCK_FENCING_TOKEN and
-TENURE_LOCK_SEQUENCER in its environment. Signals are forwarded to it. It is terminated if tenure dies.
+TENURE_LOCK_SEQUENCER in its environment. Signals are forwarded to it. It is terminated, with all
+processes that it started, if tenure dies.
 
 tenure opens a session for the lock. If the cluster stops responding, tenure prints how long the lock is
 safe, and another line on recovery. Without recovery, the command gets SIGTERM --kill-after before that

@@ -15,6 +15,9 @@ import (
 var version = "dev"
 
 func main() {
+	if os.Args[0] == guardianName {
+		os.Exit(guard(os.Stdin))
+	}
 	os.Exit(run())
 }
 

@@ -9,10 +9,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes this test binary the program `tenure` for scripts, and finds goroutines that tests leave behind.
+// TestMain makes this test binary the program `tenure` for scripts, and the guardian of commands, and finds goroutines that tests leave behind.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFinder{m}, map[string]func(){
-		"tenure": func() { os.Exit(run()) },
+		"tenure":     func() { os.Exit(run()) },
+		guardianName: func() { os.Exit(guard(os.Stdin)) },
 	})
 }
 

@@ -51,3 +51,6 @@ func signalGroup(group int, s syscall.Signal) {
 	// A group that is gone needs no signal.
 	_ = syscall.Kill(-group, s)
 }
+
+// groupLives reports whether a process of a process group is left.
+func groupLives(group int) bool { return syscall.Kill(-group, 0) == nil }
