@@ -45,9 +45,13 @@ var (
 	ErrCheckNotFound = errors.New("check not found")
 	// ErrCheckCritical says that a session cannot be bound to a check, because it is critical.
 	ErrCheckCritical = errors.New("check critical")
+	// ErrQueryNotFound says that no prepared query has this id or name.
+	ErrQueryNotFound = errors.New("query not found")
+	// ErrQueryNameTaken says that another prepared query has this name.
+	ErrQueryNameTaken = errors.New("query name taken")
 	// ErrNodeConflict says that another machine has the name of the node.
 	ErrNodeConflict = errors.New("the node is another machine's")
-	// ErrCompareFailed says that a revision, a version or the existence of a key was not as required.
+	// ErrCompareFailed says that a revision, a version or the existence of a key, or the revision of a prepared query, was not as required.
 	ErrCompareFailed = errors.New("compare failed")
 	// ErrLockHeld says, in transactions and guards, that a lock is held.
 	ErrLockHeld = errors.New("lock held")
@@ -264,6 +268,10 @@ func kindOfCatalogReason(reason tenurev1.ErrorReason) error {
 		return ErrCheckCritical
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_ID_CONFLICT:
 		return ErrNodeConflict
+	case tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND:
+		return ErrQueryNotFound
+	case tenurev1.ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN:
+		return ErrQueryNameTaken
 	default:
 		return nil
 	}

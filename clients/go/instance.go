@@ -46,7 +46,9 @@ type Instance struct {
 	// Tags are sorted.
 	Tags []string
 	Meta map[string]string
-	// Weight is the share of requests that it should get; normally 1.
+	// Status is the worst of its checks and those of its node. In a ServiceList all pass.
+	Status CheckStatus
+	// Weight is the share of requests that it should get at this status; normally 1.
 	Weight int
 }
 
@@ -55,13 +57,16 @@ func instance(m *tenurev1.ServiceInstance) Instance {
 	s := m.GetService()
 	i := Instance{
 		Service: s.GetName(), ID: s.GetServiceId(), Node: s.GetNode(), Zone: m.GetNode().GetZone(), Address: s.GetAddress(),
-		Port: int(s.GetPort()), Tags: s.GetTags(), Meta: s.GetMeta(), Weight: 1,
+		Port: int(s.GetPort()), Tags: s.GetTags(), Meta: s.GetMeta(), Status: CheckStatus(m.GetStatus()), Weight: 1,
 	}
 	if i.Address == "" {
 		i.Address = m.GetNode().GetAddress()
 	}
-	if s.GetWeights() != nil {
-		i.Weight = int(s.GetWeights().GetPassing())
+	if weights := s.GetWeights(); weights != nil {
+		i.Weight = int(weights.GetPassing())
+		if i.Status == CheckWarning {
+			i.Weight = int(weights.GetWarning())
+		}
 	}
 	return i
 }

@@ -60,7 +60,7 @@ func IfSessionLives(id string) Guard {
 	return Guard{message: &tenurev1.Guard{Condition: &tenurev1.Guard_SessionAlive{SessionAlive: id}}}
 }
 
-// WriteOption configures a Put, a Delete, a DeletePrefix or a transaction.
+// WriteOption configures a Put, a Delete, a DeletePrefix, a transaction or a change of a prepared query.
 type WriteOption func(*writeOptions)
 
 type writeOptions struct {
@@ -83,8 +83,8 @@ func WithGuard(guards ...Guard) WriteOption {
 // WithHeld requires that a hold is still valid; otherwise ErrStaleToken.
 func WithHeld(h *Held) WriteOption { return WithGuard(IfHeld(h.Sequencer())) }
 
-// IfRevision writes only if this is the key's ModRevision; 0: only if the key does not exist. Otherwise
-// ErrCompareFailed. Only for Put and Delete.
+// IfRevision writes only if this is the ModRevision of the key or the prepared query; 0: only if the key does not exist. Otherwise
+// ErrCompareFailed. Only for Put, Delete and Queries.Update.
 func IfRevision(revision uint64) WriteOption {
 	return func(o *writeOptions) { o.ifRevision = &revision }
 }

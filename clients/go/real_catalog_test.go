@@ -32,6 +32,9 @@ func TestTheCatalogAgainstARealMember(t *testing.T) {
 		"a closed client deregisters its services":                 closedClientDeregisters,
 		"the program says how its instance is":                     healthSays,
 		"what cannot be registered is refused before it is called": registrationRefused,
+		"a prepared query finds what is healthy":                   queryFinds,
+		"a prepared query dies with its session, and a watch says": queryDiesWithSession,
+		"a prepared query that is wrong is refused":                queryRefused,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t, member.Addresses.GRPC)) })
 	}

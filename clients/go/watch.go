@@ -73,6 +73,10 @@ const (
 	EventCheckStatus = EventType(tenurev1.EventType_EVENT_TYPE_CHECK_STATUS)
 	// EventCheckDeleted: a check was deregistered.
 	EventCheckDeleted = EventType(tenurev1.EventType_EVENT_TYPE_CHECK_DELETED)
+	// EventQueryPut: a prepared query was created or changed.
+	EventQueryPut = EventType(tenurev1.EventType_EVENT_TYPE_QUERY_PUT)
+	// EventQueryDeleted: a prepared query was deleted, also with its session.
+	EventQueryDeleted = EventType(tenurev1.EventType_EVENT_TYPE_QUERY_DELETED)
 )
 
 // Event is one change, or the state at the start of a watch.
@@ -87,6 +91,8 @@ type Event struct {
 	KV, Previous *KeyValue
 	// Hold is set with events of locks that are granted, released, lost or delayed.
 	Hold *HoldInfo
+	// Query is the prepared query of an event of one. Of a deleted one it has only ID, Name and, if it was deleted with its session, SessionID.
+	Query *Query
 	// SessionID is the session, or the session of the hold or place.
 	SessionID string
 	// Initial are the keys of an EventInitial. More says that the next event has more of them: see InParts.
@@ -162,7 +168,7 @@ func OnServices(names ...string) WatchOption {
 	return func(o *watchOptions) { o.request.Services = append(o.request.Services, names...) }
 }
 
-// OnEveryQuery selects all prepared queries. The event's Message has the query.
+// OnEveryQuery selects all prepared queries.
 func OnEveryQuery() WatchOption {
 	return func(o *watchOptions) { o.request.AllQueries = true }
 }
@@ -303,7 +309,7 @@ func (t *teller) event(e *tenurev1.Event) *Event {
 	event := &Event{
 		Type: EventType(e.GetType()), Revision: e.GetRevision(), Index: e.GetIndex(), Key: t.space.own(e.GetKey()),
 		KV: keyValue(t.space, e.GetKv()), Previous: keyValue(t.space, e.GetPrevious()), Message: e,
-		SessionID: e.GetSession().GetSessionId(),
+		SessionID: e.GetSession().GetSessionId(), Query: query(e.GetQuery()),
 	}
 	if hold := e.GetHold(); hold != nil {
 		info := holdInfo(hold)

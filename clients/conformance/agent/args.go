@@ -56,6 +56,22 @@ type args struct {
 	Status        string            `json:"status"`
 	Output        string            `json:"output"`
 	Services      []string          `json:"services"`
+	Service       string            `json:"service"`
+	Tags          []string          `json:"tags"`
+	Passing       bool              `json:"passing"`
+	ByPrefix      bool              `json:"by_prefix"`
+	Regexp        string            `json:"regexp"`
+	Near          string            `json:"near"`
+	CallerNode    string            `json:"caller_node"`
+	Stale         bool              `json:"stale"`
+	Fallbacks     []fallback        `json:"fallbacks"`
+}
+
+// fallback is where a prepared query looks if it finds nothing.
+type fallback struct {
+	Service string   `json:"service"`
+	Tags    []string `json:"tags"`
+	Zone    string   `json:"zone"`
 }
 
 // compare is one condition of a transaction.

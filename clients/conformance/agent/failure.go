@@ -43,6 +43,8 @@ func kindOf(err error) string {
 		{tenure.ErrServiceNotFound, "service_not_found"},
 		{tenure.ErrCheckNotFound, "check_not_found"},
 		{tenure.ErrCheckCritical, "check_critical"},
+		{tenure.ErrQueryNotFound, "query_not_found"},
+		{tenure.ErrQueryNameTaken, "query_name_taken"},
 		{tenure.ErrCompareFailed, "compare_failed"},
 		{tenure.ErrLockHeld, "lock_held"},
 		{tenure.ErrLockDelayed, "lock_delayed"},

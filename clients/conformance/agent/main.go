@@ -60,7 +60,7 @@ func main() {
 		objects: map[string]object{}, gates: map[string]*tenure.FenceGate{}, cancels: map[int]context.CancelFunc{},
 	}
 	a.write(map[string]any{"hello": map[string]any{
-		"protocol": 1, "language": "go", "variant": "", "features": []string{"cancel", "catalog"},
+		"protocol": 1, "language": "go", "variant": "", "features": []string{"cancel", "catalog", "queries"},
 	}})
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, lineBytesMax)

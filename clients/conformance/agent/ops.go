@@ -71,6 +71,13 @@ var ops = map[string]func(context.Context, *call) (value, error){
 	"service.close":        closeService,
 	"services.open":        openServices,
 	"services.get":         servicesGet,
+	"query.create":         createQuery,
+	"query.update":         updateQuery,
+	"query.get":            getQuery,
+	"query.list":           listQueries,
+	"query.delete":         deleteQuery,
+	"query.execute":        executeQuery,
+	"query.explain":        explainQuery,
 	"x.close":              closeAny,
 }
 
