@@ -60,6 +60,8 @@ _KINDS: list[tuple[type[BaseException], str]] = [
     (errors.ServiceNotFound, "service_not_found"),
     (errors.CheckNotFound, "check_not_found"),
     (errors.CheckCritical, "check_critical"),
+    (errors.QueryNotFound, "query_not_found"),
+    (errors.QueryNameTaken, "query_name_taken"),
     (errors.CompareFailed, "compare_failed"),
     (errors.LockHeld, "lock_held"),
     (errors.LockDelayed, "lock_delayed"),
@@ -152,6 +154,7 @@ class Agent:
         try:
             import conformance_catalog_ops  # noqa: F401  So does this.
             import conformance_more_ops  # noqa: F401  It registers its operations.
+            import conformance_query_ops  # noqa: F401  And so does this.
             from conformance_ops import OPS
 
             operation = OPS.get(request["op"])
@@ -263,7 +266,7 @@ async def main() -> None:
         "protocol": PROTOCOL,
         "language": "python",
         "variant": "asyncio" if agent.asyncio else "sync",
-        "features": ["cancel", "fork", "catalog"] if agent.asyncio else ["fork", "catalog"],
+        "features": ["cancel", "fork", "catalog", "queries"] if agent.asyncio else ["fork", "catalog", "queries"],
     }
     agent.write({"hello": hello})
     await asyncio.Event().wait()

@@ -51,6 +51,7 @@ def test_an_example_of_the_page_runs(number: int, tenure_member: Member) -> None
         "",
         "is stale",
         "10.0.0.1:8080 on web1\nCHECK_CRITICAL",
+        "10.0.0.9:80 by fallback 2\n",
         "leader: http",
         "SYNCED",
         "still mine: disk True",

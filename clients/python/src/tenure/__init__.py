@@ -25,6 +25,8 @@ from tenure.errors import (
     LimitExceeded,
     NodeNotFound,
     OutcomeUnknown,
+    QueryNameTaken,
+    QueryNotFound,
     RevisionCompacted,
     SessionClosed,
     SessionExpired,
@@ -36,6 +38,7 @@ from tenure.errors import (
     WaitTimeout,
 )
 from tenure.fence import FenceGate
+from tenure.query import Query, QueryFallback, QueryResult
 from tenure.sync import (
     KV,
     Agent,
@@ -52,6 +55,7 @@ from tenure.sync import (
     Membership,
     Observer,
     Presence,
+    Queries,
     ReadWriteLock,
     Registration,
     Semaphore,
@@ -131,6 +135,12 @@ __all__ = [
     "OutcomeUnknown",
     "Place",
     "Presence",
+    "Queries",
+    "Query",
+    "QueryFallback",
+    "QueryNameTaken",
+    "QueryNotFound",
+    "QueryResult",
     "ReadWriteLock",
     "Registration",
     "RevisionCompacted",

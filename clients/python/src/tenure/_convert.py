@@ -14,7 +14,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from tenure import errors, types
 from tenure._core.namespace import Namespace
-from tenure.v1 import cluster_pb2, election_pb2, line_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
+from tenure.v1 import catalog_pb2, cluster_pb2, election_pb2, line_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +87,27 @@ def refusal(reason: int, message: str) -> errors.TenureError:
 def _name(kind: Any, number: int, prefix: str) -> str:
     """Returns the name of an enum's value; UNKNOWN for one of a newer cluster."""
     return kind.Name(number).removeprefix(prefix) if number in kind.values() else "UNKNOWN"
+
+
+def instance(found: catalog_pb2.ServiceInstance) -> types.Instance:
+    """Returns an instance as the catalog has it."""
+    service, status = found.service, types.CheckStatus(found.status)
+    weight = 1
+    if service.HasField("weights"):
+        weights = service.weights
+        weight = weights.warning if status is types.CheckStatus.WARNING else weights.passing
+    return types.Instance(
+        service=service.name,
+        id=service.service_id,
+        node=service.node,
+        zone=found.node.zone,
+        address=service.address or found.node.address,
+        port=service.port,
+        tags=tuple(service.tags),
+        meta=dict(service.meta),
+        weight=weight,
+        status=status,
+    )
 
 
 def to_bytes(value: bytes | str) -> bytes:

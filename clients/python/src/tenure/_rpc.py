@@ -7,7 +7,17 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from tenure.v1 import agent_pb2, catalog_pb2, cluster_pb2, election_pb2, kv_pb2, lock_pb2, session_pb2, watch_pb2
+from tenure.v1 import (
+    agent_pb2,
+    catalog_pb2,
+    cluster_pb2,
+    election_pb2,
+    kv_pb2,
+    lock_pb2,
+    query_pb2,
+    session_pb2,
+    watch_pb2,
+)
 
 Req = TypeVar("Req", bound=Message)
 Res = TypeVar("Res", bound=Message)
@@ -92,6 +102,14 @@ DEREGISTER_SERVICE = _unary(
     "Catalog", "DeregisterService", catalog_pb2.DeregisterServiceRequest, catalog_pb2.DeregisterServiceResponse
 )
 LIST_INSTANCES = _unary("Catalog", "ListInstances", catalog_pb2.ListInstancesRequest, catalog_pb2.ListInstancesResponse)
+
+CREATE_QUERY = _unary("Query", "CreateQuery", query_pb2.CreateQueryRequest, query_pb2.CreateQueryResponse)
+UPDATE_QUERY = _unary("Query", "UpdateQuery", query_pb2.UpdateQueryRequest, query_pb2.UpdateQueryResponse)
+GET_QUERY = _unary("Query", "GetQuery", query_pb2.GetQueryRequest, query_pb2.GetQueryResponse)
+LIST_QUERIES = _unary("Query", "ListQueries", query_pb2.ListQueriesRequest, query_pb2.ListQueriesResponse)
+DELETE_QUERY = _unary("Query", "DeleteQuery", query_pb2.DeleteQueryRequest, query_pb2.DeleteQueryResponse)
+EXECUTE_QUERY = _unary("Query", "ExecuteQuery", query_pb2.ExecuteQueryRequest, query_pb2.ExecuteQueryResponse)
+EXPLAIN_QUERY = _unary("Query", "ExplainQuery", query_pb2.ExplainQueryRequest, query_pb2.ExplainQueryResponse)
 
 GET_AGENT = _unary("Agent", "GetAgent", agent_pb2.GetAgentRequest, agent_pb2.GetAgentResponse)
 ADD_AGENT_SERVICE = _unary(

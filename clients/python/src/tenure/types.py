@@ -113,8 +113,9 @@ class Health(NamedTuple):
 class Instance:
     """An instance of a service in the catalog.
 
-    `address` is its own or else that of its node, and `port` may be 0. `weight` is the share of requests that it should
-    get; normally 1.
+    `address` is its own or else that of its node, and `port` may be 0. `status` is the worst of its checks and those of
+    its node; in a ServiceList, all pass. `weight` is the share of requests that it should get at this status; normally
+    1.
     """
 
     service: str
@@ -126,6 +127,7 @@ class Instance:
     tags: tuple[str, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
     weight: int = 1
+    status: CheckStatus = CheckStatus.PASSING
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tenure.aio._client import Client, connect
 from tenure.aio._election import Election, Leadership, Observer
 from tenure.aio._kv import KV, SessionAlive
 from tenure.aio._lock import Held, Lock, ReadWriteLock, Semaphore
+from tenure.aio._queries import Queries
 from tenure.aio._recipes import Barrier, DoubleBarrier, Membership, Presence
 from tenure.aio._register import Agent, Registration
 from tenure.aio._run import ElectionRun, KeyWatch
@@ -36,6 +37,7 @@ __all__ = [
     "Membership",
     "Observer",
     "Presence",
+    "Queries",
     "ReadWriteLock",
     "Registration",
     "Semaphore",

@@ -15,6 +15,7 @@ from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._kv import KV
 from tenure.aio._limits import Limits
 from tenure.aio._open import Opening
+from tenure.aio._queries import Queries
 from tenure.aio._register import TTL_SECONDS, CatalogRegistrar, HealthFunction, Registration, Service, host, register
 from tenure.aio._watch import Watch, WatchOptions
 from tenure.types import (
@@ -60,6 +61,11 @@ class Client(Connection):
     def kv(self) -> KV:
         """Keys and values, without a session."""
         return KV(self)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """Prepared queries, without a session."""
+        return Queries(self)
 
     def __repr__(self) -> str:
         where = f" to {self.connected_to}" if self.connected_to else ""

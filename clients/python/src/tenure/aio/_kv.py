@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import secrets
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from tenure import errors
 from tenure._convert import to_bytes
-from tenure._rpc import DELETE, DELETE_PREFIX, GET, LIST, PUT, TXN, Req, Res, Unary
+from tenure._rpc import DELETE, DELETE_PREFIX, GET, LIST, PUT, TXN
+from tenure.aio._calls import Calls, Guards, read_options
 from tenure.txn import Compare, Op, TxnResult
 from tenure.types import KeyValue
 from tenure.v1 import kv_pb2, types_pb2
-
-if TYPE_CHECKING:
-    from tenure.aio._client import Client
-    from tenure.aio._session import Session
-
-
-class Guarding(Protocol):
-    """A condition of a write, such as a Held."""
-
-    @property
-    def guard(self) -> types_pb2.Guard:
-        """The condition."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,36 +28,13 @@ class SessionAlive:
         return types_pb2.Guard(session_alive=self.session_id)
 
 
-Guards = Iterable[Guarding]
-
-
-class KV:
+class KV(Calls):
     """Keys and values: `client.kv`, or `session.kv` for changes that belong to a session.
 
     Values are bytes, or text, which is stored as UTF-8. `timeout` is in seconds; without it, calls take as long as
     Client says. `guards` are Helds or SessionAlives: if one is no longer valid, nothing is written and
     FencingTokenStale or a SessionClosed error is raised.
     """
-
-    def __init__(self, client: Client, session: Session | None = None) -> None:
-        self._client = client
-        self._session = session
-
-    async def _change(
-        self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None, others: bool = False
-    ) -> Res:
-        if not isinstance(guards, Iterable):
-            raise TypeError(f"guards are a list, as in guards=[held], not {guards!r}")
-        conditions = [g.guard for g in guards]
-        if self._session is not None:
-            return await self._session._change(rpc, request, guards=conditions, others=others, timeout=timeout)
-        options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
-        options.idempotency_key = secrets.token_bytes(16)
-        options.guards.extend(conditions)
-        return await self._client._call(rpc, request, change=True, timeout=timeout)
-
-    async def _read(self, rpc: Unary[Req, Res], request: Req, timeout: float | None) -> Res:
-        return await self._client._call(rpc, request, timeout=timeout, session=self._session)
 
     async def get(
         self, key: str, *, stale: bool = False, min_revision: int = 0, timeout: float | None = None
@@ -80,7 +44,7 @@ class KV:
         The read is linearizable. With `stale`, a member answers from its own data, which may be old; it waits until it
         has `min_revision`.
         """
-        request = kv_pb2.GetRequest(key=self._client._namespace.key(key), read=_read_options(stale, min_revision))
+        request = kv_pb2.GetRequest(key=self._client._namespace.key(key), read=read_options(stale, min_revision))
         try:
             answer = await self._read(GET, request, timeout)
         except errors.KeyNotFound:
@@ -127,7 +91,7 @@ class KV:
             keys_only=keys_only,
             page_size=page_size,
             page_token=page_token,
-            read=_read_options(stale, 0),
+            read=read_options(stale, 0),
         )
         answer = await self._read(LIST, request, timeout)
         return [self._client._converter.kv(kv) for kv in answer.kvs], answer.next_page_token
@@ -226,9 +190,3 @@ class KV:
         if kind == "delete_prefix":
             return response.delete_prefix.deleted
         return None
-
-
-def _read_options(stale: bool, min_revision: int) -> types_pb2.ReadOptions | None:
-    if not stale and not min_revision:
-        return None
-    return types_pb2.ReadOptions(stale=stale, min_revision=min_revision)

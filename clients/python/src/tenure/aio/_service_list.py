@@ -147,7 +147,7 @@ class ServiceList:
             for found in page.instances:
                 nodes.add(found.service.node.lower())
                 if found.status == catalog_pb2.CHECK_STATUS_PASSING:
-                    passing.append(_instance(found))
+                    passing.append(_convert.instance(found))
             request.page_token = page.next_page_token
             if not request.page_token:
                 break
@@ -213,19 +213,3 @@ class Changes:
             await until_set(services._changed, None)
         self._shown = services._passing
         return self._shown
-
-
-def _instance(found: catalog_pb2.ServiceInstance) -> Instance:
-    """Returns an instance as the catalog has it."""
-    service = found.service
-    return Instance(
-        service=service.name,
-        id=service.service_id,
-        node=service.node,
-        zone=found.node.zone,
-        address=service.address or found.node.address,
-        port=service.port,
-        tags=tuple(service.tags),
-        meta=dict(service.meta),
-        weight=service.weights.passing if service.HasField("weights") else 1,
-    )

@@ -19,6 +19,7 @@ from tenure.aio._holdings import Holdings
 from tenure.aio._kv import KV
 from tenure.aio._limits import Limits
 from tenure.aio._lock import Held, until_ended
+from tenure.aio._queries import Queries
 from tenure.aio._session_core import SessionCore
 from tenure.aio._wait import within
 from tenure.types import CloseCause, Credentials, Mode, StateChange
@@ -60,6 +61,7 @@ class Session(SessionCore):
         self._exports = 0  # That have begun and not ended.
         self._holdings = Holdings(self)
         self.kv = KV(client, self)
+        self.queries = Queries(client, self)
 
     def on_state(self, callback: Callable[[StateChange], Any]) -> Callable[[StateChange], Any]:
         """Registers a listener: it gets the current state immediately, then each change. Also a decorator."""

@@ -8,6 +8,7 @@ from tenure.sync._client import Client, connect
 from tenure.sync._election import Election, ElectionRun, Leadership, Observer
 from tenure.sync._kv import KV
 from tenure.sync._lock import Held, Lock, ReadWriteLock, Semaphore
+from tenure.sync._queries import Queries
 from tenure.sync._recipes import Barrier, DoubleBarrier, Membership, Presence
 from tenure.sync._services import Agent, Registration, ServiceList
 from tenure.sync._session import Session
@@ -29,6 +30,7 @@ __all__ = [
     "Membership",
     "Observer",
     "Presence",
+    "Queries",
     "ReadWriteLock",
     "Registration",
     "Semaphore",

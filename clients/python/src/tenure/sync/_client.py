@@ -14,6 +14,7 @@ from tenure.aio._register import TTL_SECONDS
 from tenure.sync._election import Observer
 from tenure.sync._kv import KV
 from tenure.sync._portal import Portal
+from tenure.sync._queries import Queries
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._services import Registration, ServiceList, asking
 from tenure.sync._session import Session
@@ -74,6 +75,7 @@ class Client:
             self._portal.close()
             raise
         self.kv = KV(self._portal, self._aio.kv)
+        self.queries = Queries(self._portal, self._aio.queries)
 
     # Life.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tenure import aio
-from tenure.aio._kv import Guards
+from tenure.aio._calls import Guards
 from tenure.sync._portal import Portal
 from tenure.txn import Compare, Op, TxnResult
 from tenure.types import KeyValue

@@ -13,6 +13,7 @@ from tenure.sync._election import Election, ElectionRun, Leadership
 from tenure.sync._kv import KV
 from tenure.sync._lock import Held, Lock, ReadWriteLock, Semaphore
 from tenure.sync._portal import Portal
+from tenure.sync._queries import Queries
 from tenure.sync._recipes import Barrier, DoubleBarrier, Presence
 from tenure.types import CloseCause, Credentials, Mode, State, StateChange
 
@@ -29,6 +30,7 @@ class Session:
         self._aio = session
         self.id = session.id
         self.kv = KV(portal, session.kv)
+        self.queries = Queries(portal, session.queries)
 
     # Its state.
 
