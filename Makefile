@@ -298,6 +298,13 @@ clean: ## remove what was built; the tools stay
 .PHONY: tools
 tools: $(BIN)/buf $(BIN)/.go-tools $(BIN)/protoc $(BIN)/protoc-gen-grpc-java $(TOOLS)/python-gen/.done $(BIN)/golangci-lint ## fetch the pinned tools into .bin and .tools
 
+# Other targets build what they need; this one is for people.
+.PHONY: grpcurl
+grpcurl: $(BIN)/grpcurl ## build grpcurl, which the documentation uses, into .bin (1 min)
+
+$(BIN)/grpcurl: tools/go.mod tools/go.sum | $(BIN)
+	cd tools && GOBIN=$(BIN) $(GO) install github.com/fullstorydev/grpcurl/cmd/grpcurl
+	touch $@
 
 $(BIN) $(TOOLS) $(BUILD):
 	mkdir -p $@
