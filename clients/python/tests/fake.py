@@ -72,6 +72,7 @@ class FakeLink(Link):
     def __init__(self, member: FakeMember, address: str) -> None:
         self.address = address
         self.gone = asyncio.get_running_loop().create_future()
+        self._races = set()
         self._channels = []
         self._member = member
 

@@ -353,3 +353,26 @@ def test_a_line_that_breaks_costs_waits_no_place_and_watches_no_event() -> None:
 
     with Member() as member:
         run(use(member))
+
+
+def test_what_waits_on_a_link_ends_without_a_search_among_the_others() -> None:
+    async def work() -> None:
+        link = Link("127.0.0.1:1", Door(security=Security()))
+        shared: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def wait() -> str:
+            return await asyncio.shield(shared)
+
+        waiting = [asyncio.ensure_future(link.race(asyncio.Event().wait())) for _ in range(100)]
+        done = asyncio.ensure_future(link.race(wait()))
+        await asyncio.sleep(0)
+        # Whatever leaves a future with callbacks is searched for among all of them.
+        assert not link.gone._callbacks
+        shared.set_result("done")
+        assert await done == "done"
+        await link.close()
+        for one in waiting:
+            with pytest.raises(errors.LinkLost):
+                await one
+
+    run(work())

@@ -64,6 +64,7 @@ class Link:
             _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._races: set[asyncio.Future[None]] = set()
 
     async def _place(self, token: str, left: asyncio.Future[None]) -> StreamChannel:
         """Returns a connection that has room for a stream, which it counts."""
@@ -92,6 +93,8 @@ class Link:
         """Ends all calls; close must still be called."""
         if not self.gone.done():
             self.gone.set_result(None)
+            for lost in self._races:
+                lost.set_result(None)
         for lines in self._all_lines():
             lines.break_off(self._lost())
 
@@ -113,12 +116,17 @@ class Link:
             coroutine.close()
             raise self._lost()
         task = asyncio.ensure_future(coroutine)
-        both: set[asyncio.Future[Any]] = {task, self.gone}
+        # One of its own: what no longer waits for a future is searched for among all that do.
+        lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._races.add(lost)
+        both: set[asyncio.Future[Any]] = {task, lost}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await _end(task)
             raise
+        finally:
+            self._races.discard(lost)
         if not task.done():
             await _end(task)
             raise self._lost()
