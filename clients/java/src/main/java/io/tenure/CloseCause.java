@@ -1,5 +1,7 @@
 package io.tenure;
 
+import java.util.Map;
+
 /** Why a session is CLOSED. */
 public enum CloseCause {
   /** Its user closed it. */
@@ -29,7 +31,8 @@ public enum CloseCause {
       case CLOSED -> TenureException.of(ErrorKind.SESSION_CLOSED, applied, "session " + sessionId + " is closed");
       case EXPIRED -> TenureException.of(ErrorKind.SESSION_EXPIRED, applied, "session " + sessionId + " ended");
       case AUTH_FAILED ->
-          TenureException.of(ErrorKind.AUTH_FAILED, applied, "the secret of session " + sessionId + " was refused");
+          new TenureException.SessionOver(
+              ErrorKind.AUTH_FAILED, applied, "the secret of session " + sessionId + " was refused", Map.of(), null);
       case SUPERSEDED -> TenureException.of(
           ErrorKind.SESSION_SUPERSEDED, applied, "another process took over session " + sessionId);
       case EXPORTED ->

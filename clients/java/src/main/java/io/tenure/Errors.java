@@ -51,8 +51,11 @@ final class Errors {
       default -> false;
     };
     long retryAfter = number(details.get("retry_after_ms")) * 1_000_000L;
-    return new Failure(
-        TenureException.of(kind(reason), applied, message, details, t).because(reason), reason, retry, retryAfter);
+    // Of those that may not do this, only a session with another secret is over.
+    TenureException error = reason.equals("SESSION_SECRET_WRONG")
+        ? new TenureException.SessionOver(kind(reason), applied, message, details, t)
+        : TenureException.of(kind(reason), applied, message, details, t);
+    return new Failure(error.because(reason), reason, retry, retryAfter);
   }
 
   /** Reads a number that came with an error; a hint that is missing or cannot be read is 0. */

@@ -31,8 +31,7 @@ public class TenureException extends RuntimeException {
   static TenureException of(
       ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
     return switch (kind) {
-      case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED, AUTH_FAILED ->
-          new SessionOver(kind, applied, message, details, cause);
+      case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED -> new SessionOver(kind, applied, message, details, cause);
       case KEY_NOT_FOUND, LOCK_NOT_FOUND, SESSION_NOT_FOUND, NODE_NOT_FOUND, SERVICE_NOT_FOUND, CHECK_NOT_FOUND -> new NotFound(kind, applied, message, details, cause);
       case COMPARE_FAILED -> new CompareFailed(kind, applied, message, details, cause);
       case STALE_TOKEN, NOT_HELD -> new StaleToken(kind, applied, message, details, cause);
@@ -51,12 +50,14 @@ public class TenureException extends RuntimeException {
 
   /** Returns the same error with the stack of the current thread, and this one as its cause. */
   TenureException here() {
-    return of(kind, applied, getMessage(), details(), this).because(reason);
+    return with(applied);
   }
 
   /** Returns the same error with another answer to whether anything was changed. */
   TenureException with(Applied known) {
-    return of(kind, known, getMessage(), details(), this).because(reason);
+    TenureException same = this instanceof SessionOver
+        ? new SessionOver(kind, known, getMessage(), details(), this) : of(kind, known, getMessage(), details(), this);
+    return same.because(reason);
   }
 
   /** {@return the cluster's name for the error, such as KEY_NOT_FOUND; empty if this library detected it} */
@@ -85,7 +86,7 @@ public class TenureException extends RuntimeException {
     return details == null ? Map.of() : details;
   }
 
-  /** The session can no longer be used: SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED or AUTH_FAILED. Open another one. */
+  /** The session can no longer be used: SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED, or AUTH_FAILED if its secret was refused. Open another one. */
   public static final class SessionOver extends TenureException {
     private static final long serialVersionUID = 1L;
 

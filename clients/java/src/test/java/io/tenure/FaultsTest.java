@@ -309,7 +309,19 @@ final class FaultsTest extends WithFakeMember {
     assertEquals(Optional.of(CloseCause.AUTH_FAILED), last.cause());
     get(held.ended());
     assertFalse(held.isSafe());
-    assertEquals(ErrorKind.AUTH_FAILED, failure(session.kv().putAsync("k", new byte[0], PutOptions.defaults())).kind());
+    TenureException over = failure(session.kv().putAsync("k", new byte[0], PutOptions.defaults()));
+    assertEquals(ErrorKind.AUTH_FAILED, assertInstanceOf(TenureException.SessionOver.class, over).kind());
+  }
+
+  @Test
+  void aSecretThatACallIsRefusedForIsOfASessionThatIsOver() throws Exception {
+    Session session = client.openSession();
+    for (String reason : List.of("SESSION_SECRET_WRONG", "PERMISSION_DENIED")) {
+      member.put = (r, o) -> o.onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, reason));
+      TenureException why = failure(session.kv().putAsync("k", new byte[0], PutOptions.defaults()));
+      assertEquals(ErrorKind.AUTH_FAILED, why.kind());
+      assertEquals(reason.equals("SESSION_SECRET_WRONG"), why instanceof TenureException.SessionOver);
+    }
   }
 
   @Test

@@ -18,6 +18,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -58,6 +59,20 @@ final class OpeningTest extends WithFakeMember {
     });
     passing.setDaemon(true);
     passing.start();
+  }
+
+  @Test
+  void aSessionThatIsDeniedIsNotOneThatIsOver() throws Exception {
+    Map<String, Integer> reasons = Map.of("PERMISSION_DENIED", Code.PERMISSION_DENIED_VALUE, "UNAUTHENTICATED", Code.UNAUTHENTICATED_VALUE);
+    for (Map.Entry<String, Integer> reason : reasons.entrySet()) {
+      member.create = (r, o) -> o.onError(FakeMember.refusal(reason.getValue(), reason.getKey()));
+      TenureException why = failure(open(Duration.ofMinutes(1)));
+      assertFalse(why instanceof TenureException.SessionOver, why::toString);
+      assertEquals(ErrorKind.AUTH_FAILED, why.kind());
+      assertEquals(Applied.NO, why.applied());
+      assertEquals(reason.getKey(), why.reason());
+      assertTrue(why.getMessage().contains(reason.getKey()));
+    }
   }
 
   @Test
