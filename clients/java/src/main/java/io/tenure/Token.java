@@ -36,15 +36,18 @@ final class Token implements ClientInterceptor {
   private final LongSupplier nanos;
   /** Runs what may wait, one after another. */
   private final Executor asking;
+  /** Tells calls how they end. */
+  private final Executor loop;
   private volatile Read last = new Read("", 0);
 
   /** What was read, and when. */
   private record Read(String text, long at) {}
 
-  Token(Supplier<String> source, LongSupplier nanos, Executor asking) {
+  Token(Supplier<String> source, LongSupplier nanos, Executor asking, Executor loop) {
     this.source = source;
     this.nanos = nanos;
     this.asking = asking;
+    this.loop = loop;
   }
 
   /** Returns the token that is not old; empty for none. */
@@ -95,7 +98,7 @@ final class Token implements ClientInterceptor {
               return;
             }
             Executor back = options.getExecutor();
-            refused(sent.used, status.asRuntimeException(trailers), back == null ? Runnable::run : back,
+            refused(sent.used, status.asRuntimeException(trailers), back == null ? loop : back,
                 why -> super.onClose(why.getStatus(), why.getTrailers()));
           }
         }, headers);

@@ -9,8 +9,13 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
+import io.tenure.v1.KVServiceGrpc;
+import io.tenure.v1.PutRequest;
+import io.tenure.v1.PutResponse;
 import io.tenure.v1.WatchRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -197,6 +203,33 @@ final class TokenTest {
   }
 
   @Test
+  void aCallWhoseTokenIsRefusedEndsOnTheLoop() throws Exception {
+    try (FakeMember m = new FakeMember();
+        Client client = Client.builder(m.uri()).token(() -> "refused").callTimeout(LONG).connect()) {
+      m.authorization = "Bearer another";
+      ClientCore core = client.core();
+      CompletableFuture<Thread> loop = new CompletableFuture<>();
+      CompletableFuture<Thread> told = new CompletableFuture<>();
+      core.loop.execute(() -> {
+        loop.complete(Thread.currentThread());
+        Connection c = new Connection("127.0.0.1:" + m.port(), 1, core.link.door(), core.loop, lost -> { });
+        ClientCall<PutRequest, PutResponse> call = c.call(KVServiceGrpc.getPutMethod(), CallOptions.DEFAULT);
+        call.start(new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            told.complete(Thread.currentThread());
+            c.close();
+          }
+        }, new Metadata());
+        call.sendMessage(PutRequest.getDefaultInstance());
+        call.halfClose();
+        call.request(1);
+      });
+      assertEquals(WithFakeMember.get(loop), WithFakeMember.get(told));
+    }
+  }
+
+  @Test
   void aTokenIsReadAgainWhenItIsOld() {
     AtomicLong clock = new AtomicLong(1);
     AtomicReference<String> text = new AtomicReference<>("a");
@@ -204,7 +237,7 @@ final class TokenTest {
     Token token = new Token(() -> {
       asked.incrementAndGet();
       return text.get();
-    }, clock::get, Runnable::run);
+    }, clock::get, Runnable::run, Runnable::run);
     assertEquals("a", token.get() + (asked.get() == 1 ? "" : asked));
     text.set("b\n");
     clock.addAndGet(Token.AGE_NANOS - 1);
