@@ -8,9 +8,13 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.tenure.testing.TenureServer;
 import io.tenure.v1.LineRequest;
+import io.tenure.v1.ListMembersResponse;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -22,34 +26,64 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Lines of waits and watches break, again and again, and the connection does not. */
+/** The connections of waits and watches break, again and again. */
 @Timeout(240)
 final class LineBreaksTest {
-  /** Knows the lines on which there are waits or watches. The client does not see it, so it makes its calls on lines. */
-  private static final class Cutter implements ClientInterceptor {
-    private final BlockingQueue<ClientCall<?, ?>> lines = new LinkedBlockingQueue<>();
+  /** Between a client and a member. The client does not see that it knows its calls, so it makes them on lines. */
+  private static final class Cutter implements ClientInterceptor, AutoCloseable {
+    private final Relay relay;
+    /** Has one for each time that waits or watches were begun on a line. */
+    private final BlockingQueue<Boolean> begun = new LinkedBlockingQueue<>();
+
+    Cutter(TenureServer server) throws IOException {
+      relay = new Relay(Integer.parseInt(server.address().substring(server.address().lastIndexOf(':') + 1)));
+    }
 
     @Override
     public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
       return new SimpleForwardingClientCall<>(next.newCall(method, options)) {
         @Override
+        public void start(Listener<R> told, Metadata headers) {
+          super.start(new SimpleForwardingClientCallListener<>(told) {
+            @Override
+            public void onMessage(R message) {
+              super.onMessage(behindIt(message));
+            }
+          }, headers);
+        }
+
+        @Override
         public void sendMessage(Q message) {
           if (message instanceof LineRequest r
               && r.getCallsList().stream().anyMatch(c -> c.hasAcquireLock() || c.hasWatch())) {
-            lines.add(this);
+            begun.add(true);
           }
           super.sendMessage(message);
         }
       };
     }
 
-    /** Breaks them, once there is one. */
-    void cut() throws InterruptedException {
-      ClientCall<?, ?> first = lines.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS);
-      assertTrue(first != null);
-      List<ClientCall<?, ?>> all = new ArrayList<>(List.of(first));
-      lines.drainTo(all);
-      all.forEach(line -> line.cancel("cut", null));
+    /** Has the client know the member by the relay's address. */
+    @SuppressWarnings("unchecked") // It is of the same type.
+    private <R> R behindIt(R message) {
+      if (!(message instanceof ListMembersResponse list)) {
+        return message;
+      }
+      ListMembersResponse.Builder known = list.toBuilder();
+      known.getMembersBuilderList().forEach(m -> m.setClientAddress(relay.address()));
+      return (R) known.build();
+    }
+
+    /** Breaks the connections, once there are waits or watches on them. */
+    void cut() throws Exception {
+      assertTrue(begun.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS) != null);
+      begun.clear();
+      relay.cut();
+    }
+
+    @Override
+    public void close() throws IOException {
+      relay.close();
     }
   }
 
@@ -64,9 +98,8 @@ final class LineBreaksTest {
 
   @Test
   void theyCostWaitsNoPlaceAndWatchesNoEvent() throws Exception {
-    Cutter cutter = new Cutter();
-    try (TenureServer server = TenureServer.start();
-        Client client = Client.builder(server.uri()).channel(b -> b.intercept(cutter)).connect()) {
+    try (TenureServer server = TenureServer.start(); Cutter cutter = new Cutter(server);
+        Client client = Client.builder("tenure://" + cutter.relay.address()).channel(b -> b.intercept(cutter)).connect()) {
       Held held = client.openSession().lock("lock").acquire();
       List<Integer> order = Collections.synchronizedList(new ArrayList<>());
       List<CompletableFuture<?>> waiting = new ArrayList<>();
@@ -99,6 +132,7 @@ final class LineBreaksTest {
         }
       }
       assertEquals(List.of(0, 1, 2, 3, 4), order);
+      assertTrue(cutter.relay.connections() >= 12, "each time one for calls and one for waits and watches is made again");
     }
   }
 }

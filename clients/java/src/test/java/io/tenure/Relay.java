@@ -13,10 +13,16 @@ final class Relay implements AutoCloseable {
   private final ServerSocket socket = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
   private final Set<Socket> open = new HashSet<>();
   private int target;
+  private int connections;
   private boolean closed;
 
   Relay(FakeMember member) throws IOException {
-    target = member.port();
+    this(member.port());
+  }
+
+  /** Has the member at that port of this machine behind it. */
+  Relay(int port) throws IOException {
+    target = port;
     start(this::accept);
   }
 
@@ -31,16 +37,30 @@ final class Relay implements AutoCloseable {
     return "127.0.0.1:" + socket.getLocalPort();
   }
 
-  /** Ends what is connected. What comes from now on gets to another member. */
-  void to(FakeMember member) throws IOException {
+  /** Returns how many connections there have been. */
+  int connections() {
+    synchronized (open) {
+      return connections;
+    }
+  }
+
+  /** Ends what is connected. */
+  void cut() throws IOException {
     Set<Socket> old;
     synchronized (open) {
-      target = member.port();
       old = Set.copyOf(open);
     }
     for (Socket s : old) {
       s.close();
     }
+  }
+
+  /** Ends what is connected. What comes from now on gets to another member. */
+  void to(FakeMember member) throws IOException {
+    synchronized (open) {
+      target = member.port();
+    }
+    cut();
   }
 
   private void accept() {
@@ -63,6 +83,7 @@ final class Relay implements AutoCloseable {
         member.connect(new InetSocketAddress(socket.getInetAddress(), target));
         open.add(client);
         open.add(member);
+        connections++;
       }
       Thread back = start(() -> copy(member, client));
       copy(client, member);
@@ -92,14 +113,10 @@ final class Relay implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    Set<Socket> old;
     synchronized (open) {
       closed = true;
-      old = Set.copyOf(open);
     }
     socket.close();
-    for (Socket s : old) {
-      s.close();
-    }
+    cut();
   }
 }
