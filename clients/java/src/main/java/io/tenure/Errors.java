@@ -4,6 +4,7 @@ import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.util.Map;
 import java.util.Optional;
@@ -58,6 +59,22 @@ final class Errors {
     return new Failure(error.because(reason), reason, retry, retryAfter);
   }
 
+  /** Returns the error of a call that was not sent, for it is safe to send it again, as it is after a connection was not made. */
+  static StatusRuntimeException unsent(Throwable why) {
+    io.grpc.Status status = io.grpc.Status.fromThrowable(why);
+    String text = why instanceof StatusRuntimeException && status.getDescription() != null ? status.getDescription() : why.getMessage();
+    return io.grpc.Status.UNAVAILABLE.withDescription(text).withCause(new Unsent(why)).asRuntimeException();
+  }
+
+  /** The cause of an error of a call that was not sent. */
+  private static final class Unsent extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    Unsent(Throwable cause) {
+      super(cause.getMessage(), cause);
+    }
+  }
+
   /** Reads a number that came with an error; a hint that is missing or cannot be read is 0. */
   static long number(String text) {
     try {
@@ -92,6 +109,9 @@ final class Errors {
     if (Unreachable.isNoApi(status)) {
       // No member of its own: another address may be one.
       return new Failure(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, Unreachable.NO_API, Map.of(), t), "", true, 0);
+    }
+    if (status.getCause() instanceof Unsent) {
+      return new Failure(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, message, Map.of(), t), "", true, 0);
     }
     if (message.contains(HTTP2)) {
       // A connection that was ended, such as for too many pings. No member refused the call.

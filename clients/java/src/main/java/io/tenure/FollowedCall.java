@@ -100,7 +100,12 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
     if (over) {
       return;
     }
-    alone = waits.stream(method);
+    try {
+      alone = waits.stream(method);
+    } catch (RuntimeException e) { // Such as for a file that cannot be read just now.
+      fail(Errors.unsent(e));
+      return;
+    }
     alone.start(told, new Metadata());
     if (demand > 0) {
       alone.request((int) Math.min(Integer.MAX_VALUE, demand));

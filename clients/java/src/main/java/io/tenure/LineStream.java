@@ -330,23 +330,25 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
         case UNIMPLEMENTED, RESOURCE_EXHAUSTED, UNAUTHENTICATED -> true;
         default -> false;
       };
-      owner.refused(this, status.getCode(), why);
     } else if (!Errors.read(why).network()) { // Whatever the member says of the line, it says nothing of the calls.
       why = unanswered();
     }
-    List<CarriedCall> unsent = List.copyOf(queue);
+    StatusRuntimeException unsent = Errors.read(why).network() ? Errors.unsent(why) : why;
+    if (!opened) {
+      owner.refused(this, status.getCode(), unsent);
+    }
+    List<CarriedCall> queued = List.copyOf(queue);
     List<CarriedCall> sent = List.copyOf(open.values());
     queue.clear();
     open.clear();
-    for (CarriedCall c : unsent) {
-      c.undone(why);
+    if (refused) {
+      queued.forEach(c -> c.undone(unsent));
+      sent.forEach(c -> c.undone(unsent));
+      return;
     }
+    queued.forEach(c -> c.fail(unsent));
     for (CarriedCall c : sent) {
-      if (refused) {
-        c.undone(why);
-      } else {
-        c.fail(why);
-      }
+      c.fail(why);
     }
   }
 

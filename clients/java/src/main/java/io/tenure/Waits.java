@@ -55,16 +55,20 @@ final class Waits implements LineStream.Owner {
 
   /** Returns a call with parts that may stay open for long. */
   <Q, R> ClientCall<Q, R> call(MethodDescriptor<Q, R> method) {
-    return without ? stream(method) : new FollowedCall<>(this, loop, method);
+    return new FollowedCall<>(this, loop, method);
   }
 
-  /** Returns a stream of its own for such a call. */
+  /** Returns a stream of its own for such a call. Throws if no channel can be made for it. */
   <Q, R> ClientCall<Q, R> stream(MethodDescriptor<Q, R> method) {
     return channel(Channel::hasRoom).stream(method);
   }
 
   /** Begins a call: on a line, once it is known how many that carries, or by itself. */
   void begin(CarriedCall.Verb verb, FollowedCall<?, ?> call) {
+    if (without) {
+      call.alone();
+      return;
+    }
     String token = door.token();
     if (token != null) {
       place(new Unplaced(verb, call, token));
@@ -94,13 +98,21 @@ final class Waits implements LineStream.Owner {
       u.call.alone();
       return;
     }
-    unplaced.add(u);
-    if (opening == null) {
-      Channel channel = channel(c -> c.hasRoom() && c.lines.size() < LINES_MAX);
-      opening = new LineStream(channel.stream(LineServiceGrpc.getLineMethod()), loop, this);
-      channel.lines.add(opening);
-      opening.open();
+    if (opening != null) {
+      unplaced.add(u);
+      return;
     }
+    Channel channel;
+    try {
+      channel = channel(c -> c.hasRoom() && c.lines.size() < LINES_MAX);
+    } catch (RuntimeException e) { // Such as for a file that cannot be read just now.
+      u.call.fail(Errors.unsent(e));
+      return;
+    }
+    unplaced.add(u);
+    opening = new LineStream(channel.stream(LineServiceGrpc.getLineMethod()), loop, this);
+    channel.lines.add(opening);
+    opening.open();
   }
 
   @Override

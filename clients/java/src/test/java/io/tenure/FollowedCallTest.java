@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.LineAnswer;
@@ -34,6 +38,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -176,6 +181,7 @@ final class FollowedCallTest {
   private final class Reading extends ClientCall.Listener<WatchResponse> {
     private final BlockingQueue<String> messages = new LinkedBlockingQueue<>();
     private final CompletableFuture<Status> end = new CompletableFuture<>();
+    private final CompletableFuture<Errors.Failure> failure = new CompletableFuture<>();
     private ClientCall<WatchRequest, WatchResponse> call;
 
     Reading(long wanted, int ask) throws Exception {
@@ -199,6 +205,7 @@ final class FollowedCallTest {
 
     @Override
     public void onClose(Status status, Metadata trailers) {
+      failure.complete(Errors.read(status.asRuntimeException(trailers)));
       end.complete(status);
     }
 
@@ -238,8 +245,20 @@ final class FollowedCallTest {
       FakeMember.reply(o, WatchResponse.newBuilder().setResumeToken("alone").build());
     };
     client = WithFakeMember.client(member.uri(), System::nanoTime);
+    connect();
+  }
+
+  private void connect() throws Exception {
     onLoop(() -> connection = new Connection(
         "127.0.0.1:" + member.port(), 1, client.core().link.door(), client.core().loop, c -> lost.incrementAndGet()));
+  }
+
+  /** Has another client connect. */
+  private void connect(ClientBuilder other) throws Exception {
+    onLoop(connection::close);
+    client.close();
+    client = other.connect();
+    connect();
   }
 
   @AfterEach
@@ -474,5 +493,49 @@ final class FollowedCallTest {
     }
     assertEquals(List.of("token1", "token2"), new ArrayList<>(used));
     assertEquals(0, alone.get());
+  }
+
+  private static boolean isCause(Throwable wanted, Throwable of) {
+    return of != null && (of == wanted || isCause(wanted, of.getCause()));
+  }
+
+  /** Has a connection for waits and watches not be made for a while. */
+  private void isNotLost(ClientBuilder other) throws Exception {
+    AtomicReference<RuntimeException> fault = new AtomicReference<>();
+    connect(other.channel(b -> {
+      if (fault.get() != null) {
+        throw fault.get();
+      }
+    }));
+    RuntimeException why = new IllegalStateException("the file cannot be read");
+    fault.set(why);
+    for (int i = 0; i < 2; i++) {
+      Reading r = new Reading(1, 1);
+      assertEquals(Status.Code.UNAVAILABLE, r.end());
+      assertTrue(isCause(why, r.end.get().getCause()));
+      Errors.Failure f = WithFakeMember.get(r.failure);
+      assertTrue(f.retry() && f.error().applied() == Applied.NO);
+    }
+    fault.set(null);
+    assertEquals(Status.Code.OK, new Reading(1, 1).end());
+  }
+
+  @Test
+  void aWatchWhoseLineHasNoConnectionFails() throws Exception {
+    start(10, () -> new Counting(0));
+    isNotLost(Client.builder(member.uri()));
+    assertEquals(1, lines.get());
+  }
+
+  @Test
+  void aWatchWhoseStreamHasNoConnectionFails() throws Exception {
+    start();
+    isNotLost(Client.builder(member.uri()).interceptors(new ClientInterceptor() {
+      @Override
+      public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+        return next.newCall(method, options);
+      }
+    }));
+    assertEquals(1, alone.get());
   }
 }

@@ -1,0 +1,176 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.Message;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.tenure.v1.GetRequest;
+import io.tenure.v1.LineAnswer;
+import io.tenure.v1.LineLimits;
+import io.tenure.v1.LineRequest;
+import io.tenure.v1.LineResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One line, over a stream that does what a test says. */
+@Timeout(240)
+final class LineStreamTest {
+  private final Loop loop = new Loop();
+  private final Stream stream = new Stream();
+  private final Owner owner = new Owner();
+  private final LineStream line = new LineStream(stream, loop, owner);
+
+  /** The stream of the line. */
+  private static final class Stream extends ClientCall<LineRequest, LineResponse> {
+    private final List<LineRequest> sent = new ArrayList<>();
+    private boolean ready = true;
+
+    @Override
+    public void start(Listener<LineResponse> told, Metadata headers) {
+      // The test tells the line itself.
+    }
+
+    @Override
+    public void request(int messages) {
+      // Likewise.
+    }
+
+    @Override
+    public void cancel(String message, Throwable cause) {
+      // Likewise.
+    }
+
+    @Override
+    public void halfClose() {
+      // Likewise.
+    }
+
+    @Override
+    public void sendMessage(LineRequest message) {
+      sent.add(message);
+    }
+
+    @Override
+    public boolean isReady() {
+      return ready;
+    }
+  }
+
+  private static final class Owner implements LineStream.Owner {
+    @Override
+    public void opened(LineStream line) {
+      // Calls are sent before.
+    }
+
+    @Override
+    public void left(LineStream line) {
+      // There is but this one.
+    }
+
+    @Override
+    public void refused(LineStream line, Status.Code code, StatusRuntimeException why) {
+      // It was opened.
+    }
+  }
+
+  /** A call, and what it was told. */
+  private static final class Get extends CarriedCall {
+    private StatusRuntimeException failed;
+    private boolean undone;
+
+    Get() {
+      super(SINGLE.get("Get"), GetRequest.getDefaultInstance(), "");
+    }
+
+    @Override
+    boolean isLong() {
+      return false;
+    }
+
+    @Override
+    boolean isOver() {
+      return false;
+    }
+
+    @Override
+    void part(Message m) {
+      throw new IllegalStateException("a part");
+    }
+
+    @Override
+    void answer(LineAnswer a) {
+      throw new IllegalStateException("an answer");
+    }
+
+    @Override
+    void fail(StatusRuntimeException why) {
+      failed = why;
+    }
+
+    @Override
+    void undone(StatusRuntimeException why) {
+      undone = true;
+    }
+  }
+
+  /** Does something on the loop, and waits until what that gives the loop to do is done, too. */
+  private void onLoop(Runnable task) throws Exception {
+    for (Runnable r : List.of(task, () -> { })) {
+      CompletableFuture<Void> done = new CompletableFuture<>();
+      loop.execute(() -> {
+        r.run();
+        done.complete(null);
+      });
+      WithFakeMember.get(done);
+    }
+  }
+
+  private void opens() throws Exception {
+    onLoop(() -> line.onMessage(LineResponse.newBuilder()
+        .setLimits(LineLimits.newBuilder().setCallsMax(10).setRequestBytesMax(1 << 20).setWaitsMax(10)).build()));
+  }
+
+  @AfterEach
+  void stop() {
+    loop.shutdown();
+  }
+
+  @Test
+  void whatWasNeverSentOnALineThatBreaksIsSafeToSendAgain() throws Exception {
+    unsentIsSafe(Status.UNAVAILABLE.withDescription("it broke"), "it broke");
+  }
+
+  @Test
+  void whatWasNeverSentOnALineThatEndsAsWrongIsSafeToSendAgain() throws Exception {
+    unsentIsSafe(Status.INVALID_ARGUMENT.withDescription("a wrong message"), "the line ended without an answer");
+  }
+
+  private void unsentIsSafe(Status end, String why) throws Exception {
+    onLoop(line::open);
+    opens();
+    Get sent = new Get();
+    Get unsent = new Get();
+    onLoop(() -> assertTrue(line.add(sent)));
+    stream.ready = false;
+    onLoop(() -> assertTrue(line.add(unsent)));
+    onLoop(() -> line.onClose(end, new Metadata()));
+    Errors.Failure ofSent = Errors.read(sent.failed);
+    assertTrue(ofSent.retry());
+    assertEquals(Applied.UNKNOWN, ofSent.error().applied());
+    assertFalse(unsent.undone, "it would be made by itself over the connection that may have broken");
+    Errors.Failure ofUnsent = Errors.read(unsent.failed);
+    assertTrue(ofUnsent.retry() && ofUnsent.network());
+    assertEquals(ErrorKind.UNAVAILABLE, ofUnsent.error().kind());
+    assertEquals(Applied.NO, ofUnsent.error().applied());
+    assertTrue(ofUnsent.error().getMessage().contains(why));
+  }
+}
