@@ -75,6 +75,16 @@ final class Errors {
     }
   }
 
+  /** Returns the error of a call whose reader failed at a message. It would fail again. */
+  static StatusRuntimeException unread(Throwable why) {
+    StatusRuntimeException e = StatusProto.toStatusRuntimeException(Status.newBuilder()
+        .setCode(io.grpc.Status.Code.UNKNOWN.value()).setMessage("what a member sent could not be read: " + why)
+        .addDetails(Any.pack(ErrorInfo.newBuilder()
+            .setDomain(DOMAIN).setReason("INTERNAL").putMetadata("applied", "unknown").build()))
+        .build());
+    return e.getStatus().withCause(why).asRuntimeException(e.getTrailers());
+  }
+
   /** Reads a number that came with an error; a hint that is missing or cannot be read is 0. */
   static long number(String text) {
     try {

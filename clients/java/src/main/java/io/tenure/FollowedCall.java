@@ -2,6 +2,7 @@ package io.tenure;
 
 import com.google.protobuf.Message;
 import io.grpc.ClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -46,7 +47,7 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
 
   @Override
   public void start(Listener<R> listener, Metadata headers) {
-    told = listener; // The headers are empty: lines have none for a call.
+    told = new Reader(listener); // The headers are empty: lines have none for a call.
   }
 
   @Override
@@ -158,12 +159,43 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
       if (carried != null) {
         carried.took(((Message) message).getSerializedSize());
       }
-      Loop.guarded(() -> told.onMessage(message));
+      told.onMessage(message);
     }
     if (status != null && inbox.isEmpty()) {
       Status how = status;
       status = null;
       told.onClose(how, trailers);
+    }
+  }
+
+  /** Its reader. If that fails at a message, the call ends, and the reader is told why. */
+  private final class Reader extends SimpleForwardingClientCallListener<R> {
+    private StatusRuntimeException failed;
+
+    Reader(Listener<R> reader) {
+      super(reader);
+    }
+
+    @Override
+    public void onMessage(R message) {
+      if (failed != null) {
+        return;
+      }
+      try {
+        super.onMessage(message);
+      } catch (RuntimeException | Error e) {
+        failed = Errors.unread(e);
+        cancel("its reader failed", e);
+      }
+    }
+
+    @Override
+    public void onClose(Status how, Metadata with) {
+      if (failed == null) {
+        super.onClose(how, with);
+      } else {
+        super.onClose(failed.getStatus(), failed.getTrailers());
+      }
     }
   }
 

@@ -183,6 +183,8 @@ final class FollowedCallTest {
     private final CompletableFuture<Status> end = new CompletableFuture<>();
     private final CompletableFuture<Errors.Failure> failure = new CompletableFuture<>();
     private ClientCall<WatchRequest, WatchResponse> call;
+    /** Null: it takes messages. */
+    private volatile RuntimeException fault;
 
     Reading(long wanted, int ask) throws Exception {
       this(wanted, ask, "");
@@ -200,6 +202,9 @@ final class FollowedCallTest {
 
     @Override
     public void onMessage(WatchResponse m) {
+      if (fault != null) {
+        throw fault;
+      }
       messages.add(m.getResumeToken());
     }
 
@@ -536,6 +541,35 @@ final class FollowedCallTest {
         return next.newCall(method, options);
       }
     }));
+    assertEquals(1, alone.get());
+  }
+
+  /** Has a reader fail at the first message, and returns it. */
+  private Reading failing() throws Exception {
+    Reading r = new Reading(ENDLESS, 0);
+    r.fault = new IllegalStateException("a fault");
+    r.ask(2);
+    assertEquals(Status.Code.UNKNOWN, r.end());
+    assertTrue(isCause(r.fault, r.end.get().getCause()));
+    Errors.Failure f = WithFakeMember.get(r.failure);
+    assertFalse(f.retry(), "it would fail again");
+    assertEquals(ErrorKind.INTERNAL, f.error().kind());
+    assertNull(r.messages.poll());
+    return r;
+  }
+
+  @Test
+  void aReaderThatFailsIsToldWhy() throws Exception {
+    Counting serving = new Counting(0);
+    start(10, () -> serving);
+    failing();
+    assertEquals(List.of(1L), serving.cancels.poll(FakeMember.SOON_SECONDS, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void aReaderOfAStreamThatFailsIsToldWhy() throws Exception {
+    start();
+    failing();
     assertEquals(1, alone.get());
   }
 }
