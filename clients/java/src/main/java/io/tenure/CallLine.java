@@ -56,7 +56,7 @@ final class CallLine implements LineStream.Owner {
       if (paused) {
         return false;
       }
-      stream = new LineStream(channel.newCall(LineServiceGrpc.getLineMethod(), CallOptions.DEFAULT), loop, this);
+      stream = new LineStream(channel.newCall(LineServiceGrpc.getLineMethod(), CallOptions.DEFAULT), loop, this, System::nanoTime);
       stream.open();
     }
     Single<R> call = new Single<>(verb, message, token, told, alone);

@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
+import java.util.function.LongSupplier;
 
 /** One line: a stream that carries many calls. Only the loop touches it. */
 final class LineStream extends ClientCall.Listener<LineResponse> {
@@ -33,8 +34,12 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   private static final long BYTES_BEFORE = 1 << 20;
   /** How many tokens a line knows at a time. */
   private static final int TOKENS_MAX = 8;
-  /** How long a line without calls stays open, at least; at most twice as long. */
-  private static final long IDLE_NANOS = 30_000_000_000L;
+  /** How long a line may take to open. */
+  static final long OPEN_NANOS = 30_000_000_000L;
+  /** How long a line stays open that has had no calls since it was opened, or since the last of them ended. */
+  static final long IDLE_NANOS = 30_000_000_000L;
+  /** How often both are looked at. */
+  private static final long LOOK_NANOS = 10_000_000_000L;
 
   /** Is told about lines, on the loop. */
   interface Owner {
@@ -53,6 +58,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   private final ClientCall<LineRequest, LineResponse> call;
   private final Loop loop;
   private final Owner owner;
+  private final LongSupplier nanos;
   private final Deque<CarriedCall> queue = new ArrayDeque<>();
   private final Deque<Long> cancels = new ArrayDeque<>();
   private final Deque<LineCredit> credits = new ArrayDeque<>();
@@ -60,6 +66,8 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   private final List<String> tokens = new ArrayList<>();
   private int nextToken;
   private long number;
+  /** Calls that are queued or open, and the bytes of their requests. */
+  private int calls;
   private long bytes;
   private int callsMax = CALLS_BEFORE;
   private long bytesMax = BYTES_BEFORE;
@@ -70,21 +78,24 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   private boolean over;
   /** Whether it is closed once it has no calls. */
   private boolean ending;
-  private boolean used;
   private boolean flushing;
   private StatusRuntimeException drained;
-  private ScheduledFuture<?> idle;
+  /** When it began to be opened, and then when it was opened or its last call ended. */
+  private long since;
+  private ScheduledFuture<?> look;
 
-  LineStream(ClientCall<LineRequest, LineResponse> call, Loop loop, Owner owner) {
+  LineStream(ClientCall<LineRequest, LineResponse> call, Loop loop, Owner owner, LongSupplier nanos) {
     this.call = call;
     this.loop = loop;
     this.owner = owner;
+    this.nanos = nanos;
   }
 
   void open() {
+    since = nanos.getAsLong();
     call.start(this, new Metadata());
     call.request(1);
-    look();
+    lookLater();
   }
 
   /** How many waits and watches it carries at most, once it is open. Zero: none. */
@@ -92,14 +103,22 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
     return waitsMax;
   }
 
-  /** Closes it if it was not used since it was last looked at. */
-  private void look() {
-    if (!used && idle != null) {
+  private void lookLater() {
+    look = loop.after(LOOK_NANOS, () -> {
+      look();
+      if (!over) {
+        lookLater();
+      }
+    });
+  }
+
+  /** Closes it if it was idle for long, and gives it up if it took too long to open. */
+  void look() {
+    long age = nanos.getAsLong() - since;
+    if (opened && age >= IDLE_NANOS) {
       closeIfIdle();
-    }
-    used = false;
-    if (!over) {
-      idle = loop.after(IDLE_NANOS, this::look);
+    } else if (!opened && age >= OPEN_NANOS) {
+      call.cancel("the member did not open the line in time", null);
     }
   }
 
@@ -110,7 +129,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   }
 
   private void closeIfIdle() {
-    if (!over && queue.isEmpty() && open.isEmpty()) {
+    if (!over && calls == 0) {
       leave();
       call.halfClose();
     }
@@ -119,15 +138,14 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
   /** Takes no more calls. */
   private void leave() {
     over = true;
-    if (idle != null) {
-      idle.cancel(false);
+    if (look != null) {
+      look.cancel(false);
     }
     owner.left(this);
   }
 
   /** Puts a call in the queue, and reports whether there was room. */
   boolean add(CarriedCall c) {
-    int calls = queue.size() + open.size();
     boolean full = c.isLong() ? waits >= waitsMax : calls - waits >= callsMax;
     if (over || drained == null && (full || calls > 0 && bytes + c.bytes > bytesMax)) {
       return false;
@@ -138,9 +156,9 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
       return true;
     }
     queue.add(c);
+    calls++;
     bytes += c.bytes;
     waits += c.isLong() ? 1 : 0;
-    used = true;
     flushSoon();
     return true;
   }
@@ -163,8 +181,12 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
 
   /** Notes that a call is no longer queued or open. */
   private void forget(CarriedCall c) {
+    calls--;
     bytes -= c.bytes;
     waits -= c.isLong() ? 1 : 0;
+    if (opened && calls == 0) {
+      since = nanos.getAsLong();
+    }
   }
 
   /** Sends what is queued, after what else the loop has to do: callers that were answered together call again together. */
@@ -273,6 +295,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
     waitsMax = bound(limits.getWaitsMax());
     if (!opened) {
       opened = true;
+      since = nanos.getAsLong();
       owner.opened(this);
     }
   }

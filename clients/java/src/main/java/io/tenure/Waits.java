@@ -110,7 +110,7 @@ final class Waits implements LineStream.Owner {
       return;
     }
     unplaced.add(u);
-    opening = new LineStream(channel.stream(LineServiceGrpc.getLineMethod()), loop, this);
+    opening = new LineStream(channel.stream(LineServiceGrpc.getLineMethod()), loop, this, System::nanoTime);
     channel.lines.add(opening);
     opening.open();
   }

@@ -2,6 +2,7 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Message;
@@ -17,6 +18,7 @@ import io.tenure.v1.LineResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,14 +27,17 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(240)
 final class LineStreamTest {
   private final Loop loop = new Loop();
+  private final AtomicLong clock = new AtomicLong(1);
   private final Stream stream = new Stream();
   private final Owner owner = new Owner();
-  private final LineStream line = new LineStream(stream, loop, owner);
+  private final LineStream line = new LineStream(stream, loop, owner, clock::get);
 
   /** The stream of the line. */
   private static final class Stream extends ClientCall<LineRequest, LineResponse> {
     private final List<LineRequest> sent = new ArrayList<>();
     private boolean ready = true;
+    private boolean closed;
+    private String cancelled;
 
     @Override
     public void start(Listener<LineResponse> told, Metadata headers) {
@@ -46,12 +51,12 @@ final class LineStreamTest {
 
     @Override
     public void cancel(String message, Throwable cause) {
-      // Likewise.
+      cancelled = message;
     }
 
     @Override
     public void halfClose() {
-      // Likewise.
+      closed = true;
     }
 
     @Override
@@ -66,6 +71,8 @@ final class LineStreamTest {
   }
 
   private static final class Owner implements LineStream.Owner {
+    private StatusRuntimeException refused;
+
     @Override
     public void opened(LineStream line) {
       // Calls are sent before.
@@ -78,7 +85,7 @@ final class LineStreamTest {
 
     @Override
     public void refused(LineStream line, Status.Code code, StatusRuntimeException why) {
-      // It was opened.
+      refused = why;
     }
   }
 
@@ -86,6 +93,7 @@ final class LineStreamTest {
   private static final class Get extends CarriedCall {
     private StatusRuntimeException failed;
     private boolean undone;
+    private boolean answered;
 
     Get() {
       super(SINGLE.get("Get"), GetRequest.getDefaultInstance(), "");
@@ -108,7 +116,7 @@ final class LineStreamTest {
 
     @Override
     void answer(LineAnswer a) {
-      throw new IllegalStateException("an answer");
+      answered = true;
     }
 
     @Override
@@ -134,6 +142,11 @@ final class LineStreamTest {
     }
   }
 
+  private void passes(long nanos) throws Exception {
+    clock.addAndGet(nanos);
+    onLoop(line::look);
+  }
+
   private void opens() throws Exception {
     onLoop(() -> line.onMessage(LineResponse.newBuilder()
         .setLimits(LineLimits.newBuilder().setCallsMax(10).setRequestBytesMax(1 << 20).setWaitsMax(10)).build()));
@@ -142,6 +155,48 @@ final class LineStreamTest {
   @AfterEach
   void stop() {
     loop.shutdown();
+  }
+
+  @Test
+  void aLineThatIsBeingOpenedIsNotIdle() throws Exception {
+    onLoop(line::open);
+    passes(LineStream.OPEN_NANOS - 1);
+    assertFalse(stream.closed);
+    assertNull(stream.cancelled);
+    opens();
+    passes(LineStream.IDLE_NANOS - 1); // It was not idle before.
+    assertFalse(stream.closed);
+    passes(1);
+    assertTrue(stream.closed);
+    assertNull(stream.cancelled);
+  }
+
+  @Test
+  void aLineThatDoesNotOpenIsGivenUp() throws Exception {
+    onLoop(line::open);
+    passes(LineStream.OPEN_NANOS);
+    assertFalse(stream.closed);
+    assertEquals("the member did not open the line in time", stream.cancelled);
+    onLoop(() -> line.onClose(Status.CANCELLED.withDescription(stream.cancelled), new Metadata()));
+    assertTrue(Errors.read(owner.refused).retry());
+    assertEquals(Applied.NO, Errors.read(owner.refused).error().applied());
+  }
+
+  @Test
+  void aLineIsIdleFromTheEndOfItsLastCall() throws Exception {
+    onLoop(line::open);
+    opens();
+    Get call = new Get();
+    onLoop(() -> assertTrue(line.add(call)));
+    assertEquals(1, stream.sent.size());
+    passes(10 * LineStream.IDLE_NANOS);
+    assertFalse(stream.closed);
+    onLoop(() -> line.onMessage(LineResponse.newBuilder().addAnswers(LineAnswer.newBuilder().setNumber(call.number)).build()));
+    assertTrue(call.answered);
+    passes(LineStream.IDLE_NANOS - 1);
+    assertFalse(stream.closed);
+    passes(1);
+    assertTrue(stream.closed);
   }
 
   @Test
