@@ -278,7 +278,14 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
         return;
       }
       forget(c);
-      Loop.guarded(() -> c.answer(a));
+      StatusRuntimeException room = noRoom(a);
+      Loop.guarded(() -> {
+        if (room == null) {
+          c.answer(a);
+        } else {
+          c.undone(room);
+        }
+      });
     }
     if (m.hasDrain()) {
       drain(m.getDrain());
@@ -302,6 +309,23 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
 
   private static int bound(int unsigned) {
     return unsigned < 0 ? Integer.MAX_VALUE : unsigned;
+  }
+
+  /** Returns why a call was refused if the line had no room for it, and takes no more on it than there are; null for another answer. */
+  private StatusRuntimeException noRoom(LineAnswer a) {
+    if (a.getStatus().getCode() != Status.Code.RESOURCE_EXHAUSTED.value()) {
+      return null;
+    }
+    StatusRuntimeException why = CarriedCall.error(a.getStatus());
+    switch (Errors.read(why).error().details().getOrDefault("limit", "")) {
+      case "line_waits_max" -> waitsMax = Math.min(waitsMax, waits);
+      case "line_calls_max" -> callsMax = Math.min(callsMax, calls - waits);
+      case "line_request_bytes_max" -> bytesMax = Math.min(bytesMax, bytes);
+      default -> {
+        return null;
+      }
+    }
+    return why;
   }
 
   /** Takes a message of calls with parts, and reports whether they are under way. */

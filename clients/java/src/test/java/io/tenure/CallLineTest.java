@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.GetResponse;
 import io.tenure.v1.KeyValue;
@@ -170,6 +172,28 @@ final class CallLineTest {
     client.kv().put("k", value());
     assertEquals(1, next().getNumber());
     member.next(io.tenure.v1.PutRequest.class);
+  }
+
+  /** Returns what a member says whose line has no room for a call by that limit. */
+  static LineStatus noRoom(String limit) {
+    com.google.rpc.Status why =
+        StatusProto.fromThrowable(FakeMember.refusal(Code.RESOURCE_EXHAUSTED_VALUE, "TOO_MANY_REQUESTS", "limit", limit));
+    return LineStatus.newBuilder().setCode(why.getCode()).setMessage(why.getMessage()).addAllDetails(why.getDetailsList()).build();
+  }
+
+  @Test
+  void aCallForWhichTheLineHasNoRoomIsMadeByItself() throws Exception {
+    lines.add((message, out) -> {
+      LineResponse.Builder r = LineResponse.newBuilder();
+      message.getCallsList().forEach(c -> r.addAnswersBuilder().setNumber(c.getNumber()).setStatus(noRoom("line_calls_max")));
+      out.onNext(r.build());
+    });
+    client.kv().put("k", value());
+    client.kv().put("k", value());
+    member.next(io.tenure.v1.PutRequest.class);
+    member.next(io.tenure.v1.PutRequest.class);
+    assertEquals(1, next().getNumber());
+    assertTrue(calls.isEmpty(), "the line was asked again");
   }
 
   @Test

@@ -572,4 +572,25 @@ final class FollowedCallTest {
     failing();
     assertEquals(1, alone.get());
   }
+
+  @Test
+  void afterALineHadNoRoomAnotherIsTaken() throws Exception {
+    start(100, () -> {
+      AtomicInteger taken = new AtomicInteger();
+      return (message, out) -> {
+        for (LineCall c : message.getCallsList()) {
+          LineResponse.Builder r = LineResponse.newBuilder();
+          out.onNext((taken.getAndIncrement() == 0 ? r.addParts(part(c.getNumber(), "taken", 0))
+              : r.addAnswers(LineAnswer.newBuilder().setNumber(c.getNumber()).setStatus(CallLineTest.noRoom("line_waits_max")))).build());
+        }
+      };
+    });
+    assertEquals("taken", new Reading(1, 1).next());
+    Reading refused = new Reading(1, 1);
+    assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.end());
+    assertTrue(WithFakeMember.get(refused.failure).retry());
+    assertEquals("taken", new Reading(1, 1).next());
+    assertEquals(2, lines.get());
+    assertEquals(0, alone.get());
+  }
 }
