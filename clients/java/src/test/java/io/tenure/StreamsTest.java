@@ -115,6 +115,7 @@ final class StreamsTest extends WithMember {
   @Test
   void aClientHasManySessionsWaitsAndWatches(TestInfo info) throws Exception {
     try (Client client = client(info, TTL)) {
+      double before = puts(client);
       List<Session> sessions = open(client);
       Held first = sessions.get(0).lock("lock").acquire();
       List<Watch> watches = watch(client);
@@ -125,9 +126,9 @@ final class StreamsTest extends WithMember {
       assertTrue(streams <= 2 + LINES, "waits and watches have streams of their own");
       int channels = patiently(client.core().onLoop(
           () -> CompletableFuture.completedFuture(client.core().link.current().waitChannels())));
-      System.out.printf("%d sessions, %d waits, %d watches: a put beside them took %.1f ms at most; "
+      System.out.printf("%d sessions, %d waits, %d watches: a put beside them took %.1f ms at most, and %.1f ms before them; "
           + "%d connections, %d streams, resident memory of this process %s%n",
-          MANY, MANY, WATCHES, slowest, 1 + channels, streams, resident());
+          MANY, MANY, WATCHES, slowest, before, 1 + channels, streams, resident());
       assertEquals(1, channels);
       first.close();
       assertTrue(all(served).stream().allMatch(held -> held));
