@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -15,6 +16,8 @@ const datagramBytesMax = 64 << 10
 // GossipNet passes on the gossip of nodes, and does faults to it. Each node listens at an address of its own and is reached through a link.
 type GossipNet struct {
 	t       testing.TB
+	host    string       // where nodes listen
+	ports   map[int]bool // that nodes have
 	running sync.WaitGroup
 
 	mu    sync.Mutex // Guards what follows.
@@ -33,7 +36,10 @@ type GossipLink struct {
 
 // NewGossipNet returns a net without nodes. It ends with the test.
 func NewGossipNet(t testing.TB) *GossipNet {
-	n := &GossipNet{t: t, cut: map[string]bool{}}
+	n := &GossipNet{t: t, host: "127.0.0.1", ports: map[int]bool{}, cut: map[string]bool{}}
+	if net := loopbackNet(); net != "" {
+		n.host = net + ".1"
+	}
 	t.Cleanup(func() {
 		for _, l := range n.links {
 			_ = l.packet.Close()
@@ -50,7 +56,7 @@ func (n *GossipNet) Link(ctx context.Context) *GossipLink {
 	var err error
 	for range 100 {
 		var l *GossipLink
-		if l, err = newGossipLink(ctx); err != nil {
+		if l, err = n.newLink(ctx); err != nil {
 			continue // Another program has the same port for UDP.
 		}
 		n.mu.Lock()
@@ -63,7 +69,7 @@ func (n *GossipNet) Link(ctx context.Context) *GossipLink {
 	return nil
 }
 
-func newGossipLink(ctx context.Context) (*GossipLink, error) {
+func (n *GossipNet) newLink(ctx context.Context) (*GossipLink, error) {
 	stream, err := NewProxy(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +79,7 @@ func newGossipLink(ctx context.Context) (*GossipLink, error) {
 		stream.Close()
 		return nil, err
 	}
-	node, err := freeGossip(ctx)
+	node, err := n.free(ctx)
 	if err != nil {
 		stream.Close()
 		_ = packet.Close()
@@ -83,13 +89,20 @@ func newGossipLink(ctx context.Context) (*GossipLink, error) {
 	return &GossipLink{node: node, stream: stream, packet: packet}, nil
 }
 
-// freeGossip returns an address where nothing listens, over TCP or UDP, with a port that kernels give to no program that asks for any.
-func freeGossip(ctx context.Context) (string, error) {
+// errTaken means that another node has a port.
+var errTaken = errors.New("another node has the port")
+
+// free returns an address where nothing listens, over TCP or UDP, with a port that kernels give to no program that asks for any.
+func (n *GossipNet) free(ctx context.Context) (string, error) {
 	port := portMin + rand.IntN(portMax-portMin+1) //nolint:gosec // Addresses need no secret.
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if n.ports[port] {
+		return "", errTaken
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(n.host, strconv.Itoa(port)))
 	if err != nil {
 		return "", err
 	}
+	n.ports[port] = true
 	defer func() { _ = listener.Close() }()
 	packet, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp", listener.Addr().String())
 	if err != nil {
