@@ -13,9 +13,9 @@ import (
 )
 
 // startCluster starts as many members as are asked for, on empty directories, and waits until they take writes.
-func startCluster(ctx context.Context, dir string, debug debugging, o options) ([]*server, error) {
+func startCluster(ctx context.Context, dir string, o options) ([]*server, error) {
 	if o.members == 1 {
-		s, err := startMember(ctx, dir, debug, o)
+		s, err := startMember(ctx, dir, debugOnRequest, o)
 		return []*server{s}, err
 	}
 	var peers, first []string

@@ -49,7 +49,7 @@ func (b *bench) measureGaps(ctx context.Context) error {
 }
 
 func (b *bench) measureFailover(ctx context.Context) (err error) {
-	members, err := startCluster(ctx, b.dir, debugOnRequest, b.options)
+	members, err := startCluster(ctx, b.dir, b.options)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,20 @@ func (r *results) goals(members int) []goal {
 			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})
 		}
 	}
+	if before, after := r.fleetPut(fleetIdle), r.fleetPut(fleetStorm(fleetStorms[0])); before > 0 && after > 0 {
+		add("put p50 of a quiet client while one check in ten changes each 10 s / before", atMost, 1.2, []float64{after / before})
+	}
 	return goals
+}
+
+// fleetPut returns the p50 of the quiet client's puts in a phase; 0 if it was not measured.
+func (r *results) fleetPut(phase string) float64 {
+	for _, p := range r.fleet {
+		if p.Name == phase {
+			return p.PutP50Us
+		}
+	}
+	return 0
 }
 
 // putLatencyRatios compares the p50 of a put with what it cannot do without: one sync and one call.

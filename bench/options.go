@@ -29,11 +29,12 @@ const (
 	workWear     = "wear"
 	workCrowd    = "crowd"
 	workWide     = "wide"
+	workFleet    = "fleet"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workRestart, workWear, workCrowd, workWide,
+	workFailover, workRestart, workWear, workCrowd, workWide, workFleet,
 }
 
 // options says what to measure and how long.
@@ -52,6 +53,7 @@ type options struct {
 	keys       int           // number of keys for put and get
 	sessions   int           // live sessions for sessions and renew
 	watchers   int           // idle watchers
+	agents     int           // agents of the fleet
 	conns      int           // most client connections of a cell
 	members    int           // members of the cluster
 	restart    int           // keys that a restart has to find again
@@ -78,6 +80,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.keys, "keys", 10_000, "number of keys for put and get")
 	fs.IntVar(&o.sessions, "sessions", 200_000, "live sessions when their memory is measured; renewals use half of it")
 	fs.IntVar(&o.watchers, "watchers", 10_000, "idle watchers when their memory is measured")
+	fs.IntVar(&o.agents, "agents", 1_000, "agents that register and report at once")
 	fs.IntVar(&o.conns, "conns", 16, "most client connections of one cell; fewer clients have one each")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -112,8 +115,8 @@ func (o options) check() error {
 		return fmt.Errorf("%s needs -members %d or more", workFailover, failoverMembers)
 	case o.restart < 1:
 		return errors.New("-restart-keys must be at least 1")
-	case o.keys < 1 || o.sessions < 1 || o.watchers < 1 || o.conns < 1:
-		return errors.New("-keys, -sessions, -watchers and -conns must be at least 1")
+	case o.keys < 1 || o.sessions < 1 || o.watchers < 1 || o.agents < 1 || o.conns < 1:
+		return errors.New("-keys, -sessions, -watchers, -agents and -conns must be at least 1")
 	}
 	return nil
 }

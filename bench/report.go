@@ -18,6 +18,7 @@ type report struct {
 	Cells   []cellResult   `json:"cells"`
 	Memory  []memoryReport `json:"memory"`
 	Gaps    []gapReport    `json:"gaps"`
+	Fleet   []fleetPhase   `json:"fleet"`
 	Goals   []goal         `json:"goals"`
 }
 
@@ -78,6 +79,7 @@ type results struct {
 	rounds map[cellKey][]sample
 	memory []memoryResult
 	gaps   []gap
+	fleet  []fleetPhase
 }
 
 func (r *results) add(key cellKey, s sample) {
@@ -152,6 +154,7 @@ func (r *results) report(begin time.Time, o options) report {
 			ValueBytes: o.valueBytes, Keys: o.keys, Conns: o.conns, Members: o.members,
 		},
 		Cells: r.cells(),
+		Fleet: r.fleet,
 		Goals: r.goals(o.members),
 	}
 	for _, g := range r.gaps {
@@ -196,6 +199,13 @@ func (r report) print(w io.Writer) error {
 	}
 	for _, g := range r.Gaps {
 		fmt.Fprintf(&text, "%s\t%d\t%.0f\t%.0f\t\n", g.Workload, len(g.Ms), g.MedianMs, g.WorstMs)
+	}
+	if len(r.Fleet) > 0 {
+		fmt.Fprintf(&text, "\nfleet\tagents\tseconds\treports/s\tcommands/s\tmembers' CPUs\tagents' CPUs\tRSS MiB\tput p50 µs\tput p99 µs\t\n")
+	}
+	for _, p := range r.Fleet {
+		fmt.Fprintf(&text, "%s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t\n", p.Name, p.Agents, p.Seconds,
+			float64(p.Reports)/p.Seconds, float64(p.Commands)/p.Seconds, p.MemberCPU, p.AgentCPU, float64(p.RSSBytes)/(1<<20), p.PutP50Us, p.PutP99Us)
 	}
 	if len(r.Goals) > 0 {
 		fmt.Fprintf(&text, "\ngoal\twanted\tgot\t\t\n")

@@ -45,7 +45,10 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err = b.measureIdle(ctx); err != nil {
 		return err
 	}
-	return b.measureGaps(ctx)
+	if err = b.measureGaps(ctx); err != nil {
+		return err
+	}
+	return b.measureFleet(ctx)
 }
 
 // measureRounds measures rates and latencies: in each round every cell once, so that a slow minute of the machine hits all.

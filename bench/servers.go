@@ -12,7 +12,7 @@ var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRen
 var idleWorkloads = []string{workSessions, workWatchers}
 
 // apartWorkloads are not measured in cells like the others: they have members, or numbers of clients, of their own.
-var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workRestart, workWear, workCrowd, workWide}
+var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workRestart, workWear, workCrowd, workWide, workFleet}
 
 func (b *bench) hasAny(workloads []string) bool { return slices.ContainsFunc(workloads, b.has) }
 
@@ -25,7 +25,7 @@ func (b *bench) startServers(ctx context.Context) (err error) {
 	if !b.hasAny(memberWorkloads) {
 		return nil
 	}
-	if b.cluster, err = startCluster(ctx, b.dir, debugOnRequest, b.options); err != nil {
+	if b.cluster, err = startCluster(ctx, b.dir, b.options); err != nil {
 		return err
 	}
 	if b.member, err = leaderOf(ctx, b.cluster); err != nil {

@@ -32,7 +32,7 @@ func (b *bench) newWearCell(ctx context.Context, kind string, before int) (*cell
 
 // newFreshCell measures members that were just started.
 func (b *bench) newFreshCell(ctx context.Context, kind string) (*cell, error) {
-	cluster, err := startCluster(ctx, b.dir, debugOnRequest, b.options)
+	cluster, err := startCluster(ctx, b.dir, b.options)
 	if err != nil {
 		return nil, err
 	}
