@@ -167,15 +167,24 @@ func (c *Carrier) refuseAll(now time.Time, reason tenurev1.ErrorReason, fx *Carr
 }
 
 func (Sweep) step(c *Carrier, now time.Time, fx *CarrierEffects) {
-	var late []*Relayed
-	isLate := func(r *Relayed) bool {
-		if now.After(r.until) {
-			late = append(late, r)
-			return true
+	isLate := func(r *Relayed) bool { return now.After(r.until) }
+	var numbers []uint64
+	for number, r := range c.sent {
+		if isLate(r) {
+			numbers = append(numbers, number)
 		}
-		return false
 	}
-	c.queue = slices.DeleteFunc(c.queue, isLate)
-	maps.DeleteFunc(c.sent, func(_ uint64, r *Relayed) bool { return isLate(r) })
+	slices.Sort(numbers) // Decisions are in the order in which they were asked for.
+	var late []*Relayed
+	for _, number := range numbers {
+		late = append(late, c.sent[number])
+		delete(c.sent, number)
+	}
+	c.queue = slices.DeleteFunc(c.queue, func(r *Relayed) bool {
+		if isLate(r) {
+			late = append(late, r)
+		}
+		return isLate(r)
+	})
 	fx.refuse(late, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER)
 }

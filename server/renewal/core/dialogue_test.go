@@ -253,6 +253,12 @@ func TestRenewalsOfAMemberAreSentOnce(t *testing.T) {
 			t.Errorf("%T: %d decided, %d wait", ev, len(fx.Decided), other.Waiting())
 		}
 	}
+	many := NewCarrier()
+	many.Step(now, Add{Renewals: renewals(20), Until: now})
+	many.Step(now, Fill{})
+	if got := many.Step(now.Add(1), Sweep{}).Decided; !slices.IsSortedFunc(got, func(a, b Decision) int { return a.At - b.At }) || len(got) != 20 {
+		t.Errorf("got %v refused, want all, in the order in which they were asked for", got)
+	}
 	c.Step(now, Stop{})
 	if fx := c.Step(now, Add{Renewals: renewals(1)}); fx.Decided[0].Refused != tenurev1.ErrorReason_ERROR_REASON_STOPPING {
 		t.Errorf("got %v, want that nothing is taken any more", fx.Decided)
