@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// watchEvery is how often an authority looks whether rights were taken away.
-	watchEvery = 250 * time.Millisecond
+	// ReviewEvery is how often an authority looks whether rights were taken away.
+	ReviewEvery = 250 * time.Millisecond
 	// authPrefix begins the methods that are guarded in every mode.
 	authPrefix = "/tenure.v1.AuthService/"
 	// healthPrefix and reflectionPrefix begin the methods that are not ours.
@@ -47,6 +47,8 @@ type Options struct {
 	Registerer prometheus.Registerer
 	// Now is the wall clock; nil is the machine's. Only the ends of tokens are compared with it.
 	Now func() time.Time
+	// Clock is the monotonic clock, by which proofs grow old; nil is the machine's.
+	Clock func() time.Time
 	// Keys verify JSON Web Tokens.
 	Keys *provider.Keys
 	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
@@ -85,7 +87,10 @@ func New(o Options) (*Authority, error) {
 	if o.StaleMax == 0 {
 		o.StaleMax = StaleMaxDefault
 	}
-	a.fresh = fresh{max: o.StaleMax, now: time.Now}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	a.fresh = fresh{max: o.StaleMax, now: o.Clock}
 	return a, nil
 }
 

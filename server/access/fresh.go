@@ -13,8 +13,8 @@ import (
 const (
 	// StaleMaxDefault is how long a member may decide by what it knows without a proof that it knows all.
 	StaleMaxDefault = 10 * time.Second
-	// proofTimeout is how long a call waits for that proof.
-	proofTimeout = time.Second
+	// ProofTimeout is how long a call waits for that proof.
+	ProofTimeout = time.Second
 	// proofPause is how long no call tries again after a proof failed.
 	proofPause = 500 * time.Millisecond
 )
@@ -79,7 +79,7 @@ func (a *Authority) current(ctx context.Context) error {
 // prove proves that this member has all that was committed.
 func (a *Authority) prove(ctx context.Context) error {
 	began := a.fresh.now()
-	short, cancel := context.WithTimeout(ctx, proofTimeout)
+	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
 	err := a.node.ReadIndex(short)
 	if err == nil || ctx.Err() == nil { // Else it was the caller who gave up.

@@ -115,20 +115,36 @@ func (g *Grant) Denies(session string) bool {
 
 // Run looks whether rights were taken away, and ends the streams that are no longer allowed, until ctx ends.
 func (a *Authority) Run(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(ReviewEvery)
 	defer tick.Stop()
-	last := a.node.Store().Applied().DenyRevision
+	reviews := a.Reviews()
 	for {
 		select {
 		case <-tick.C:
+			reviews.Next(ctx)
 		case <-ctx.Done():
 			return
 		}
-		now := a.node.Store().Applied()
-		changed := now.DenyRevision != last
-		last = now.DenyRevision
-		a.review(ctx, now, changed)
 	}
+}
+
+// Reviews look at the open streams of a member, one time after the other. They belong to one goroutine.
+type Reviews struct {
+	authority *Authority
+	last      uint64 // the deny revision at the last review
+}
+
+// Reviews returns what looks at the open streams from now on.
+func (a *Authority) Reviews() *Reviews {
+	return &Reviews{authority: a, last: a.node.Store().Applied().DenyRevision}
+}
+
+// Next ends the streams that are no longer allowed.
+func (r *Reviews) Next(ctx context.Context) {
+	now := r.authority.node.Store().Applied()
+	changed := now.DenyRevision != r.last
+	r.last = now.DenyRevision
+	r.authority.review(ctx, now, changed)
 }
 
 // review looks once at all open streams, however often rights were taken away since, and however many streams there are: for all that are
@@ -148,7 +164,7 @@ func (a *Authority) review(ctx context.Context, now storage.Applied, changed boo
 	if len(refused) == 0 {
 		return
 	}
-	short, cancel := context.WithTimeout(ctx, proofTimeout)
+	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
 	fresh := a.node.ReadIndex(short)
 	if fresh != nil && reason.Of(fresh) == nil && short.Err() != nil {
@@ -195,6 +211,3 @@ func (s *Stream) check(now storage.Applied, changed bool) (at uint64, err error)
 func errChanged() error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED, "rights changed while the call was under way; make it again")
 }
-
-// ErrChanged returns the error for a change that was not made because rights changed again and again.
-func ErrChanged() error { return errChanged() }

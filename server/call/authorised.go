@@ -3,7 +3,6 @@ package call
 import (
 	"context"
 
-	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
 )
@@ -11,15 +10,7 @@ import (
 // Authorised returns on whose behalf a call runs, and one more than the deny revision at which it was allowed. An error says that it
 // began before rights were asked for.
 func (c *Caller) Authorised(ctx context.Context) (principal string, below uint64, err error) {
-	at := c.Node.Store().Applied()
-	switch grant := access.Of(ctx); {
-	case grant != nil:
-		return grant.Principal(), grant.Under() + 1, nil
-	case at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
-		return "", 0, access.ErrChanged()
-	default:
-		return "", at.DenyRevision + 1, nil
-	}
+	return access.Authorised(ctx, c.Node.Store().Applied())
 }
 
 // SeesInstances returns what reports whether the caller may see an instance of a service; nil: it may see all.
@@ -27,20 +18,15 @@ func (c *Caller) SeesInstances(ctx context.Context) func(*tenurev1.ServiceInstan
 	return access.Of(ctx).Instances()
 }
 
-// authoriseAgain decides again about a call, on what this member has applied.
-func (c *Caller) authoriseAgain(ctx context.Context) error {
-	if grant := access.Of(ctx); grant != nil {
-		return grant.Again(ctx)
-	}
-	return nil
-}
-
 // AuthoriseAgain decides again about a call, on what the cluster has.
 func (c *Caller) AuthoriseAgain(ctx context.Context) error {
 	if err := c.Node.ReadIndex(ctx); err != nil {
 		return err
 	}
-	return c.authoriseAgain(ctx)
+	if grant := access.Of(ctx); grant != nil {
+		return grant.Again(ctx)
+	}
+	return nil
 }
 
 // AllowedStill refuses, where this member leads, what was allowed before rights were taken away, by all that the cluster has. below
@@ -49,8 +35,5 @@ func (c *Caller) AllowedStill(ctx context.Context, below uint64) error {
 	if _, err := c.Node.ReadIndexLeader(ctx); err != nil {
 		return err
 	}
-	if c.Node.Store().Applied().DenyRevision >= max(below, 1) {
-		return access.ErrChanged()
-	}
-	return nil
+	return access.AllowedStill(c.Node.Store().Applied(), below)
 }

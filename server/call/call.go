@@ -22,9 +22,6 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
-const ordersAgainMax = 5
-
 // Caller is what all services share: how a call reads, how it changes something, and on whose behalf. Any goroutine may call
 // any method.
 type Caller struct {
@@ -208,27 +205,15 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 	return result, nil
 }
 
-// order has a change ordered under the rights that its caller has now. One that meets rights that were taken away in the meantime
-// is decided about again, a few times.
+// order has a change ordered under the rights that its caller has now.
 func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
-	for attempt := 1; ; attempt++ {
-		principal, below, err := c.Authorised(ctx)
-		if err != nil {
-			return nil, err
-		}
+	return access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
 		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) {
 			change.Command.Principal, change.Command.AuthorisedBelow = principal, below
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
-		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
-		if err != nil || attempt > ordersAgainMax ||
-			result.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
-			return result, err
-		}
-		if err = c.authoriseAgain(ctx); err != nil {
-			return nil, err
-		}
-	}
+		return c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+	})
 }
 
 // AddOptions adds guards and the request's identity to the command.

@@ -1,0 +1,56 @@
+package access
+
+import (
+	"context"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
+const ordersAgainMax = 5
+
+// Authorised returns on whose behalf a call runs at a member that has applied at, and one more than the deny revision at which it was
+// allowed. An error says that it began before rights were asked for.
+func Authorised(ctx context.Context, at storage.Applied) (principal string, below uint64, err error) {
+	switch grant := Of(ctx); {
+	case grant != nil:
+		return grant.Principal(), grant.Under() + 1, nil
+	case at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
+		return "", 0, errChanged()
+	default:
+		return "", at.DenyRevision + 1, nil
+	}
+}
+
+// Ordered has a change ordered under the rights that its caller has now, at the member with this store. A change that meets rights that
+// were taken away in the meantime is decided about again, a few times. order proposes it as Authorised says.
+func Ordered(
+	ctx context.Context, store func() *storage.Store, order func(principal string, below uint64) (*storev1.Result, error),
+) (*storev1.Result, error) {
+	for attempt := 1; ; attempt++ {
+		principal, below, err := Authorised(ctx, store().Applied())
+		if err != nil {
+			return nil, err
+		}
+		result, err := order(principal, below)
+		if err != nil || attempt > ordersAgainMax ||
+			result.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+			return result, err
+		}
+		if grant := Of(ctx); grant != nil {
+			if err = grant.Again(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// AllowedStill refuses what was allowed before rights were taken away, at a member that has applied at. below is as Authorised returned
+// it, perhaps at another member; zero is older than any.
+func AllowedStill(at storage.Applied, below uint64) error {
+	if at.DenyRevision >= max(below, 1) {
+		return errChanged()
+	}
+	return nil
+}
