@@ -11,6 +11,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/envelope"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/test/check"
 )
 
@@ -23,15 +24,16 @@ type client struct {
 	frozen bool
 	wait   []func() // what would have happened while it was frozen
 	writes int
-	busy   int // calls under way
-	done   int // calls that were answered
-	home   int // member that it asks first
+	busy   int             // calls under way
+	done   int             // calls that were answered
+	home   int             // member that it asks first
+	caller identity.Caller // what it shows
 
 	session *session
 }
 
 func (w *World) addClient(number int, role string) *client {
-	c := &client{w: w, name: fmt.Sprintf("%s%d", role, number), home: number}
+	c := &client{w: w, name: fmt.Sprintf("%s%d", role, number), home: number, caller: w.credential(role)}
 	c.dice = w.dice("client " + c.name)
 	c.rate = 1 + w.plan.DriftPercent/100*(2*c.dice.Float64()-1)
 	w.clients = append(w.clients, c)
@@ -78,7 +80,9 @@ func (c *client) value() string {
 type call struct {
 	c       *client
 	op      *check.Op
-	send    func(r *life, answer func(reply))
+	ask     *ask            // nil where the plan has no tokens
+	caller  identity.Caller // what the client showed when it began
+	send    func(r *life, k *call, answer func(reply))
 	tries   int           // most attempts
 	timeout time.Duration // of one attempt
 	// patience is how much longer than that an answer counts.
@@ -98,7 +102,7 @@ const (
 
 // begin starts an operation.
 func (c *client) begin(k *call) {
-	k.c = c
+	k.c, k.caller = c, c.caller
 	op := k.op
 	op.ID, op.Client, op.Call, op.Outcome = len(c.w.truth.history.Ops)+1, c.name, int64(c.w.now), check.Unknown
 	c.w.truth.history.Ops = append(c.w.truth.history.Ops, op)
@@ -142,7 +146,7 @@ func (k *call) try() {
 		if to.paused && to.life.leads() {
 			c.w.floors.QueuedAtPaused++
 		}
-		to.life.soon(func(r *life) { k.send(r, answer) })
+		to.life.soon(func(r *life) { k.send(r, k, answer) })
 	})
 	unanswered := func(do func()) func() {
 		return func() {
@@ -170,6 +174,9 @@ func (k *call) answered(n int, rep reply) {
 	case rep.err != nil:
 		if maybeApplied(rep.err) {
 			k.maybe = true
+		}
+		if k.ask != nil {
+			k.c.w.truth.tokens.refused(k.caller, k.ask, time.Duration(k.op.Call), rep.err)
 		}
 		if n == k.attempt {
 			k.again(rep)
@@ -236,6 +243,9 @@ func (k *call) finish(rep reply) {
 	if k.done != nil {
 		k.done(rep)
 	}
+	if op.Outcome == check.OK {
+		c.w.truth.tokens.served(k)
+	}
 }
 
 // change starts an operation that writes. Under a session it has a request id, and is tried again until it is answered.
@@ -262,7 +272,10 @@ func (c *client) change(op *check.Op, cmd *storev1.Command, done func(reply)) {
 			done(rep)
 		}
 	}
-	k.send = func(r *life, answer func(reply)) { r.relay.order(cmd, answer) }
+	if c.w.plan.Tokens {
+		k.ask = askOf(cmd)
+	}
+	k.send = func(r *life, k *call, answer func(reply)) { guarding{r}.change(k, cmd, answer) }
 	c.begin(k)
 }
 

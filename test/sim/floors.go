@@ -57,6 +57,10 @@ type Floors struct {
 	// machines that lived and that members called failed, FalseEnds those that a majority did. FlipsAtChange are changes of liveness that
 	// were on their way when somebody else began to lead, OldFlips those that reached the log in a later term.
 	EndsByCheck, MarkedEnds, FalseAlarms, FalseEnds, LivenessSet, FlipsAtChange, OldFlips int
+	// RightsTaken are changes that took rights from a client. CallsDenied are answers because of that, ChangesDecidedAgain changes that met
+	// it in the log, RenewalsDecidedAgain those that met it at the leader, RenewalsDenied those that were denied on their stream.
+	// StreamsRevoked ended because of it. Shown are reads that were decided about on their snapshot, and streams that began.
+	RightsTaken, CallsDenied, ChangesDecidedAgain, RenewalsDecidedAgain, RenewalsDenied, StreamsRevoked, Shown int
 	// Restores are new clusters from a backup.
 	Restores int
 	// What watches did.
@@ -124,6 +128,11 @@ func (f Floors) Below() []string {
 		{"of those, ended by the end list", f.MarkedEnds, n / 20},
 		{"false alarms", f.FalseAlarms, n / 10},
 		{"changes of liveness in flight at a change of leader", f.FlipsAtChange, n / 10},
+		{"rights taken from clients", f.RightsTaken, n},
+		{"calls denied", f.CallsDenied, 5 * n},
+		{"changes that met a change of rights in the log", f.ChangesDecidedAgain, n / 4},
+		{"renewals that met a change of rights at the leader", f.RenewalsDecidedAgain, n / 20},
+		{"streams ended by a change of rights", f.StreamsRevoked, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},
 	}

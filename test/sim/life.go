@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/raftnode/identity"
 	"github.com/tenure-io/tenure/raftnode/membership"
 	"github.com/tenure-io/tenure/raftnode/turn"
+	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/expiry"
 	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/server/watch"
@@ -75,6 +76,11 @@ type life struct {
 	keepers []*keeper // streams of renewals, those of other members too
 	streams map[*client]*keepAlive
 	wires   []*wire
+
+	authority   *access.Authority // nil where the plan has no tokens
+	authChanges uint64            // when it looked last which streams must end
+	opens       []*opened
+	tasks       []*task
 
 	ticks    int
 	heard    map[uint64]int // tick at which a message came from a peer
@@ -144,11 +150,13 @@ func (r *life) build() error {
 	}); err != nil {
 		return err
 	}
-	r.hub, err = watch.New(watch.Options{
+	if r.hub, err = watch.New(watch.Options{
 		History:       watch.FromStore(func() *storage.Store { return r.store }),
 		RingEventsMax: r.w.plan.RingEvents,
-	})
-	return err
+	}); err != nil {
+		return err
+	}
+	return guarding{r}.build()
 }
 
 const (
@@ -170,6 +178,7 @@ func (r *life) begin() {
 	r.carrier.run()
 	pooling{r}.run()
 	mending{r}.mend()
+	guarding{r}.run()
 }
 
 // after lets something happen later in this life, on the member's clock. While the member is paused it waits.
@@ -327,6 +336,7 @@ func (r applying) applySome() {
 	}
 	r.knowsMembers()
 	r.w.truth.committed(r.m.id, r.applyRest[:done.Messages])
+	r.w.truth.tokens.applied(r.applyRest[:done.Messages], done.Outcome.Entries)
 	r.applyRest = r.applyRest[done.Messages:]
 	for i := done.Index + 1 - uint64(done.Entries); i <= done.Index && done.Entries > 0; i++ {
 		if sum, ok := r.store.ChecksumAt(i); ok {
@@ -393,10 +403,14 @@ func (r *life) published(o storage.Outcome) {
 	r.reached()
 	pooling{r}.published(o)
 	renewing{r}.timersChanged()
+	guarding{r}.rightsChanged()
 }
 
 // close ends the life.
 func (r *life) close() {
+	for _, t := range append([]*task(nil), r.tasks...) {
+		t.end()
+	}
 	for len(r.wires) > 0 {
 		r.wires[0].cut()
 	}

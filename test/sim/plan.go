@@ -57,6 +57,10 @@ type Plan struct {
 	Lapses float64 `json:"lapses,omitempty"`
 	// Machines is how many there are that take part in gossip beside the members; 0: there is no gossip.
 	Machines int `json:"machines,omitempty"`
+	// Tokens lets the cluster enforce rules, and clients show tokens that come and go. Stale reads and new streams are served for
+	// StaleMaxMs after a member proved that it knows which rights were taken away.
+	Tokens     bool  `json:"tokens,omitempty"`
+	StaleMaxMs int64 `json:"stale_max_ms,omitempty"`
 	// Clients are the roles of the clients.
 	Clients []string `json:"clients"`
 	// Faults are what breaks, in the order of their times.
@@ -169,6 +173,7 @@ func Expand(seed uint64) *Plan {
 	if lapses := rand.New(rand.NewPCG(seed, 0x6c617073)); lapses.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
 		p.Lapses = choose(lapses, 0.03, 0.1)
 	}
+	p.drawTokens(rand.New(rand.NewPCG(seed, 0x746f6b6e))) //nolint:gosec // It must be repeatable.
 	return p
 }
 

@@ -3,9 +3,12 @@ package sim
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/leader"
 	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
@@ -33,6 +36,8 @@ type keeper struct {
 	closed  bool
 	proving func() // waits for the timers to begin
 	proofs  int    // that were asked for
+	// authorise decides again whether its client may renew; nil for a stream of another member, and where the plan has no tokens.
+	authorise func(ctx context.Context, asked []renewal.Asked) error
 }
 
 // renewing opens streams of renewals, and knows who waits.
@@ -149,7 +154,7 @@ func (k *keeper) do(task renewal.Task) {
 			}
 		})
 	case renewal.Authorise:
-		k.r.w.violated("renewal", "a renewal is refused because rights were taken away, and none were")
+		k.decideAgain(t.Asked)
 	case renewal.Send:
 		k.deliver(append([]renewal.Verdict(nil), t.Verdicts...))
 		k.follow(k.step(renewal.Sent{}))
@@ -221,28 +226,62 @@ func (k *keeper) close(err error) {
 type keepAlive struct {
 	*keeper
 	waiting map[uint64]func(reply) // for verdicts, by the number of the renewal
+	// caller is who opened it, under what its authority says; nil where the plan has no tokens.
+	caller  identity.Caller
+	guard   *opened
+	granted context.Context //nolint:containedctx // A stream is its context.
 }
 
 // renewSession renews a session over the client's stream, or as a single call.
-func (r renewing) renewSession(c *client, asked renewal.Asked, single bool, answer func(reply)) {
+func (r renewing) renewSession(k *call, asked renewal.Asked, single bool, answer func(reply)) {
 	if single {
-		k := r.keep(renewal.Call, func(verdicts []renewal.Verdict) { answer(reply{verdict: verdicts[0]}) }, func(err error) {
-			if err != nil {
-				answer(reply{err: err})
-			}
+		guarding(r).renewOnce(k, asked, answer, func() *keeper {
+			return r.keep(renewal.Call, func(verdicts []renewal.Verdict) { answer(reply{verdict: verdicts[0]}) }, func(err error) {
+				if err != nil {
+					answer(reply{err: err})
+				}
+			})
 		})
-		k.came([]renewal.Asked{asked})
-		k.step(renewal.Ended{})
 		return
 	}
-	stream := r.streams[c]
+	stream := r.streams[k.c]
+	if stream != nil && stream.caller != k.caller {
+		stream.close(nil) // The client has another token now, and opens another stream.
+		stream = nil
+	}
 	if stream == nil {
 		stream = &keepAlive{waiting: map[uint64]func(reply){}}
-		stream.keeper = r.keep(renewal.Client, stream.answered, nil)
-		r.streams[c] = stream
+		stream.keeper = r.keep(renewal.Client, stream.answered, stream.ended)
+		r.streams[k.c] = stream
+		if r.authority != nil {
+			guarding(r).guardStream(k, stream)
+		}
+	}
+	if stream.guard != nil {
+		guarding(r).renewOn(stream, asked, answer)
+		return
 	}
 	stream.waiting[asked.Number] = answer
 	stream.came([]renewal.Asked{asked})
+}
+
+// ended gives up what waits, in the order in which it was asked.
+func (k *keepAlive) ended(err error) {
+	if k.guard != nil {
+		k.guard.close()
+	}
+	for c, stream := range k.r.streams {
+		if stream == k {
+			delete(k.r.streams, c)
+		}
+	}
+	waiting := k.waiting
+	k.waiting = map[uint64]func(reply){}
+	for _, number := range slices.Sorted(maps.Keys(waiting)) {
+		if err != nil {
+			waiting[number](reply{err: err})
+		}
+	}
 }
 
 // answered gives the verdicts to those who asked.
@@ -272,7 +311,8 @@ func (r renewing) timersChanged() {
 
 // judged lets the product decide about renewals by this member's timers and state.
 func (r renewing) judged(do func(j renewal.Judge) error) {
-	if err := do(renewal.Judge{Timers: r.timers, Sessions: sessions{r.life}}); err != nil {
+	j := renewal.Judge{Timers: r.timers, Sessions: sessions{r.life}, DenyRevision: r.store.Applied().DenyRevision}
+	if err := do(j); err != nil {
 		r.w.violated("read", "member %d: %v", r.m.id, err)
 	}
 }

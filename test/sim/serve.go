@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -26,14 +27,23 @@ func maybeApplied(err error) bool {
 // errDown says that nobody listens: the call was not even sent.
 var errDown = errors.New("member is down")
 
-// readState answers from the state as it is now, if the read may be stale, or when it is proved to be fresh.
-func (r *life) readState(stale bool, see func(*storage.Reader) (any, error), answer func(reply)) {
+// readState answers a call from the state as it is now, if the read may be stale, or when it is proved to be fresh.
+func (r *life) readState(k *call, stale bool, see func(*storage.Reader) (any, error), answer func(reply)) {
+	guarding{r}.pass(k, answer, func(ctx context.Context) { r.readUnder(ctx, k, stale, see, answer) })
+}
+
+// readUnder reads under what was decided about a call.
+func (r *life) readUnder(ctx context.Context, k *call, stale bool, see func(*storage.Reader) (any, error), answer func(reply)) {
 	look := func() {
 		if r.store.Applied().Index == 0 {
 			answer(reply{err: errDown}) // It joins, and has nothing to show yet.
 			return
 		}
 		reader := r.store.NewReader()
+		if err := (guarding{r}).shows(ctx, k, reader, stale); err != nil {
+			answer(reply{err: errors.Join(err, reader.Close())})
+			return
+		}
 		seen, err := see(reader)
 		if err = errors.Join(err, reader.Close()); err != nil {
 			r.w.violated("read", "member %d: %v", r.m.id, err)

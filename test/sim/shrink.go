@@ -44,6 +44,7 @@ func Shrink(p *Plan, tries int) *Plan {
 	for _, simpler := range []func(*Plan){
 		func(c *Plan) { c.Duplicates = 0 },
 		func(c *Plan) { c.Loss = 0 },
+		func(c *Plan) { c.Tokens = false },
 		func(c *Plan) { c.LateTasks = 0 },
 		func(c *Plan) { c.InstallCrashes = 0 },
 		func(c *Plan) { c.BrokenStreams = 0 },

@@ -21,6 +21,7 @@ type truth struct {
 	cursor   map[uint64]uint64  // newest index that a member has applied
 	expiries []expiryInFlight
 	pool     *poolTruth
+	tokens   *tokenTruth
 }
 
 type sumAt struct {
@@ -37,7 +38,7 @@ func newTruth(w *World) *truth {
 		w: w, history: &check.History{}, sums: map[uint64]sumAt{}, entries: map[uint64]entryAt{},
 		leaders: map[uint64]uint64{}, cursor: map[uint64]uint64{},
 	}
-	t.pool = newPoolTruth(t)
+	t.pool, t.tokens = newPoolTruth(t), newTokenTruth(w)
 	return t
 }
 

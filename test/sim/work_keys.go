@@ -6,6 +6,7 @@ import (
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
 )
@@ -62,9 +63,10 @@ func useKeys(c *client) {
 func (c *client) get(key string, stale bool, done func(*check.Op)) {
 	op := &check.Op{Kind: check.KindGet, Key: key, Stale: stale}
 	c.begin(&call{
-		op: op, tries: 3,
-		send: func(r *life, answer func(reply)) {
-			r.readState(stale, func(s *storage.Reader) (any, error) { return seeKey(s, key) }, answer)
+		op: op, tries: 3, ask: c.asks(tenurev1.KVService_Get_FullMethodName,
+			&tenurev1.GetRequest{Key: key, Read: &tenurev1.ReadOptions{Stale: stale}}, key),
+		send: func(r *life, k *call, answer func(reply)) {
+			r.readState(k, stale, func(s *storage.Reader) (any, error) { return seeKey(s, key) }, answer)
 		},
 		done: func(rep reply) {
 			if seen, ok := rep.reader.(seenKey); ok && op.Outcome == check.OK {
@@ -165,9 +167,9 @@ func (c *client) look(first, second string, revision uint64, done func(mod uint6
 		ElseOps: []*storev1.Op{get(second), get(first)},
 	}}}
 	c.begin(&call{
-		op: op, tries: 3,
-		send: func(r *life, answer func(reply)) {
-			r.readState(false, func(s *storage.Reader) (any, error) { return s.Txn(cmd) }, answer)
+		op: op, tries: 3, ask: c.asks(tenurev1.KVService_Txn_FullMethodName, lookRequest(first, second), first, second),
+		send: func(r *life, k *call, answer func(reply)) {
+			r.readState(k, false, func(s *storage.Reader) (any, error) { return s.Txn(cmd) }, answer)
 		},
 		done: func(rep reply) {
 			mod := uint64(0)
@@ -215,9 +217,9 @@ func (c *client) getLock(key string, done func()) {
 		info     storage.LockInfo
 	}
 	c.begin(&call{
-		op: op, tries: 3,
-		send: func(r *life, answer func(reply)) {
-			r.readState(false, func(s *storage.Reader) (any, error) {
+		op: op, tries: 3, ask: c.asks(tenurev1.LockService_GetLock_FullMethodName, &tenurev1.GetLockRequest{Key: key}, key),
+		send: func(r *life, k *call, answer func(reply)) {
+			r.readState(k, false, func(s *storage.Reader) (any, error) {
 				at, err := s.Applied()
 				if err != nil {
 					return nil, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	renewal "github.com/tenure-io/tenure/server/renewal/core"
 	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
@@ -37,36 +38,41 @@ func (s *session) renew() {
 	asked := c.clock()
 	epoch, single := s.epoch, c.dice.IntN(4) == 0
 	op := &check.Op{Kind: check.KindRenew, Session: s.text, Epoch: epoch}
-	c.begin(&call{
-		op: op, tries: 1, patience: s.ttl,
-		send: func(r *life, answer func(reply)) {
-			renewing{r}.renewSession(c, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
-		},
-		done: func(rep reply) {
-			if op.Outcome != check.OK {
-				s.renewSoon()
-				return
+	k := &call{op: op, tries: 1, patience: s.ttl}
+	k.send = func(r *life, k *call, answer func(reply)) {
+		renewing{r}.renewSession(k, renewal.Asked{Session: s.text, ID: s.id, Number: uint64(op.ID), Epoch: epoch}, single, answer)
+	}
+	k.done = func(rep reply) {
+		if op.Outcome != check.OK {
+			s.renewSoon()
+			return
+		}
+		switch rep.verdict.Refused {
+		case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+			if rep.verdict.TTL != s.ttl {
+				c.w.violated("renewal", "session %s was renewed for %v, its TTL is %v", s.text, rep.verdict.TTL, s.ttl)
 			}
-			switch rep.verdict.Refused {
-			case tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
-				if rep.verdict.TTL != s.ttl {
-					c.w.violated("renewal", "session %s was renewed for %v, its TTL is %v", s.text, rep.verdict.TTL, s.ttl)
-				}
-				if c.clock()-asked > attemptTimeout {
-					c.w.floors.RenewalsAnsweredLate++
-				}
-				if !s.ended {
-					s.safe = max(s.safe, asked+s.ttl-margin(s.ttl))
-				}
-			case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
-				op.Outcome, op.Reason, s.back = check.Refused, check.Missing, false
-				s.end()
-			default:
-				op.Outcome, op.Reason = check.Refused, rep.verdict.Refused.String()
-				s.renewSoon()
+			if c.clock()-asked > attemptTimeout {
+				c.w.floors.RenewalsAnsweredLate++
 			}
-		},
-	})
+			if !s.ended {
+				s.safe = max(s.safe, asked+s.ttl-margin(s.ttl))
+			}
+		case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
+			op.Outcome, op.Reason, s.back = check.Refused, check.Missing, false
+			s.end()
+		default:
+			op.Outcome, op.Reason = check.Refused, rep.verdict.Refused.String()
+			if k.ask != nil {
+				c.w.truth.tokens.refused(k.caller, k.ask, time.Duration(op.Call), reason.New(rep.verdict.Refused, "by the verdict"))
+			}
+			s.renewSoon()
+		}
+	}
+	if c.w.plan.Tokens {
+		k.ask = askOfRenewal(s, single)
+	}
+	c.begin(k)
 }
 
 // renewSoon asks once more after a moment, since a renewal was in vain.

@@ -27,7 +27,7 @@ func useWatch(c *client) {
 	// The beginning is what some member shows, at most a little back.
 	rec.After = c.w.truth.revision - min(c.w.truth.revision, c.dice.Uint64N(30))
 	c.w.truth.history.Watches = append(c.w.truth.history.Watches, rec)
-	c.follow(rec, s.Normal())
+	c.follow(rec, s.Normal(), c.asksToWatch(s))
 }
 
 // stream is one stream of a watch: a member on one side, the client on the other.
@@ -40,10 +40,11 @@ type stream struct {
 	over   bool          // for the client
 	broken bool          // for the member: nothing more is sent, so that nothing is missing in between
 	last   time.Duration // when the newest batch arrives; a stream is in order
+	open   *opened       // nil where the plan has no tokens
 }
 
 // follow opens a stream.
-func (c *client) follow(rec *check.Watch, s watch.Selectors) {
+func (c *client) follow(rec *check.Watch, s watch.Selectors, a *ask) {
 	members := c.w.inService()
 	to := members[c.dice.IntN(len(members))]
 	after := rec.After
@@ -54,22 +55,38 @@ func (c *client) follow(rec *check.Watch, s watch.Selectors) {
 	again := func() {
 		if !st.over {
 			st.over = true
-			c.after(between(c.dice, 10*time.Millisecond, 300*time.Millisecond), func() { c.follow(rec, s) })
+			c.after(between(c.dice, 10*time.Millisecond, 300*time.Millisecond), func() { c.follow(rec, s, a) })
 		}
 	}
 	// Nothing for long, or somebody cuts the connection.
 	limit := time.Second + expo(c.dice, 4*time.Second)
 	c.after(limit, again)
+	caller := c.caller
 	c.w.net.call(0, to.id, func() {
-		if to.life != nil {
-			to.life.soon(func(r *life) { st.serve(r, s, again) })
+		if to.life == nil {
+			return
 		}
+		to.life.soon(func(r *life) {
+			if r.authority == nil {
+				st.serve(r, s, again)
+				return
+			}
+			refused := func() { r.w.after(r.w.net.delay(), again) }
+			guarding{r}.watch(caller, a, refused, func(o *opened) {
+				st.open = o
+				o.over = func(error) {
+					st.broken = true
+					refused()
+				}
+				st.serve(r, s, again)
+			})
+		})
 	})
 }
 
 // serve runs on the member's side.
 func (st *stream) serve(r *life, s watch.Selectors, again func()) {
-	if st.over {
+	if st.ends() {
 		return
 	}
 	if at := r.store.Applied(); at.Index == 0 || at.Revision < st.after {
@@ -86,10 +103,21 @@ func (st *stream) serve(r *life, s watch.Selectors, again func()) {
 	st.pump(again)
 }
 
+// ends reports whether the stream is over, for the client or because it is not allowed any more, and closes what decides about it.
+func (st *stream) ends() bool {
+	switch {
+	case st.open == nil:
+		return st.over
+	case st.over:
+		st.open.close()
+	}
+	return st.open.closed
+}
+
 // pump sends what there is, and looks again soon.
 func (st *stream) pump(again func()) {
 	r, w := st.r, st.c.w
-	if st.over {
+	if st.ends() {
 		st.cursor.Close()
 		return
 	}
@@ -98,6 +126,7 @@ func (st *stream) pump(again func()) {
 		if errors.Is(err, watch.ErrCompacted) {
 			w.floors.WatchesCompacted++
 			st.over = true
+			st.ends()
 			st.cursor.Close()
 			w.after(w.net.delay(), func() {
 				st.c.soon(func() { useWatch(st.c) })
