@@ -82,8 +82,6 @@ type result struct {
 var mayLack = map[string][]string{
 	"cancel": {"python"}, // Nobody can cancel a call that blocks a thread.
 	"fork":   {"go", "java"},
-	// Later.
-	"queries": {"python", "python-asyncio", "java"},
 }
 
 // verdict tells what the end of a scenario means for a language.

@@ -9,6 +9,15 @@ public enum CheckStatus {
   /** It does not work. Sessions that are bound to the check end. */
   CRITICAL;
 
+  /** Returns a status as the API has it. One that this version does not know is taken for CRITICAL. */
+  static CheckStatus of(io.tenure.v1.CheckStatus status) {
+    return switch (status) {
+      case CHECK_STATUS_PASSING -> PASSING;
+      case CHECK_STATUS_WARNING -> WARNING;
+      default -> CRITICAL;
+    };
+  }
+
   io.tenure.v1.CheckStatus wire() {
     return switch (this) {
       case PASSING -> io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING;

@@ -161,6 +161,11 @@ public final class Client implements AutoCloseable {
     return new KV(core, null);
   }
 
+  /** {@return prepared queries, without a session} */
+  public Queries queries() {
+    return new Queries(core, null);
+  }
+
   /**
    * Opens a session with the options of the connection string; see {@link #openSession(SessionOptions)}.
    *

@@ -26,7 +26,11 @@ public enum ErrorKind {
   CHECK_CRITICAL,
   /** Another machine has the name of the node. */
   NODE_ID_CONFLICT,
-  /** A key does not have the expected revision, version or value, or exists when it must not, or the reverse. */
+  /** No prepared query has this id or name. */
+  QUERY_NOT_FOUND,
+  /** Another prepared query has this name. */
+  QUERY_NAME_TAKEN,
+  /** A key or prepared query does not have the expected revision, version or value, or a key exists when it must not, or the reverse. */
   COMPARE_FAILED,
   /** The lock is held, or another session waits for it; in transactions. */
   LOCK_HELD,

@@ -1,9 +1,6 @@
 package io.tenure;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.MessageLite;
-import io.grpc.MethodDescriptor;
-import io.tenure.v1.CallOptions;
 import io.tenure.v1.DeletePrefixRequest;
 import io.tenure.v1.DeleteRequest;
 import io.tenure.v1.GetRequest;
@@ -20,8 +17,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * Keys and values: {@link Client#kv}, or {@link Session#kv} for changes that belong to a session. A change is applied once, however
@@ -35,10 +30,12 @@ import java.util.function.Supplier;
 public final class KV {
   private final ClientCore client;
   private final SessionCore session;
+  private final Caller caller;
 
   KV(ClientCore client, SessionCore session) {
     this.client = client;
     this.session = session;
+    this.caller = new Caller(client, session);
   }
 
   /**
@@ -291,7 +288,7 @@ public final class KV {
   CompletableFuture<KeyValue> getInner(String key) {
     Objects.requireNonNull(key, "key");
     return Futures.map(
-        read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build()),
+        caller.read(KVServiceGrpc.getGetMethod(), () -> GetRequest.newBuilder().setKey(client.namespace.key(key)).build()),
         r -> KeyValue.of(r.getKv(), client.namespace));
   }
 
@@ -300,7 +297,7 @@ public final class KV {
   }
 
   private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
-    return Futures.compose(read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
+    return Futures.compose(caller.read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()), r -> {
       r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
       return r.getNextPageToken().isEmpty()
@@ -315,7 +312,7 @@ public final class KV {
           "an ephemeral key needs a session: put it through session.kv()"));
     }
     ByteString bytes = ByteString.copyFrom(Objects.requireNonNull(value, "value"));
-    return Futures.map(change(KVServiceGrpc.getPutMethod(), options -> {
+    return Futures.map(caller.change(KVServiceGrpc.getPutMethod(), options -> {
       o.guard().ifPresent(g -> options.addGuards(g.guard()));
       PutRequest.Builder r = PutRequest.newBuilder()
           .setKey(client.namespace.key(key)).setValue(bytes).setFlags(o.flags())
@@ -330,7 +327,7 @@ public final class KV {
 
   CompletableFuture<Boolean> deleteInner(String key, Long ifRevision, Held guard) {
     Objects.requireNonNull(key, "key");
-    return Futures.map(change(KVServiceGrpc.getDeleteMethod(), options -> {
+    return Futures.map(caller.change(KVServiceGrpc.getDeleteMethod(), options -> {
       if (guard != null) {
         options.addGuards(guard.guard());
       }
@@ -345,7 +342,7 @@ public final class KV {
 
   private CompletableFuture<Integer> deletePrefixInner(String prefix) {
     Objects.requireNonNull(prefix, "prefix");
-    return Futures.map(change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
+    return Futures.map(caller.change(KVServiceGrpc.getDeletePrefixMethod(), options -> DeletePrefixRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setOptions(options).build()), r -> r.getDeleted());
   }
 
@@ -354,7 +351,7 @@ public final class KV {
     TxnRequest now = TxnRequest.newBuilder()
         .addAllCompares(txn.compares()).addAllThen(txn.then()).addAllOtherwise(txn.otherwiseOps()).build();
     List<Guard> guards = List.copyOf(txn.guards());
-    return Futures.map(change(KVServiceGrpc.getTxnMethod(), options -> now.toBuilder()
+    return Futures.map(caller.change(KVServiceGrpc.getTxnMethod(), options -> now.toBuilder()
         .setOptions(options.addAllGuards(guards)).build()), this::result);
   }
 
@@ -366,16 +363,5 @@ public final class KV {
       }
     }
     return new TxnResult(r.getSucceeded(), List.copyOf(gets), r.getHeader().getRevision());
-  }
-
-  private <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
-    return session != null
-        ? client.onLoop(() -> session.read(method, request.get())) : client.read(method, request);
-  }
-
-  private <Q extends MessageLite, R> CompletableFuture<R> change(
-      MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
-    return session != null
-        ? client.onLoop(() -> session.change(method, request)) : client.change(method, request);
   }
 }

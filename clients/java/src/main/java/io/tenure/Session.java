@@ -77,6 +77,11 @@ public final class Session implements AutoCloseable {
     return new KV(core.client, core);
   }
 
+  /** {@return prepared queries; those that are created or updated through it are deleted when this session ends} */
+  public Queries queries() {
+    return new Queries(core.client, core);
+  }
+
   /**
    * {@return a lock with one holder at a time} It makes no call.
    *

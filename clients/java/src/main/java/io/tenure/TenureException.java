@@ -32,7 +32,8 @@ public class TenureException extends RuntimeException {
       ErrorKind kind, Applied applied, String message, Map<String, String> details, Throwable cause) {
     return switch (kind) {
       case SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_CLOSED -> new SessionOver(kind, applied, message, details, cause);
-      case KEY_NOT_FOUND, LOCK_NOT_FOUND, SESSION_NOT_FOUND, NODE_NOT_FOUND, SERVICE_NOT_FOUND, CHECK_NOT_FOUND -> new NotFound(kind, applied, message, details, cause);
+      case KEY_NOT_FOUND, LOCK_NOT_FOUND, SESSION_NOT_FOUND, NODE_NOT_FOUND, SERVICE_NOT_FOUND, CHECK_NOT_FOUND, QUERY_NOT_FOUND ->
+          new NotFound(kind, applied, message, details, cause);
       case COMPARE_FAILED -> new CompareFailed(kind, applied, message, details, cause);
       case STALE_TOKEN, NOT_HELD -> new StaleToken(kind, applied, message, details, cause);
       case TIMEOUT -> new TimedOut(kind, applied, message, details, cause);

@@ -41,7 +41,7 @@ final class CatalogTest extends WithMember {
           .withPort(80).withTags("b", "a").withMeta("k", "v"));
       ServiceList l = c.serviceList("follows", "other").begin();
       assertEquals(List.of(new Instance("follows", "f1", "f-n1", "", "10.0.0.1", 80, List.of("a", "b"),
-          java.util.Map.of("k", "v"), 1)), l.instances("follows"));
+          java.util.Map.of("k", "v"), 1, CheckStatus.PASSING)), l.instances("follows"));
       assertEquals(List.of(), l.instances("other"));
       Session s = c.openSession(SessionOptions.defaults().withNode(one.node()).withChecks(one.checkId()));
       Session free = c.openSession(SessionOptions.defaults().withNode(one.node()).withDefaultCheck());

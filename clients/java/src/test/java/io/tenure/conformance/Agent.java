@@ -35,7 +35,7 @@ public final class Agent {
     System.setOut(System.err);
     Agent agent = new Agent(out);
     agent.line(JsonParser.parseString(
-        "{\"hello\":{\"protocol\":1,\"language\":\"java\",\"variant\":\"\",\"features\":[\"cancel\",\"catalog\"]}}")
+        "{\"hello\":{\"protocol\":1,\"language\":\"java\",\"variant\":\"\",\"features\":[\"cancel\",\"catalog\",\"queries\"]}}")
         .getAsJsonObject());
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -13,6 +13,7 @@ final class Operations {
   private final ElectionOperations elections;
   private final RecipeOperations recipes;
   private final CatalogOperations catalog;
+  private final QueryOperations queries;
 
   Operations(Things.Events events) {
     Things things = new Things(events);
@@ -24,6 +25,7 @@ final class Operations {
     elections = new ElectionOperations(things);
     recipes = new RecipeOperations(things);
     catalog = new CatalogOperations(things);
+    queries = new QueryOperations(things);
   }
 
   CompletableFuture<JsonObject> run(JsonObject line) {
@@ -36,6 +38,7 @@ final class Operations {
       case "kv" -> keys.run(r);
       case "watch", "cache", "x" -> watches.run(r);
       case "machine", "service", "services" -> catalog.run(r);
+      case "query" -> queries.run(r);
       case "election" -> elections.run(r);
       case "barrier", "double_barrier", "presence" -> recipes.run(r);
       default -> throw r.unknown();
