@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -28,10 +27,12 @@ const (
 	fleetFlapping  = 10 // one check of so many changes in a storm
 	fleetConns     = 16
 	fleetStopGrace = time.Second
-	// fleetPutEvery is the pause between puts of the quiet client, and fleetStep how often a storm reports.
-	fleetPutEvery, fleetStep = 5 * time.Millisecond, 20 * time.Millisecond
+	// fleetStep is how often a storm reports.
+	fleetStep = 20 * time.Millisecond
 	// fleetWindows is how many windows of a cell one phase lasts.
 	fleetWindows = 5
+	// fleetDir is a directory in memory. Agents have their own there, because the disk of the members is not theirs.
+	fleetDir = "/dev/shm"
 )
 
 // Phases of a fleet. A storm is named by how often each check that flaps changes.
@@ -45,6 +46,9 @@ var fleetStorms = []time.Duration{10 * time.Second, time.Second}
 
 func fleetStorm(every time.Duration) string { return fmt.Sprintf("storm, each %v", every) }
 
+// fleetPuts is beside as many puts as a storm reports checks.
+func fleetPuts(every time.Duration) string { return fmt.Sprintf("puts, each %v", every) }
+
 // fleetPhase is what happened for a while.
 type fleetPhase struct {
 	Name     string  `json:"name"`
@@ -52,7 +56,7 @@ type fleetPhase struct {
 	Seconds  float64 `json:"seconds"`
 	Reports  int64   `json:"reports"`  // of checks, to their agents
 	Commands int64   `json:"commands"` // that agents sent to the cluster
-	// MemberCPU and AgentCPU are the processors that all members, and all agents with the quiet client, used on average.
+	// MemberCPU and AgentCPU are the processors that all members, and all agents, used on average.
 	MemberCPU float64 `json:"member_cpu"`
 	AgentCPU  float64 `json:"agent_cpu"`
 	RSSBytes  int64   `json:"rss_bytes"` // of the largest member, at the end
@@ -63,13 +67,13 @@ type fleetPhase struct {
 // fleet is agents and the members that they register at.
 type fleet struct {
 	*bench
-	members  []*server
-	leader   *server
-	conns    connections
-	commands atomic.Int64
-	agents   []*agent.Agent
-	running  errgroup.Group
-	stop     context.CancelFunc
+	agentsDir string
+	members   []*server
+	leader    *server
+	conns     connections
+	commands  atomic.Int64
+	agents    []*agent.Agent
+	running   errgroup.Group
 }
 
 // measureFleet measures what many agents cost, and what a quiet client notices of them.
@@ -78,6 +82,10 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 		return nil
 	}
 	f := &fleet{bench: b}
+	if f.agentsDir, err = os.MkdirTemp(fleetDir, "tenure-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(f.agentsDir)) }()
 	if f.members, err = startCluster(ctx, b.dir, b.options); err != nil {
 		return err
 	}
@@ -93,7 +101,6 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 		return err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	f.stop = stop
 	defer func() {
 		stop()
 		err = errors.Join(err, f.running.Wait(), f.conns.close())
@@ -109,6 +116,10 @@ func (b *bench) measureFleet(ctx context.Context) (err error) {
 		return err
 	}
 	for _, every := range fleetStorms {
+		err = f.phase(ctx, fleetPuts(every), func(ctx context.Context) (int64, error) { return 0, f.putAsOften(ctx, every, window) })
+		if err != nil {
+			return err
+		}
 		if err = f.phase(ctx, fleetStorm(every), func(ctx context.Context) (int64, error) { return f.flap(ctx, every, window) }); err != nil {
 			return err
 		}
@@ -136,7 +147,7 @@ func (f *fleet) start(ctx, running context.Context) error {
 			fmt.Fprintf(&text, "      - {id: %s, ttl: 24h, status: passing}\n", fleetCheck(s*fleetChecks+c))
 		}
 	}
-	services := filepath.Join(f.dir, "services.yaml")
+	services := filepath.Join(f.agentsDir, "services.yaml")
 	if err := os.WriteFile(services, []byte(text.String()), 0o600); err != nil {
 		return err
 	}
@@ -144,7 +155,7 @@ func (f *fleet) start(ctx, running context.Context) error {
 	return inParallel(ctx, f.options.agents, func(ctx context.Context, i int) (err error) {
 		o := agent.Options{
 			Node:    &tenurev1.Node{Name: fmt.Sprintf("machine-%04d", i), Address: "127.0.0.1"},
-			DataDir: filepath.Join(f.dir, fmt.Sprintf("agent-%04d", i)), Services: services, Listen: "127.0.0.1:0",
+			DataDir: filepath.Join(f.agentsDir, fmt.Sprintf("agent-%04d", i)), Services: services, Listen: "127.0.0.1:0",
 			Catalog: tenurev1.NewCatalogServiceClient(f.conns.of(i)), Pool: tenurev1.NewPoolServiceClient(f.conns.of(i)),
 			Version: "bench", Logger: zap.NewNop(), Registry: prometheus.NewRegistry(), StopGrace: fleetStopGrace,
 		}
@@ -193,6 +204,30 @@ func (f *fleet) flap(ctx context.Context, every, window time.Duration) (reports 
 	return reports, nil
 }
 
+// putAsOften puts as often as a storm reports checks.
+func (f *fleet) putAsOften(ctx context.Context, every, window time.Duration) error {
+	flapping := fleetServices * fleetChecks / fleetFlapping * len(f.agents)
+	value := randomValue(f.valueBytes)
+	var putting errgroup.Group
+	putting.SetLimit(fillers)
+	puts := 0
+	for began := time.Now(); time.Since(began) < window; {
+		for due := int(float64(flapping) * time.Since(began).Seconds() / every.Seconds()); puts < due; puts++ {
+			i := puts
+			putting.Go(func() error {
+				_, err := tenurev1.NewKVServiceClient(f.conns.of(i)).Put(ctx, &tenurev1.PutRequest{
+					Key: keyName(i % f.keys), Content: &tenurev1.PutRequest_Value{Value: value},
+				})
+				return err
+			})
+		}
+		if err := pause(ctx, fleetStep); err != nil {
+			return errors.Join(err, putting.Wait())
+		}
+	}
+	return putting.Wait()
+}
+
 // phase measures work, beside a quiet client that puts.
 func (f *fleet) phase(ctx context.Context, name string, work func(context.Context) (reports int64, err error)) error {
 	memberCPU, err := f.memberCPU()
@@ -200,24 +235,20 @@ func (f *fleet) phase(ctx context.Context, name string, work func(context.Contex
 		return err
 	}
 	agentCPU, commands, began := ownCPU(), f.commands.Load(), time.Now()
-	quiet, stop := context.WithCancel(ctx)
-	var putting errgroup.Group
-	var latencies []time.Duration
-	putting.Go(func() (err error) {
-		latencies, err = f.put(quiet)
+	quiet, err := f.startQuiet(ctx)
+	if err != nil {
 		return err
-	})
+	}
 	reports, err := work(ctx)
-	stop()
 	took := time.Since(began)
-	if err = errors.Join(err, putting.Wait()); err != nil {
+	latencies, quietErr := quiet.end()
+	if err = errors.Join(err, quietErr); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	usedCPU, err := f.memberCPU()
 	if err != nil {
 		return err
 	}
-	slices.Sort(latencies)
 	p := fleetPhase{
 		Name: name, Agents: len(f.agents), Seconds: took.Seconds(), Reports: reports, Commands: f.commands.Load() - commands,
 		MemberCPU: (usedCPU - memberCPU).Seconds() / took.Seconds(), AgentCPU: (ownCPU() - agentCPU).Seconds() / took.Seconds(),
@@ -233,30 +264,6 @@ func (f *fleet) phase(ctx context.Context, name string, work func(context.Contex
 	f.results.fleet = append(f.results.fleet, p)
 	f.say("%s  %-16s %6.1f s  %7.0f commands/s  put p50 %5.0f µs\n", workFleet, name, p.Seconds, float64(p.Commands)/p.Seconds, p.PutP50Us)
 	return nil
-}
-
-// put puts keys with pauses until ctx ends.
-func (f *fleet) put(ctx context.Context) (latencies []time.Duration, err error) {
-	conns, err := dialAll(f.leader.addresses.GRPC, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, conns.close()) }()
-	value := randomValue(f.valueBytes)
-	for i := 0; ctx.Err() == nil; i++ {
-		began := time.Now()
-		_, err = tenurev1.NewKVServiceClient(conns.of(0)).Put(context.WithoutCancel(ctx), &tenurev1.PutRequest{
-			Key: keyName(i % f.keys), Content: &tenurev1.PutRequest_Value{Value: value},
-		})
-		if err != nil {
-			return nil, err
-		}
-		latencies = append(latencies, time.Since(began))
-		if pause(ctx, fleetPutEvery) != nil {
-			return latencies, nil
-		}
-	}
-	return latencies, nil
 }
 
 // memberCPU returns the CPU time that all members have used.

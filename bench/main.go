@@ -29,6 +29,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 2 && args[0] == echoCommand {
 		return serveEcho(ctx, args[1])
 	}
+	if len(args) == 3 && args[0] == quietCommand {
+		return putQuietly(ctx, args[1], args[2])
+	}
 	o, err := parseOptions(args, stderr)
 	if err != nil {
 		return err
