@@ -225,8 +225,11 @@ func explainAgent(f *agentFlags, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refusedError("%s is already in use by another program: choose another address with --listen, --http or --consul-http, or port 0 for any free port",
-			addressOf(err))
+		return addressTaken(err, "agent", []addressFlag{
+			{"listen", f.options.Listen},
+			{"http", f.options.HTTP},
+			{"consul-http", f.options.Consul},
+		})
 	case errors.Is(err, keep.ErrLocked):
 		return refusedError("%w; stop the agent that uses %s, or choose another --data-dir", err, f.options.DataDir)
 	case f.options.DataDir == "":

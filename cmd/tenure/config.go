@@ -47,7 +47,7 @@ func applySetting(env *environment, cmd *cobra.Command, flag *pflag.Flag, file m
 	name := variableName(cmd, flag.Name, global(cmd, flag.Name))
 	if value, set := env.getenv(name); set && settable(flag.Name) {
 		if err := cmd.Flags().Set(flag.Name, value); err != nil {
-			return usageError("environment variable %s: %w", name, err)
+			return settingMistake("environment variable "+name, err)
 		}
 		return nil
 	}
@@ -56,10 +56,18 @@ func applySetting(env *environment, cmd *cobra.Command, flag *pflag.Flag, file m
 	}
 	if value, set := file[flag.Name]; set {
 		if err := cmd.Flags().Set(flag.Name, value); err != nil {
-			return usageError("%s: setting %q: %w", env.configFile, flag.Name, err)
+			return settingMistake(fmt.Sprintf("%s: setting %q", env.configFile, flag.Name), err)
 		}
 	}
 	return nil
+}
+
+// settingMistake says what is wrong with the value that a flag has from elsewhere.
+func settingMistake(where string, err error) error {
+	if invalid, want := valueWanted(err); want != "" {
+		return usageError("%s is %s; %s", where, quoted(invalid.GetValue()), want)
+	}
+	return usageError("%s: %w", where, err)
 }
 
 // variableName returns the environment variable of a flag: TENURE_DATA_DIR for a global flag or one of serve,

@@ -21,5 +21,5 @@ func newConsulCommand(env *environment) *cobra.Command {
 func registerConsul(flags *pflag.FlagSet, o *consulhttp.Options) {
 	flags.StringVar(&o.Datacenter, "consul-datacenter", "dc1", "name of the datacenter for clients of Consul")
 	flags.DurationVar(&o.SessionTTLMin, "consul-session-ttl-min", 10*time.Second, "shortest TTL that clients of Consul may ask for")
-	flags.Float64Var(&o.TTLFactor, "consul-ttl-factor", 2, "how often the TTL that a client of Consul asks for fits into the one it gets, 1 to 2; Consul doubles it")
+	flags.Float64Var(&o.TTLFactor, "consul-ttl-factor", 2, "TTL that a client of Consul gets, as a multiple of the one it asks for: 1 to 2; Consul doubles it")
 }

@@ -57,8 +57,8 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.flags, "flags", 0, "a number of your choice to store with the key")
 	flags.Uint64Var(&f.ifRevision, "if-revision", 0, "write only if this is the key's mod_revision; 0: only if the key does not exist")
-	flags.StringVar(&f.acquire, "acquire", "", "acquire the key's lock for this session")
-	flags.StringVar(&f.release, "release", "", "release the key's lock for this session")
+	sessionIDFlag(flags, &f.acquire, "acquire", "acquire the key's lock for this session")
+	sessionIDFlag(flags, &f.release, "release", "release the key's lock for this session")
 	f.secret.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("if-revision", "acquire", "release")
 	return cmd

@@ -164,10 +164,15 @@ func lockAndRun(ctx context.Context, e *environment, f *lockFlags, key string, a
 	losses := make(chan error, 2)
 	stopTelling := session.tellEnd(ctx, losses)
 	w := &lockQueue{
-		session: session, key: key, what: f.what(key), try: f.try, note: e.notef, timeout: e.timeout,
+		session: session, key: key, what: f.what(key), note: e.notef, timeout: e.timeout,
 		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(session.Session, key, options) },
 	}
-	if f.waitSet {
+	switch {
+	case f.try && f.waitSet:
+		w.try = "--wait 0s"
+	case f.try:
+		w.try = "--try"
+	case f.waitSet:
 		w.deadline = begun.Add(f.wait)
 	}
 	session.vigil.hangs(stake{text: "the place in the queue for " + f.what(key) + " is kept"})

@@ -52,7 +52,7 @@ To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&request.Reason, "reason", "", "reason for the record; required")
-	flags.StringVar(&request.SessionId, "session", "", "take the lock only from this session, and remove its places in the queue")
+	sessionIDFlag(flags, &request.SessionId, "session", "take the lock only from this session, and remove its places in the queue")
 	flags.StringVar(&owner, "owner", "", "take the lock only from this owner within --session")
 	return cmd
 }

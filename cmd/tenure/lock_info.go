@@ -47,7 +47,8 @@ To acquire a lock whose key is "info", write "tenure lock /info -- COMMAND".`,
 func lockInfo(ctx context.Context, e *environment, c *tenure.Client, key string) error {
 	answer, err := getLock(ctx, c, key)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_FOUND {
-		return refusedError("No lock at: %s (it has no holder, no waiter and no recent holder)", printable(key))
+		return refusedError("No lock at: %s (it has no holder, no waiter and no recent holder; "+
+			"a client with a namespace puts that before the key: NAMESPACE/%s)", printable(key), printable(key))
 	}
 	if err != nil {
 		return err
@@ -128,6 +129,7 @@ func holdRows(hold *tenurev1.Hold, session *tenurev1.Session) [][]string {
 		{"Host", orDash(cmp.Or(metadata["host"], session.GetNode()))},
 		{"Pid", orDash(metadata["pid"])},
 		{"Program", orDash(metadata["program"])},
+		{"Command", orDash(metadata["command"])},
 		{"User", orDash(metadata["user"])},
 		{"Address", orDash(session.GetPeerAddress())},
 		{"Since", moment(hold.GetGrantTime())},

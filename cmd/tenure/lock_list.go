@@ -47,7 +47,7 @@ To acquire a lock whose key is "list", write "tenure lock /list -- COMMAND".`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&request.Prefix, prefixFlag, "", "only keys with this prefix")
-	flags.StringVar(&request.SessionId, "session", "", "only locks that this session holds or waits for")
+	sessionIDFlag(flags, &request.SessionId, "session", "only locks that this session holds or waits for")
 	flags.StringVar(&request.HeldBy, "held-by", "", "only locks held by a session whose name has this prefix")
 	flags.BoolVar(&request.Waiting, "waiting", false, "only locks with waiters")
 	flags.DurationVar(&olderThan, "older-than", 0, "only locks with a hold older than this")

@@ -19,8 +19,8 @@ type lockQueue struct {
 	lock func(options ...tenure.LockOption) *tenure.Lock
 	// what is waited for, for people.
 	what string
-	// try tells not to wait at all.
-	try bool
+	// try names the flag that says not to wait at all; empty: it waits.
+	try string
 	// deadline ends the wait; zero is never.
 	deadline time.Time
 	note     func(format string, args ...any)
@@ -58,11 +58,14 @@ func (q *lockQueue) take(ctx context.Context, signals <-chan os.Signal, losses <
 		select {
 		case o := <-done:
 			if errors.Is(o.err, errNotHad) {
-				return nil, &exitError{code: exitNotHad, err: fmt.Errorf("%s was not acquired in time: %s", q.what, q.reason())}
+				return nil, &exitError{code: exitNotHad, err: q.notHad()}
 			}
 			return o.hold, o.err
 		case s := <-signals:
 			if ends(s) {
+				if q.try == "" {
+					q.note("Interrupted: leaving the queue for %s.", q.what)
+				}
 				return abandon(signalled(s))
 			}
 		case err := <-losses:
@@ -73,9 +76,17 @@ func (q *lockQueue) take(ctx context.Context, signals <-chan os.Signal, losses <
 	}
 }
 
+// notHad says why the lock was not acquired.
+func (q *lockQueue) notHad() error {
+	if q.try != "" {
+		return fmt.Errorf("%s was not acquired: %s; %s does not wait", q.what, q.reason(), q.try)
+	}
+	return fmt.Errorf("%s was not acquired in time: %s", q.what, q.reason())
+}
+
 // wait asks, and follows what is answered, until the lock is had or the time is over.
 func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
-	if q.try {
+	if q.try != "" {
 		return q.tryOnce(ctx)
 	}
 	// Only the first in the queue looks at the lock itself, so that a long queue costs the cluster no more than a short one.

@@ -13,7 +13,7 @@ import (
 
 // newMemberCommand returns `tenure member`.
 func newMemberCommand(env *environment) *cobra.Command {
-	return groupCommand("member", "List and change the members of the cluster",
+	return groupCommand("member", "List, add, promote and remove the members that keep the data",
 		`  tenure member list
   tenure member add tenure-4 > token
   tenure member replace tenure-2 tenure-5 > token

@@ -14,7 +14,7 @@ import (
 
 // newPoolCommand returns `tenure pool`.
 func newPoolCommand(env *environment) *cobra.Command {
-	return groupCommand("pool", "Show who takes part in gossip, and remove machines that have failed", `  tenure pool list
+	return groupCommand("pool", "List the machines that watch each other, deregister failed ones, make keys", `  tenure pool list
   tenure pool force-leave web1
   tenure pool keygen > gossip.key`,
 		newPoolListCommand(env, "list"), newPoolForceLeaveCommand(env), newPoolKeygenCommand(env))
@@ -25,7 +25,7 @@ func newPoolListCommand(env *environment, use string) *cobra.Command {
 	request := &tenurev1.ListPoolRequest{}
 	cmd := &cobra.Command{
 		Use:   use,
-		Short: "List the members and agents that take part in gossip",
+		Short: "List the machines that watch each other by gossip: members and agents",
 		Long: `List the members and agents that take part in gossip, as the member that answers sees them: name, address,
 state, role and version. Those that failed or left are listed until they are deregistered. "tenure member
 list" lists the members of the cluster itself.`,

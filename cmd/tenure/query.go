@@ -14,7 +14,7 @@ import (
 
 // newQueryCommand returns `tenure query`.
 func newQueryCommand(env *environment) *cobra.Command {
-	return groupCommand("query", "Store and run questions to the catalog", `  tenure query create web --service web --passing --fallback zone=eu-2 --fallback service=web-static
+	return groupCommand("query", "Store and run named searches of the catalog", `  tenure query create web --service web --passing --fallback zone=eu-2 --fallback service=web-static
   tenure query run web --limit 3
   tenure query list`,
 		newQueryCreateCommand(env),
@@ -252,7 +252,7 @@ func newQueryListCommand(env *environment) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&r.NamePrefix, "name", "", "only queries whose name has this prefix")
-	cmd.Flags().StringVar(&r.SessionId, "session", "", "only queries of this session")
+	sessionIDFlag(cmd.Flags(), &r.SessionId, "session", "only queries of this session")
 	return cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -117,7 +116,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
 	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
-	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "where rules are enforced: time after the last proof that the member knows which rights were taken away, for which it serves stale reads and new streams")
+	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "where rules are enforced: a member that could not check for this long whether rights were taken away refuses stale reads and new streams")
 	flags.StringVar(&c.Audit.Path, "audit-log", "", "file for the audit log, one JSON line for each call; -: standard output; empty: none; SIGHUP opens it again")
 	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
 	flags.StringVar(&c.Audit.Full, "audit-full", "drop", "if the audit log cannot be written: drop (lines are lost and counted) or refuse (changes are refused)")
@@ -258,10 +257,10 @@ func announce(env *environment, at server.Addresses, f *serveFlags) {
 		"  "+tenure+" lock jobs/nightly -- sleep 60        # hold a lock while a command runs,",
 		"  "+tenure+" lock jobs/nightly -- date            # queue for it,",
 		"  "+tenure+" lock info jobs/nightly               # and see who holds it",
-		"  "+tenure+" watch --prefix ''",
+		"  "+tenure+" watch --prefix ''                     # print each change from now on; Ctrl-C ends it",
 		"  "+tenure+" kv put greeting hello",
 		"  "+curl+at.HTTP+"/v1/kv/greeting",
-		"  "+grpcurl+at.GRPC+" list",
+		"  "+grpcurl+at.GRPC+" list    # if you have grpcurl",
 		"",
 	)
 	_, _ = fmt.Fprintln(env.stdout, strings.Join(lines, "\n"))
@@ -287,8 +286,14 @@ func explainServe(config server.Config, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refusedError("%s is already in use by another program: choose another address with --listen, --http, --peer or --consul-http, or port 0 for any free port",
-			addressOf(err))
+		return addressTaken(err, "member", []addressFlag{
+			{"listen", config.ListenAddr},
+			{"http", config.HTTPAddr},
+			{"peer", config.PeerAddr},
+			{"gossip", config.Gossip.Addr},
+			{"consul-http", config.ConsulAddr},
+			{"debug-http", config.DebugAddr},
+		})
 	case errors.Is(err, raftnode.ErrLocked):
 		return refusedError("%w; another member is using %s: stop it, or choose another --data-dir", err, config.DataDir)
 	case errors.Is(err, raftnode.ErrNotDataDir):
@@ -302,12 +307,4 @@ func explainServe(config server.Config, err error) error {
 	default:
 		return refusedError("%w", err)
 	}
-}
-
-// addressOf returns the address that could not be listened on.
-func addressOf(err error) string {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
-		return op.Addr.String()
-	}
-	return err.Error()
 }

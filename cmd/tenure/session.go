@@ -53,7 +53,7 @@ func newSessionRenewCommand(env *environment) *cobra.Command {
 		Short: "Renew a session once",
 		Example: `  tenure session renew "$ID"
   while tenure session renew "$ID"; do sleep 5; done`,
-		Args: cobra.ExactArgs(1),
+		Args: sessionIDArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				return renewSession(ctx, env, c, secret, args[0])
@@ -97,7 +97,7 @@ replaces the session's secret; the reason is kept.`,
 		Example: `  tenure session destroy "$ID"
   tenure session destroy "$ID" --clean
   tenure session destroy "$ID" --force --reason "host is gone"`,
-		Args: cobra.ExactArgs(1),
+		Args: sessionIDArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.SessionId = args[0]
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {

@@ -22,7 +22,7 @@ func newSessionInfoCommand(env *environment) *cobra.Command {
 show when, why, who ended it, and what it held.`,
 		Example: `  tenure session info "$ID"
   tenure session info "$ID" -o json | jq .session.end`,
-		Args: cobra.ExactArgs(1),
+		Args: sessionIDArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				answer, err := getSession(ctx, c, args[0])

@@ -22,7 +22,7 @@ func newSessionKeepaliveCommand(env *environment) *cobra.Command {
 the session has ended (exit code 1). Print a line for each renewal; with -o json, a JSON object.`,
 		Example: `  tenure session keepalive "$ID"
   tenure session keepalive "$ID" >/dev/null &`,
-		Args: cobra.ExactArgs(1),
+		Args: sessionIDArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return keepSessionAlive(cmd.Context(), env, secret, args[0])
 		},

@@ -21,15 +21,13 @@ import (
 // nameBytesMax is the longest name of a session.
 const nameBytesMax = 256
 
-// describeSession fills in what helps a human to find the process behind a session. Program is what it runs, if anything.
-func describeSession(e *environment, request *tenurev1.CreateSessionRequest, program string) {
+// describeSession fills in what helps a human to find what is behind a session. Command is what this process runs while the
+// session lives. Without one the session outlives this process, and names none.
+func describeSession(e *environment, request *tenurev1.CreateSessionRequest, command string) {
 	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
 	who := ""
 	if u, err := user.Current(); err == nil {
 		who = u.Username
-	}
-	if program == "" {
-		program = "tenure"
 	}
 	if request.GetNode() == "" {
 		request.Node = clip(host)
@@ -39,11 +37,13 @@ func describeSession(e *environment, request *tenurev1.CreateSessionRequest, pro
 	}
 	request.Metadata = map[string]string{
 		"host":     clip(host),
-		"pid":      strconv.Itoa(os.Getpid()),
-		"program":  clip(program),
+		"program":  "tenure",
 		"user":     clip(who),
 		"language": runtime.Version(),
 		"version":  clip("tenure " + e.version),
+	}
+	if command != "" {
+		request.Metadata["pid"], request.Metadata["command"] = strconv.Itoa(os.Getpid()), clip(command)
 	}
 	// A command under a lock may open sessions: what they wait for, the lock's session waits for.
 	var parents []string

@@ -91,17 +91,27 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetSpecifiedName() == prefixFlag {
 		return usageError("%w; want %s --prefix PREFIX", err, cmd.CommandPath())
 	}
-	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	invalid, want := valueWanted(err)
 	switch {
-	case !ok:
-		return usageError("%w", err)
-	case invalid.GetFlag().Hidden && invalid.GetFlag().Name == prefixFlag:
+	case invalid != nil && invalid.GetFlag().Hidden && invalid.GetFlag().Name == prefixFlag:
 		return usageError("want %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	case want == "":
+		return usageError("%w", err)
 	}
-	var want string
+	return usageError("--%s is %s; %s", invalid.GetFlag().Name, quoted(invalid.GetValue()), want)
+}
+
+// valueWanted returns the error of a flag's value, and what the value must be; nothing if the error says that itself.
+func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return nil, ""
+	}
 	switch kind := invalid.GetFlag().Value.Type(); {
 	case errors.Is(err, strconv.ErrRange):
 		want = "it is too large"
+	case kind == sessionIDType:
+		want = sessionIDWanted
 	case kind == "duration":
 		want = "it must be a duration such as 500ms, 15s, 10m or 1h30m"
 	case strings.HasPrefix(kind, "uint"):
@@ -110,10 +120,8 @@ func flagMistake(cmd *cobra.Command, err error) error {
 		want = "it must be a whole number"
 	case kind == "bool":
 		want = "it must be true or false"
-	default:
-		return usageError("%w", err)
 	}
-	return usageError("--%s is %s; %s", invalid.GetFlag().Name, quoted(invalid.GetValue()), want)
+	return invalid, want
 }
 
 // flagMeant returns which flag of a command was probably meant, after a semicolon, or nothing.
