@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -26,6 +28,7 @@ const tolerance = time.Second
 type cluster struct {
 	t      *testing.T
 	timers *expiry.Timers
+	logs   *observer.ObservedLogs
 	start  time.Time
 
 	jumped       atomic.Int64
@@ -62,7 +65,10 @@ func newCluster(t *testing.T) *cluster {
 		sessions: map[storage.SessionID]*storev1.SessionRecord{},
 		endedAt:  map[storage.SessionID]time.Duration{},
 	}
+	core, logs := observer.New(zap.InfoLevel)
+	c.logs = logs
 	timers, err := expiry.New(expiry.Options{
+		Logger:   zap.New(core),
 		Propose:  c.Propose,
 		Snapshot: func() expiry.Snapshot { return c },
 		Progress: func() (applied, commit uint64) { return c.done.Load(), c.commit.Load() },

@@ -69,12 +69,14 @@ type behind struct {
 	commit uint64        // what was committed at since
 	since  time.Duration // clock
 	is     bool
+	// ever is false until the state has caught up for the first time in this term, as it does after a start.
+	ever bool
 }
 
 // look compares what is applied with what was committed before.
 func (b *behind) look(applied, commit uint64, now time.Duration) {
 	if applied >= b.commit {
-		*b = behind{commit: commit, since: now}
+		*b = behind{commit: commit, since: now, ever: b.ever || b.commit > 0}
 		return
 	}
 	b.is = now-b.since > stallMin
@@ -144,7 +146,7 @@ func (l *leader) tick(now time.Duration) {
 	if late := elapsed - tickInterval; late > stallMin {
 		l.timers.stall.Add(int64(late + stallGrace))
 		l.timers.metrics.stalls.Add(late.Seconds())
-		l.timers.log.Warn("this process stood still; all timers are extended", zap.Duration("stalled", late))
+		l.timers.log.Warn("this process was paused; all timers are extended", zap.Duration("stalled", late))
 		elapsed = tickInterval
 	}
 	l.lastTick = now
@@ -163,11 +165,15 @@ func (l *leader) lookBehind(now, elapsed time.Duration) {
 	case l.behind.is:
 		l.timers.stall.Add(int64(elapsed))
 		if !was {
-			l.timers.log.Warn("the state stands behind what is committed; all timers stand")
+			level := zap.WarnLevel
+			if !l.behind.ever {
+				level = zap.InfoLevel
+			}
+			l.timers.log.Log(level, "this member is catching up; all timers are paused")
 		}
 	case was:
 		l.timers.stall.Add(int64(stallGrace))
-		l.timers.log.Info("the state has caught up; the timers go on")
+		l.timers.log.Info("this member has caught up; all timers run again")
 	}
 }
 

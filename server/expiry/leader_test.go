@@ -230,3 +230,29 @@ func TestNothingEndsWhileTheStateStandsBehind(t *testing.T) {
 		}
 	})
 }
+
+// A leader that catches up after its start is nothing to worry about; one that falls behind later is.
+func TestCatchingUpIsAWarningOnlyAfterTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.commit.Store(7)
+		defer c.lead()()
+		sleep(t, time.Second)
+		c.done.Store(7)
+		sleep(t, time.Second)
+		c.commit.Store(9)
+		sleep(t, time.Second)
+		var got []string
+		for _, line := range c.logs.All() {
+			got = append(got, line.Level.String()+": "+line.Message)
+		}
+		want := []string{
+			"info: this member is catching up; all timers are paused",
+			"info: this member has caught up; all timers run again",
+			"warn: this member is catching up; all timers are paused",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
