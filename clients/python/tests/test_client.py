@@ -100,6 +100,12 @@ def test_trying_a_lock_says_who_holds_it(twin: Twin, tenure_uri: str) -> None:
     assert twin.do(client.kv.get, "k").text == "free"
 
 
+def test_a_session_without_a_name_is_that_of_its_user_and_host(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    info = twin.do(client.session_info, twin.do(client.session).id)
+    assert info.name == f"{info.metadata['user']}@{info.metadata['host']}"
+
+
 def test_the_same_owner_finds_its_hold_again(twin: Twin, tenure_uri: str) -> None:
     client = twin.client(tenure_uri)
     session = twin.do(client.session)

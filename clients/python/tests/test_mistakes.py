@@ -57,12 +57,14 @@ def test_a_list_is_not_a_connection_string() -> None:
 
 
 def test_a_wait_names_the_key_as_its_program_does(twin: Twin, tenure_uri: str) -> None:
-    session = twin.do(twin.client(tenure_uri).session)
+    session = twin.do(twin.client(tenure_uri).session, name="me")
     twin.do(session.lock("k").acquire)
-    for timeout in (0, 0.01):
+    full = twin.do(session.lock("k").attempt).holds[0].sequencer.key
+    assert full.endswith("/k")
+    for timeout, what in (0, "is not free"), (0.5, "was not granted within 0.5 s"):
         with pytest.raises(tenure.WaitTimeout) as told:
             twin.do(session.lock("k").acquire, timeout)
-        assert str(told.value).startswith("'k' ")
+        assert str(told.value) == f"'k' (in the cluster {full!r}) {what}: held by 'me' (session {session.id})"
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

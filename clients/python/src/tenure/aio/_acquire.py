@@ -56,9 +56,20 @@ class Want:
         return self.key, self.owner
 
 
-def _short(session: Session, want: Want) -> str:
-    """Returns the key as the user knows it."""
-    return session._client._namespace.short(want.key)
+def _named(session: Session, want: Want) -> str:
+    """Returns the key as the program knows it, and as the cluster does if that differs."""
+    short = session._client._namespace.short(want.key)
+    return f"{short!r}" if short == want.key else f"{short!r} (in the cluster {want.key!r})"
+
+
+def _held_by(lock: LockInfo | None) -> str:
+    """Returns who holds a lock, for the end of a message: the first holder, or the one whose lock-delay is left."""
+    if lock is None:
+        return ""
+    for holds, what in ((lock.holds, "held by"), (lock.delayed, "lock-delay after a hold by")):
+        if holds:
+            return f": {what} {holds[0].session_name!r} (session {holds[0].sequencer.session_id})"
+    return ""
 
 
 def new_owner() -> str:
@@ -79,7 +90,7 @@ async def acquire(
     if timeout is not None and timeout <= 0:
         taken = await attempt(session, want, kind)
         if isinstance(taken, LockInfo):
-            raise errors.WaitTimeout(f"{_short(session, want)!r} is not free")
+            raise errors.WaitTimeout(f"{_named(session, want)} is not free{_held_by(taken)}")
         return taken
     session._check_waits()
     with session._holdings.waiting(want.own):
@@ -137,6 +148,7 @@ class _Wait:
         )
         self._sent = False
         self._queued = False
+        self._lock: LockInfo | None = None  # When the wait began, or began again.
         self._answers = 0  # Of which one may have been a place or a hold.
         self._settled = False  # Whether there is nothing to give up.
         self._failures = 0
@@ -184,8 +196,10 @@ class _Wait:
         except errors.SessionClosed as error:
             error.applied = applied
             raise
-        key = _short(session, self._want)
-        raise errors.WaitTimeout(f"{key!r} was not granted within {self._timeout} s", applied=applied)
+        raise errors.WaitTimeout(
+            f"{_named(session, self._want)} was not granted within {self._timeout} s{_held_by(self._lock)}",
+            applied=applied,
+        )
 
     async def _give_up(self, task: asyncio.Future[Any]) -> Leaving | None:
         """Gives up the place, and waits a moment for the cluster to know."""
@@ -293,6 +307,8 @@ class _Wait:
                     error = _WAIT_ERRORS.get(answer.rejected.cause, errors.WaitBroken)
                     reason = answer.rejected.reason
                     raise error(reason or "the wait was ended", metadata={"reason": reason})
+                if step == "queued":
+                    self._lock = client._converter.lock(answer.queued.lock)
                 if step == "queued" and not self._queued:
                     self._queued = True
                     if self._on_queued is not None:

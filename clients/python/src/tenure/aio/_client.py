@@ -99,9 +99,10 @@ class Client(Connection):
         `ttl` is how long it survives without a renewal: 15 s by default, and the cluster grants 2 s to 24 h. With a
         `ttl` of 0 it lives until it is closed or destroyed. `lock_delay` is how long its locks stay locked for others
         after it lost them by force, such as an expiry: 15 s by default, at most 60 s. The connection string can set
-        other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name` and
-        `metadata`, which also gets host, pid, program, language and user. `on_state` is a listener, like that of
-        Session.on_state, which also sees the opening. Raises Unavailable if no member answers in time.
+        other defaults. `behavior` says what happens to the keys of its locks when it ends. Operators see `name`, by
+        default user@host, and `metadata`, which also gets host, pid, program, language and user. `on_state` is a
+        listener, like that of Session.on_state, which also sees the opening. Raises Unavailable if no member answers
+        in time.
 
         `node` binds it to a node of the catalog: it ends when the node is deregistered. The default is the name of the
         host, if the catalog has it. With `checks`, up to 16 ids, it ends when one of these checks of the node turns

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # How many resumes that failed a client remembers; the oldest is forgotten.
 RESUMING_MAX = 1024
+# How long the name of a session may be.
+NAME_BYTES_MAX = 256
 # How many attempts taking over may have used.
 TAKE_OVER_ATTEMPTS = 2
 
@@ -61,6 +63,16 @@ def process_facts() -> dict[str, str]:
     return facts
 
 
+def default_name(facts: dict[str, str]) -> str:
+    """Returns the name of a session that was given none: user@host, as far as they are known."""
+    return clip("@".join(filter(None, (facts.get("user"), facts.get("host")))))
+
+
+def clip(text: str) -> str:
+    """Cuts a text to what a name may have, at the end of a character."""
+    return text.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
+
+
 def _listeners(client: Client, on_state: Callable[[StateChange], Any] | None) -> Listeners:
     """Returns the listeners of a session that is being opened."""
     listeners = Listeners(client._dispatcher.line())
@@ -77,10 +89,11 @@ async def open_session(client: Client, options: SessionOptions, timeout: float |
     listeners = _listeners(client, options.on_state)
     # None, unless asked: its TTL bounds it, and a false alarm about its machine must not end what it holds.
     checks = None if options.default_check else session_pb2.SessionChecks(node_checks=options.checks)
+    facts = process_facts()
     request = session_pb2.CreateSessionRequest(
-        name=options.name,
+        name=options.name or default_name(facts),
         node=options.node or platform.node(),
-        metadata={**process_facts(), **options.metadata},
+        metadata={**facts, **options.metadata},
         ttl=_convert.duration(options.ttl),
         lock_delay=None if options.lock_delay is None else _convert.duration(options.lock_delay),
         behavior=int(options.behavior),  # type: ignore[arg-type]
