@@ -18,13 +18,14 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/rest"
+	"github.com/tenure-io/tenure/server/share"
 )
 
 // Limits of what an agent serves.
 const (
 	connectionsMax = 1_024
-	// consulConnectionsMax leaves room for requests that block: each has a connection.
-	consulConnectionsMax = 16_384
+	// consulConnectionsMax leaves room for requests that block: each has a connection. One caller gets half of it.
+	consulConnectionsMax = 32_768
 	streamsMax           = 128
 	callsMax             = 256
 	requestBytesMax      = 4 << 20
@@ -104,7 +105,7 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 		}
 		if consul != nil {
 			g.Go(func() error {
-				l := netutil.LimitListener(consul, consulConnectionsMax)
+				l := gate.Listener{Listener: consul, Callers: rooms.Callers, Pool: share.NewPool(consulConnectionsMax)}
 				return rest.Serve(ctx, l, rest.NewBeside(options, consulHandler), a.options.StopGrace, a.options.Logger)
 			})
 		}

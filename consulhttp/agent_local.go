@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -207,6 +208,9 @@ func (a *localAgent) maintenance(ctx context.Context, q *request, service string
 func (a *localAgent) forceLeave(ctx context.Context, q *request) (*answer, error) {
 	if q.rest == "" {
 		return nil, refusal(http.StatusBadRequest, "Missing node name")
+	}
+	if !utf8.ValidString(q.rest) {
+		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
 	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.rest})
 	switch {

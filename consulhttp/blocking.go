@@ -26,8 +26,8 @@ const (
 	indexEmpty = 1
 	// waitEmpty is how long a wait for what follows that index may take: then the answer shows what there is.
 	waitEmpty = time.Second
-	// blockedMax is how many requests may block at a time.
-	blockedMax = 16_384
+	// blockedMaxDefault is how many requests may block at a time; half of them for one client.
+	blockedMaxDefault = 32_768
 	// rewatchPause is how long an agent waits before it watches again, after it lost its member.
 	rewatchPause = 200 * time.Millisecond
 	// progressInterval is how often a watch proves that it is current; nobody looks at that.
@@ -81,6 +81,7 @@ type selection struct {
 
 // read is a read that may wait for a change.
 type read struct {
+	client      client
 	blocking    blocking
 	consistency string
 	selection   selection
@@ -94,11 +95,11 @@ func (c *core) await(ctx context.Context, r read) (outcome, error) {
 	if r.blocking.index == 0 {
 		return unknown, nil
 	}
-	if c.blocked.Add(1) > blockedMax {
-		c.blocked.Add(-1)
-		return unknown, refusal(http.StatusTooManyRequests, "This listener already has %d blocked requests.", blockedMax)
+	if !c.blocked.take(r.client) {
+		return unknown, refusal(http.StatusTooManyRequests,
+			"This address has no room for another of your blocked requests; all clients share %d.", c.options.BlockedMax)
 	}
-	defer c.blocked.Add(-1)
+	defer c.blocked.give(r.client)
 	// Not a deadline, which the services would see, too: who ends the wait is known.
 	inTime, cancel := context.WithCancel(ctx)
 	defer cancel()

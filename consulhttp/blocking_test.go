@@ -1,8 +1,12 @@
 package consulhttp_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tenure-io/tenure/consulhttp"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -305,5 +310,81 @@ func TestAClientThatLeavesEndsItsWait(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatal("a wait does not end")
 		}
+	}
+}
+
+// TestBlockedRequestsAreShared fills all the places of one client: it is refused, and another client is not.
+func TestBlockedRequestsAreShared(t *testing.T) {
+	const most = 8
+	r := newRig(t, func(o *consulhttp.Options) { o.BlockedMax = most })
+	other := &rig{t: t, base: r.base, registry: r.registry, client: clientFrom(t, "127.0.0.2")}
+	r.want("PUT", "/v1/kv/a", "1", 200, "true")
+	const path = "/v1/kv/none?index=2&wait=10m"
+	r.want("PUT", "/v1/kv/b", "1", 200, "true")
+	var waits []<-chan *reply
+	for range most / 2 {
+		waits = append(waits, r.block(path))
+	}
+	r.awaitBlocked(most / 2)
+	refused := "This address has no room for another of your blocked requests; all clients share 8."
+	r.want("GET", path, "", http.StatusTooManyRequests, refused)
+	if got := r.send("GET", "/v1/kv/a?raw", ""); got.status != 200 || got.body != "1" {
+		t.Errorf("a read that does not wait: got %d %s", got.status, got.body)
+	}
+	for range 2 {
+		waits = append(waits, other.block(path))
+	}
+	r.awaitBlocked(most/2 + 2)
+	other.want("GET", path, "", http.StatusTooManyRequests, refused)
+	r.want("PUT", "/v1/kv/none", "1", 200, "true")
+	for _, wait := range waits {
+		if got := await(t, wait); got.status != 200 {
+			t.Errorf("a wait that had a place: got %d %s", got.status, got.body)
+		}
+	}
+	waits = []<-chan *reply{r.block("/v1/kv/none?index=3&wait=10m")}
+	r.awaitBlocked(1)
+	r.want("DELETE", "/v1/kv/none", "", 200, "true")
+	await(t, waits[0])
+}
+
+// clientFrom returns a client of HTTP with an address of its own.
+func clientFrom(t *testing.T, address string) *http.Client {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Skipf("this machine has one loopback address: %v", err)
+	}
+	_ = l.Close() // It was only to see whether there is such an address.
+	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext, MaxIdleConnsPerHost: 100}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// TestAClientThatClosesItsHalfHasGone closes the half of a connection that sends: that is how the library of HTTP sees a client that has gone.
+// It is not told to try again.
+func TestAClientThatClosesItsHalfHasGone(t *testing.T) {
+	r := newRig(t)
+	r.want("PUT", "/v1/kv/a", "1", 200, "true")
+	r.want("PUT", "/v1/kv/b", "1", 200, "true")
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(r.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err = io.WriteString(conn, "GET /v1/kv/none?index=2&wait=10m HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitBlocked(1)
+	if half, ok := conn.(*net.TCPConn); !ok || half.CloseWrite() != nil {
+		t.Fatal("the half cannot be closed")
+	}
+	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	if got.StatusCode != 499 {
+		t.Errorf("got %d, want 499", got.StatusCode)
 	}
 }

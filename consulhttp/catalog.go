@@ -3,7 +3,9 @@ package consulhttp
 import (
 	"context"
 	"io"
+	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -109,7 +111,10 @@ const nearRanks = 3
 // rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
 func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
 	near := q.text("near")
-	if near == "" {
+	switch {
+	case !utf8.ValidString(near):
+		return 0, nil, refusal(http.StatusBadRequest, "Parameter near is not valid UTF-8.")
+	case near == "":
 		return 1, func(*tenurev1.Node) int { return 0 }, nil
 	}
 	var err error

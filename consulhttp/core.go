@@ -19,7 +19,7 @@ type core struct {
 	metrics  *metrics
 	contact  contact
 	mode     atomic.Pointer[modeAt]
-	blocked  atomic.Int64 // requests that wait for a change
+	blocked  *shares // of requests that wait for a change
 }
 
 // newCore returns a core. The options are valid and complete.
@@ -32,9 +32,10 @@ func newCore(o Options) (*core, error) {
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
 		auth:     tenurev1.NewAuthServiceClient(o.Conn),
 		contact:  contact{began: time.Now()},
+		blocked:  newShares(o.BlockedMax),
 	}
 	var err error
-	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Load()) })
+	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.taken()) })
 	return c, err
 }
 

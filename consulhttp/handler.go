@@ -45,6 +45,8 @@ type Options struct {
 	SessionTTLMin time.Duration
 	// TTLFactor is how often the TTL that a session asked for fits into the one it gets, 1 to 2; 0 is 2, as in Consul.
 	TTLFactor float64
+	// BlockedMax is how many requests may wait for a change at a time, half of them from one address; 0 is 32 768.
+	BlockedMax int
 	// NodeID is the id of this node, a UUID; empty makes one of the member's id.
 	NodeID string
 	// Version is the version of the program.
@@ -67,6 +69,9 @@ func (o Options) Validate() error {
 	}
 	if !(o.TTLFactor >= 1 && o.TTLFactor <= 2) {
 		problems = append(problems, fmt.Errorf("%w: the TTL factor %v must be 1 to 2", ErrOptions, o.TTLFactor))
+	}
+	if o.BlockedMax < 2 {
+		problems = append(problems, fmt.Errorf("%w: the number of blocked requests %d must be at least 2", ErrOptions, o.BlockedMax))
 	}
 	if o.NodeID != "" {
 		if _, err := uuid.Parse(o.NodeID); err != nil {
@@ -99,6 +104,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TTLFactor == 0 {
 		o.TTLFactor = ttlFactorDefault
+	}
+	if o.BlockedMax == 0 {
+		o.BlockedMax = blockedMaxDefault
 	}
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
@@ -137,6 +145,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.metrics.request(endpoint, status, time.Since(began))
 }
 
+// statusClientGone is the status of requests whose client does not wait for an answer any more, as over REST.
+const statusClientGone = 499
+
 // answer returns the answer to a request, and the name of the endpoint for metrics.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *answer) {
 	path, err := pathOf(r)
@@ -162,10 +173,15 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	ctx := q.withCredential(r.Context())
 	q.Request = r.WithContext(ctx)
 	out, err := serve(ctx, q)
-	if err != nil {
+	switch {
+	case err == nil:
+		return found.name(), out
+	case r.Context().Err() != nil:
+		// Whatever failed, it did because the client has gone, or has closed its half of the connection: no 500, which is to be tried again.
+		return found.name(), h.failed(refusal(statusClientGone, "The client has closed its connection."))
+	default:
 		return found.name(), h.failed(err)
 	}
-	return found.name(), out
 }
 
 // wrongMethod answers a request whose path exists.

@@ -136,10 +136,12 @@ const (
 
 // consistency returns how fresh a read must be.
 func (q *request) consistency() (string, error) {
-	stale, consistent, bounded := q.has("stale"), q.has("consistent"), q.text("max_stale") != ""
-	if _, err := q.duration("max_stale"); err != nil {
+	age, err := q.duration("max_stale")
+	if err != nil {
 		return "", err
 	}
+	// As in Consul, an age of 0, or less, sets no bound.
+	stale, consistent, bounded := q.has("stale"), q.has("consistent"), age > 0
 	switch {
 	case stale && consistent:
 		return "", refusal(http.StatusBadRequest, "Parameters stale and consistent must not be given together.")

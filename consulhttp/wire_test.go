@@ -63,6 +63,8 @@ func TestWhatEveryRequestMustHave(t *testing.T) {
 		"a max_stale":                              {"GET", "/v1/kv/a?raw&max_stale=10s", "", 200, "=1"},
 		"a max_stale with stale":                   {"GET", "/v1/kv/a?raw&stale&max_stale=10s", "", 200, "=1"},
 		"a max_stale with consistent":              {"GET", "/v1/kv/a?consistent&max_stale=10s", "", 400, "Parameters max_stale and consistent must not be given together."},
+		"a max_stale of 0 with consistent":         {"GET", "/v1/kv/a?raw&consistent&max_stale=0s", "", 200, "=1"},
+		"a negative max_stale with consistent":     {"GET", "/v1/kv/a?raw&consistent&max_stale=-1s", "", 200, "=1"},
 		"a max_stale that is no duration":          {"GET", "/v1/kv/a?max_stale=soon", "", 400, "Parameter max_stale must be a duration"},
 		"an index that is no number":               {"GET", "/v1/kv/a?index=soon", "", 400, "Parameter index must be a number"},
 		"a negative index":                         {"GET", "/v1/kv/a?index=-1", "", 400, "Parameter index must be a number"},
@@ -76,6 +78,8 @@ func TestWhatEveryRequestMustHave(t *testing.T) {
 		"a key of 1 025 bytes":                     {"PUT", "/v1/kv/" + long + "k", "1", 400, "The key is 1025 bytes long; at most 1024 are allowed."},
 		"no key":                                   {"GET", "/v1/kv/", "", 400, "=Missing key name"},
 		"no key, nor a slash":                      {"GET", "/v1/kv", "", 400, "=Missing key name"},
+		"a near that is not UTF-8":                 {"GET", "/v1/catalog/nodes?near=%ff", "", 400, "Parameter near is not valid UTF-8."},
+		"a node to leave that is not UTF-8":        {"PUT", "/v1/agent/force-leave/%ff", "", 400, "The node name is not valid UTF-8."},
 		"a put without a key":                      {"PUT", "/v1/kv/", "1", 400, "=Missing key name"},
 		"a delete without a key":                   {"DELETE", "/v1/kv/", "", 400, "=Missing key name"},
 		"only slashes are no key":                  {"PUT", "/v1/kv///", "1", 400, "=Missing key name"},
@@ -142,6 +146,7 @@ func TestEveryReadHasItsHeaders(t *testing.T) {
 	} {
 		for mode, effective := range map[string]string{
 			"": "leader", "consistent": "consistent", "stale": "stale", "max_stale=1s": "leader", "stale&max_stale=1s": "leader",
+			"max_stale=0": "leader", "stale&max_stale=0": "stale", "consistent&max_stale=0": "consistent",
 		} {
 			if path == "/v1/agent/connect/ca/roots" && mode != "" {
 				continue
