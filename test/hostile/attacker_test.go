@@ -25,10 +25,10 @@ import (
 // ordersVariable is where a process of attackers finds its orders, as JSON.
 const ordersVariable = "TENURE_HOSTILE_ORDERS"
 
-// hostileAddress is where attackers call from; quietAddress is that of the others.
+// hostileAddress is where attackers call from; quietAddress is that of the others. Agents call members from 127.0.0.1.
 const (
 	hostileAddress = "127.0.0.2"
-	quietAddress   = "127.0.0.1"
+	quietAddress   = "127.0.0.3"
 )
 
 // stands is the line with which an attacker says that it is at its height.

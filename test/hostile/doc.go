@@ -1,6 +1,6 @@
 // Package hostile attacks real members as one hostile caller would, and looks at what others feel of it.
 //
-// An attack runs in a process of its own and calls from 127.0.0.2. A quiet client calls from 127.0.0.1 meanwhile: what it
+// An attack runs in a process of its own and calls from 127.0.0.2. A quiet client calls from 127.0.0.3 meanwhile: what it
 // puts, reads, locks and renews must go on. Afterwards the member still runs, in the same process; nothing that was sent
 // ended as a fault of the member (INTERNAL, UNKNOWN, a panic); and its memory stayed within what docs/operations.md allows
 // for what the attack pins. Each attack is one file and one line of the table in attacks_test.go, and says itself what must

@@ -57,6 +57,7 @@ const callsMiB = 5000 * 32 >> 10
 func nothingStays(s *scene) {
 	s.t.Helper()
 	s.quiet.stop()
+	_ = s.quiet.conn.Close() // Nothing uses it any more.
 	left := func() []string {
 		var all []string
 		for metric, most := range map[string]float64{

@@ -222,20 +222,7 @@ func randomHTTP(ctx context.Context, a *attacker) error {
 		"POST /v1/sessions HTTP/1.1\r\nHost: %s\r\nContent-Length: 15\r\nIdempotency-Key: 0123456789abcdef\r\n\r\n{\"ttl\":\"15s\"}  ",
 	}
 	return a.alternate(a.count(1500, 100_000), func(r *rand.Rand) error {
-		text := []byte(fmt.Sprintf(whole[r.IntN(len(whole))], a.Members[0].HTTP))
-		for range r.IntN(6) {
-			at := r.IntN(len(text))
-			switch r.IntN(4) {
-			case 0:
-				text[at] = byte(r.Uint32())
-			case 1:
-				text = append(text[:at], text[at+1:]...)
-			case 2:
-				text = append(text[:at:at], append([]byte("\r\n:%/"[:1+r.IntN(5)]), text[at:]...)...)
-			case 3:
-				text = append(text[:at:at], append(text[max(0, at-r.IntN(20)):at:at], text[at:]...)...)
-			}
-		}
+		text := damaged(r, fmt.Sprintf(whole[r.IntN(len(whole))], a.Members[0].HTTP))
 		at := a.Members[0]
 		conn, err := a.raw(ctx, []string{at.HTTP, at.HTTP, at.HTTP, at.GRPC, at.Peer}[r.IntN(5)], string(text))
 		if err != nil {
@@ -247,4 +234,23 @@ func randomHTTP(ctx context.Context, a *attacker) error {
 		a.statusOf(fmt.Sprintf("%q", text), conn)
 		return nil
 	})
+}
+
+// damaged returns a text with bytes changed, lost, doubled and put in at random.
+func damaged(r *rand.Rand, whole string) []byte {
+	text := []byte(whole)
+	for range r.IntN(6) {
+		at := r.IntN(len(text))
+		switch r.IntN(4) {
+		case 0:
+			text[at] = byte(r.Uint32())
+		case 1:
+			text = append(text[:at], text[at+1:]...)
+		case 2:
+			text = append(text[:at:at], append([]byte("\r\n:%/"[:1+r.IntN(5)]), text[at:]...)...)
+		case 3:
+			text = append(text[:at:at], append(text[max(0, at-r.IntN(20)):at:at], text[at:]...)...)
+		}
+	}
+	return text
 }

@@ -33,14 +33,10 @@ type quiet struct {
 	locks   tenurev1.LockServiceClient
 	renewer tenurev1.SessionServiceClient
 	session string
-	stop    func()
-	ended   chan struct{}
+	*rounds
 
 	mu      sync.Mutex // guards what follows
-	rounds  int
-	more    chan struct{} // closed at the end of a round
-	retried int           // calls that were sent again because there was no leader
-	errs    []error
+	retried int        // calls that were sent again because there was no leader
 	puts    []time.Duration
 }
 
@@ -55,55 +51,22 @@ func startQuiet(t *testing.T, m *rig.Member) *quiet {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = conn.Close() })
 	q := &quiet{
 		conn: conn, kv: tenurev1.NewKVServiceClient(conn), locks: tenurev1.NewLockServiceClient(conn),
-		renewer: tenurev1.NewSessionServiceClient(conn), ended: make(chan struct{}), more: make(chan struct{}),
+		renewer: tenurev1.NewSessionServiceClient(conn), rounds: newRounds(),
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	q.stop = sync.OnceFunc(func() {
-		cancel()
-		<-q.ended
-		_ = conn.Close()
-	})
-	t.Cleanup(q.stop)
-	if err := q.again(ctx, "create session", func(ctx context.Context) error {
+	if err := q.again(t.Context(), "create session", func(ctx context.Context) error {
 		opened, err := q.renewer.CreateSession(ctx, &tenurev1.CreateSessionRequest{
 			Name: "quiet", Ttl: durationpb.New(time.Hour), Secret: make([]byte, 32),
 		})
 		q.session = opened.GetSessionId()
 		return err
 	}); err != nil {
-		close(q.ended)
 		t.Fatal(err)
 	}
-	go q.run(ctx)
+	q.begin(t, q.round)
 	return q
-}
-
-// run makes one round after the other.
-func (q *quiet) run(ctx context.Context) {
-	defer close(q.ended)
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for round := 0; ; round++ {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		err := q.round(ctx, round)
-		if ctx.Err() != nil {
-			return
-		}
-		q.mu.Lock()
-		q.rounds++
-		if err != nil && len(q.errs) < 10 {
-			q.errs = append(q.errs, fmt.Errorf("round %d: %w", round, err))
-		}
-		close(q.more)
-		q.more = make(chan struct{})
-		q.mu.Unlock()
-	}
 }
 
 // round puts and reads a key, takes and releases a lock, and renews the session.
@@ -164,35 +127,6 @@ func (q *quiet) again(ctx context.Context, what string, call func(context.Contex
 		case <-ctx.Done():
 		}
 	}
-}
-
-// await waits for so many rounds that begin from now on.
-func (q *quiet) await(t *testing.T, rounds int) {
-	t.Helper()
-	limit := time.After(patience)
-	q.mu.Lock()
-	want := q.rounds + 1 + rounds // The one under way had begun.
-	q.mu.Unlock()
-	for {
-		q.mu.Lock()
-		done, more := q.rounds >= want, q.more
-		q.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-more:
-		case <-limit:
-			t.Fatalf("the quiet client makes no rounds: %v", q.failed())
-		}
-	}
-}
-
-// failed returns what failed so far.
-func (q *quiet) failed() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return errors.Join(q.errs...)
 }
 
 // forget drops what was measured.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,9 @@ type scene struct {
 	cluster *rig.Cluster
 	quiet   *quiet
 	given   map[string]string
+	// agent is attacked instead of the member, and consul is a quiet client of Consul, where the attack is one against its HTTP.
+	agent  *rig.Agent
+	consul *quietConsul
 }
 
 // member returns the member that is attacked.
@@ -122,6 +126,9 @@ func (s *scene) attack(name string) report {
 			rounds = 300
 		}
 		s.quiet.await(s.t, rounds)
+		if s.consul != nil {
+			s.consul.await(s.t, rounds)
+		}
 	}
 	free()
 	_ = tell.Close()
@@ -162,6 +169,9 @@ func (s *scene) judge(r report, bound int) findings {
 	if err := s.quiet.failed(); err != nil {
 		s.t.Errorf("the quiet client failed: %v", err)
 	}
+	if s.consul != nil {
+		s.judgeConsul(&found, bound)
+	}
 	for _, m := range s.cluster.Members {
 		if m.Exited() {
 			found.stopped++
@@ -171,7 +181,7 @@ func (s *scene) judge(r report, bound int) findings {
 		if _, err := m.Status(s.t.Context()); err != nil && status.Convert(err) == nil {
 			s.t.Errorf("member %s: %v", m.Name(), err)
 		}
-		for _, text := range []string{"panic", "call failed", "fatal error"} {
+		for _, text := range faultsLogged {
 			if line := m.Logged(text); line != "" {
 				found.panics++
 				s.t.Errorf("member %s logged %.2000s", m.Name(), line)
@@ -181,7 +191,7 @@ func (s *scene) judge(r report, bound int) findings {
 			found.faults++
 			s.t.Errorf("member %s counted %s", m.Name(), line)
 		}
-		peak := peakMemory(s.t, m)
+		peak := peakMemory(s.t, m.PID())
 		found.peak = max(found.peak, peak)
 		if peak > bound {
 			s.t.Errorf("member %s took %d MiB, at most %d are allowed", m.Name(), peak, bound)
@@ -191,6 +201,47 @@ func (s *scene) judge(r report, bound int) findings {
 		}
 	}
 	return found
+}
+
+// faultsLogged are what lines of the log have that tell of a fault.
+var faultsLogged = []string{"panic", "call failed", "fatal error", "request failed"}
+
+// judgeConsul is judge for the quiet client of Consul, and for the agent, if one was attacked.
+func (s *scene) judgeConsul(found *findings, bound int) {
+	s.t.Helper()
+	if err := s.consul.failed(); err != nil {
+		s.t.Errorf("the quiet client of Consul failed: %v", err)
+	}
+	if s.agent == nil {
+		return
+	}
+	if s.agent.Exited() {
+		found.stopped++
+		s.t.Error("the agent has ended")
+		return
+	}
+	for _, text := range faultsLogged {
+		if line := s.agent.Logged(text); line != "" {
+			found.panics++
+			s.t.Errorf("the agent logged %.2000s", line)
+		}
+	}
+	peak := peakMemory(s.t, s.agent.PID())
+	found.peak = max(found.peak, peak)
+	s.t.Logf("the agent took at most %d MiB of %d", peak, bound)
+	if peak > bound {
+		s.t.Errorf("the agent took %d MiB, at most %d are allowed", peak, bound)
+	}
+}
+
+// consulBlocked returns how many requests of Consul's HTTP wait where it is attacked.
+func (s *scene) consulBlocked() float64 {
+	s.t.Helper()
+	fetch := s.member().Fetch
+	if s.agent != nil {
+		fetch = s.agent.Fetch
+	}
+	return s.countedBy(fetch, "tenure_consul_blocked")
 }
 
 // faultsCounted returns the lines of a member's metrics that count its own faults.
@@ -214,7 +265,13 @@ func faultsCounted(t *testing.T, m *rig.Member) []string {
 // counted returns the value of a metric of the attacked member, named with its labels.
 func (s *scene) counted(metric string) float64 {
 	s.t.Helper()
-	_, body, err := s.member().Fetch(s.t.Context(), "/metrics")
+	return s.countedBy(s.member().Fetch, metric)
+}
+
+// countedBy is counted for what answers to fetch.
+func (s *scene) countedBy(fetch func(ctx context.Context, path string) (http.Header, []byte, error), metric string) float64 {
+	s.t.Helper()
+	_, body, err := fetch(s.t.Context(), "/metrics")
 	if err != nil {
 		s.t.Errorf("metrics: %v", err)
 	}
@@ -230,10 +287,10 @@ func (s *scene) counted(metric string) float64 {
 	return 0
 }
 
-// peakMemory returns how much memory a member has had at most, in MiB; 0 where the system does not tell.
-func peakMemory(t *testing.T, m *rig.Member) int {
+// peakMemory returns how much memory a process has had at most, in MiB; 0 where the system does not tell.
+func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.PID()))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,10 +28,12 @@ type Agent struct {
 
 	// Address is where it serves gRPC, the same after a restart, and HTTP where it serves metrics.
 	Address, HTTP string
+	// Consul is for clients of Consul; empty unless --consul-http is among the agent's flags.
+	Consul string
 }
 
 // agentReady is the line that an agent prints when it serves.
-var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+) http=(\S+)`)
+var agentReady = regexp.MustCompile(`tenure: agent node=\S+ grpc=(\S+) http=(\S+)(?: consul=(\S+))?\n`)
 
 // StartAgent starts the agent of a node of members, without gossip, on a directory of the test's own, and waits until it serves. env is added to its
 // environment.
@@ -100,7 +103,7 @@ func (a *Agent) Await(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if found := agentReady.FindStringSubmatch(a.log.from("tenure: agent ")); found != nil {
-			a.Address, a.HTTP = found[1], found[2]
+			a.Address, a.HTTP, a.Consul = found[1], found[2], found[3]
 			return
 		}
 		select {
@@ -111,6 +114,31 @@ func (a *Agent) Await(ctx context.Context) {
 		case <-ctx.Done():
 			a.t.Fatalf("the agent did not serve\n%s", a.log.tail())
 		}
+	}
+}
+
+// Fetch returns what the agent answers to a GET of a path over HTTP; a status that is not 200 is an error.
+func (a *Agent) Fetch(ctx context.Context, path string) (http.Header, []byte, error) {
+	return fetch(ctx, &http.Transport{DisableKeepAlives: true}, "http://"+a.HTTP+path)
+}
+
+// PID returns the process id of the last start.
+func (a *Agent) PID() int { return a.cmd.Process.Pid }
+
+// Logged returns the first line with a text in what the agent has written to its log, and what follows; empty when there is none.
+func (a *Agent) Logged(text string) string { return a.log.from(text) }
+
+// Exited reports whether the process has ended, by itself or by the test.
+func (a *Agent) Exited() bool {
+	if a.cmd == nil {
+		return true
+	}
+	select {
+	case err := <-a.done:
+		a.done <- err
+		return true
+	default:
+		return false
 	}
 }
 

@@ -236,7 +236,12 @@ func (m *Member) Fetch(ctx context.Context, path string) (http.Header, []byte, e
 		}
 		scheme, transport.TLSClientConfig = "https", config
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+m.Addresses.HTTP+path, http.NoBody)
+	return fetch(ctx, transport, scheme+"://"+m.Addresses.HTTP+path)
+}
+
+// fetch returns what is answered to a GET of a URL; a status that is not 200 is an error.
+func fetch(ctx context.Context, transport *http.Transport, target string) (http.Header, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, nil, err
 	}
