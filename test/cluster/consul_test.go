@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +39,9 @@ func TestIndexesOfConsulsReadsNeverGoBack(t *testing.T) {
 		seen.change(ctx, t, what, c.Running())
 		seen.look(ctx, t, "a change after "+what, c.Running())
 	}
-	send(ctx, t, c.Members[0], http.MethodPut, "kv/p/1", "1")
+	for range 2 { // An index of 1 does not wait for long.
+		send(ctx, t, c.Members[0], http.MethodPut, "kv/p/1", "1")
+	}
 	look("the start", c)
 
 	for _, m := range c.Members {
@@ -89,7 +92,7 @@ func (seen indexes) look(ctx context.Context, t *testing.T, what string, members
 	}
 }
 
-// change waits at each member for a change of a key, with the index that was seen last, and then makes it.
+// change waits at each member for a change of a key, with the index that was seen last, and makes it once all of them wait.
 func (seen indexes) change(ctx context.Context, t *testing.T, what string, members []*rig.Member) {
 	t.Helper()
 	const read = "kv/there"
@@ -100,12 +103,125 @@ func (seen indexes) change(ctx context.Context, t *testing.T, what string, membe
 			changed <- index
 		}()
 	}
+	for _, m := range members {
+		awaitBlocked(ctx, t, m, 1, func() bool { return len(changed) > 0 })
+	}
+	if n := len(changed); n > 0 {
+		t.Errorf("after %s, %d waits with index %d ended before there was a change", what, n, seen[read])
+	}
 	send(ctx, t, members[0], http.MethodPut, read, what)
 	for range members {
-		if index := <-changed; index < seen[read] {
+		if index := <-changed; index <= seen[read] {
 			t.Errorf("after %s, a wait with index %d ended with %d", what, seen[read], index)
 		}
 	}
+}
+
+// awaitBlocked waits until so many requests of Consul's HTTP wait at a member, or it is in vain.
+func awaitBlocked(ctx context.Context, t *testing.T, m *rig.Member, n int, vain func() bool) {
+	t.Helper()
+	line := fmt.Sprintf("\ntenure_consul_blocked %d\n", n)
+	for {
+		_, metrics, err := m.Fetch(ctx, "/metrics")
+		switch {
+		case err == nil && strings.Contains(string(metrics), line), vain():
+			return
+		case ctx.Err() != nil:
+			t.Fatalf("%s never had %d requests that wait: %v", m.Name(), n, err)
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+// A member that hears of no leader, because the others are gone or say nothing, answers stale reads, and says so. Waits with stale end, too.
+func TestStaleReadsAreAnsweredWithoutALeader(t *testing.T) {
+	for name, cut := range map[string]struct {
+		off, on func(ctx context.Context, m *rig.Member)
+	}{
+		"the others are killed":  {func(_ context.Context, m *rig.Member) { m.Kill() }, func(ctx context.Context, m *rig.Member) { m.Launch(ctx) }},
+		"the others stand still": {func(_ context.Context, m *rig.Member) { m.Pause() }, func(_ context.Context, m *rig.Member) { m.Resume() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "the others stand still" {
+				t.Skip("reads wait for a leader for a while")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			c := rig.StartCluster(ctx, t, binary, 3, "--consul-http", "127.0.0.1:0")
+			alone := followers(c, c.Leader(ctx))[0]
+			send(ctx, t, alone, http.MethodPut, "kv/a", "there")
+			_, index := send(ctx, t, alone, http.MethodGet, "kv/a", "")
+			others := slices.DeleteFunc(c.Running(), func(m *rig.Member) bool { return m == alone })
+			for _, m := range others {
+				cut.off(ctx, m)
+			}
+			awaitKnownLeader(ctx, t, alone, false)
+			for _, path := range []string{
+				"kv/a?raw&stale", fmt.Sprintf("kv/a?raw&stale&index=%d&wait=20ms", index), fmt.Sprintf("kv/a?raw&stale&index=%d&wait=10m", index-1),
+			} {
+				got := get(ctx, t, alone, path)
+				if got.code != http.StatusOK || got.body != "there" || got.header.Get("X-Consul-Effective-Consistency") != "stale" ||
+					got.header.Get("X-Consul-KnownLeader") != "false" || got.header.Get("X-Consul-LastContact") == "0" ||
+					got.header.Get("X-Consul-Index") != strconv.FormatUint(index, 10) {
+					t.Errorf("%s without a leader: got %d %q with %v", path, got.code, got.body, got.header)
+				}
+			}
+			for _, path := range []string{"kv/a?raw", "kv/a?raw&max_stale=1h", "session/list?consistent"} {
+				got := get(ctx, t, alone, path)
+				if got.code != http.StatusInternalServerError || got.body != "No cluster leader" {
+					t.Errorf("%s without a leader: got %d %q, want 500 No cluster leader", path, got.code, got.body)
+				}
+			}
+			for _, m := range others {
+				cut.on(ctx, m)
+			}
+			awaitKnownLeader(ctx, t, alone, true)
+			if answer, _ := send(ctx, t, alone, http.MethodGet, "kv/a?raw", ""); answer != "there" {
+				t.Errorf("with a leader again: got %q", answer)
+			}
+		})
+	}
+}
+
+// awaitKnownLeader waits until stale reads of a member say that it knows a leader, or that it knows none.
+func awaitKnownLeader(ctx context.Context, t *testing.T, m *rig.Member, known bool) {
+	t.Helper()
+	for {
+		got := get(ctx, t, m, "kv/a?stale")
+		if got.header.Get("X-Consul-KnownLeader") == strconv.FormatBool(known) {
+			return
+		}
+		if ctx.Err() != nil || t.Failed() {
+			t.Fatalf("a stale read never said that the leader is known: %v; got %d %q", known, got.code, got.body)
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+// consulAnswer is an answer of Consul's HTTP.
+type consulAnswer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// get sends a read of Consul's HTTP once.
+func get(ctx context.Context, t *testing.T, m *rig.Member, path string) consulAnswer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.Consul+"/v1/"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		t.Fatalf("%s at %s: %v", path, m.Name(), err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	body, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Errorf("%s at %s: %v", path, m.Name(), err)
+	}
+	return consulAnswer{got.StatusCode, got.Header, string(body)}
 }
 
 // send sends a request of Consul's HTTP until it is answered: while there is no leader, it is not. It returns the body and the index.
