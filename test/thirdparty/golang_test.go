@@ -164,7 +164,7 @@ func TestContendersWithConsulsLibrary(t *testing.T) {
 				newRace(t, "lock", 1), newRace(t, "semaphore of 2", 2), newRace(t, "election as in Consul's guide", 1),
 			}
 			for i, once := range []loop{lockOnce, semaphoreOnce, electOnce} {
-				record(t, library, races[i].name, races[i].passed(members))
+				races[i].record(t, library, members)
 				races[i].contenders = contend(t.Context(), t, c, races[i].witness, 3, once)
 			}
 			run(t, c, races)

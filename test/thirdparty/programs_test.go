@@ -97,10 +97,10 @@ func TestProgramsContend(t *testing.T) {
 			for _, p := range programs {
 				r := newRace(t, "election as in Consul's guide", 1)
 				if missing := p.missing(); missing != "" {
-					note(p.name, r.name, missing)
+					note(p.name, r.scenario(members), missing)
 					continue
 				}
-				record(t, p.name, r.name, r.passed(members))
+				r.record(t, p.name, members)
 				r.contenders = p.contend(t.Context(), t, c, r.witness)
 				races = append(races, r)
 			}

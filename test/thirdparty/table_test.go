@@ -1,11 +1,12 @@
 package thirdparty_test
 
 import (
-	"bytes"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,20 +18,27 @@ const page = "../../docs/consul.md"
 // Marks of the table in the page.
 const (
 	tableBegin = "<!-- made by make thirdparty -->\n"
+	tableHead  = "| program | what it does | result |\n|---|---|---|\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
-// results are the rows of the table.
+// row is a row of the table: what a program did, and what came of it.
+type row struct{ program, scenario, said string }
+
+// String returns the row as a line of the page.
+func (r row) String() string { return fmt.Sprintf("| %s | %s | %s |\n", r.program, r.scenario, r.said) }
+
+// results are the rows of this run.
 var results struct {
 	sync.Mutex
-	rows []string
+	rows []row
 }
 
 // note makes a row of the table.
 func note(program, scenario, said string) {
 	results.Lock()
 	defer results.Unlock()
-	results.rows = append(results.rows, fmt.Sprintf("| %s | %s | %s |\n", program, scenario, said))
+	results.rows = append(results.rows, row{program, scenario, said})
 }
 
 // record makes a row of the table when a test has ended.
@@ -44,24 +52,67 @@ func record(t *testing.T, program, scenario, passed string) {
 	})
 }
 
-// writeTable puts the table into the page, if the programs of all languages were to run.
+// writeTable puts the results into the page, if the programs of all languages were to run.
 func writeTable() error {
 	if fetched == "" {
 		return nil
-	}
-	sort.Strings(results.rows)
-	for _, row := range results.rows {
-		fmt.Print(row)
 	}
 	old, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	before, rest, found := bytes.Cut(old, []byte(tableBegin))
-	_, after, foundEnd := bytes.Cut(rest, []byte(tableEnd))
-	if !found || !foundEnd {
-		return errors.New("docs/consul.md has no place for the table")
+	part := flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != ""
+	text, err := tabled(string(old), results.rows, part)
+	if err != nil {
+		return err
 	}
-	table := "| program | what it does | result |\n|---|---|---|\n" + strings.Join(results.rows, "")
-	return os.WriteFile(page, bytes.Join([][]byte{before, []byte(tableBegin + table + tableEnd), after}, nil), 0o600)
+	for _, r := range results.rows {
+		fmt.Print(r)
+	}
+	return os.WriteFile(page, []byte(text), 0o600)
+}
+
+// tabled returns the page with the rows of a run in its table. A run of a part of the tests keeps the rows that it did not make.
+func tabled(text string, rows []row, part bool) (string, error) {
+	before, rest, found := strings.Cut(text, tableBegin)
+	table, after, foundEnd := strings.Cut(rest, tableEnd)
+	if !found || !foundEnd {
+		return "", errors.New("docs/consul.md has no place for the table")
+	}
+	lines := map[string]bool{}
+	if part {
+		for line := range strings.Lines(strings.TrimPrefix(table, tableHead)) {
+			same := func(r row) bool { return strings.HasPrefix(line, "| "+r.program+" | "+r.scenario+" | ") }
+			lines[line] = !slices.ContainsFunc(rows, same)
+		}
+	}
+	for _, r := range rows {
+		lines[r.String()] = true
+	}
+	maps.DeleteFunc(lines, func(_ string, kept bool) bool { return !kept })
+	return before + tableBegin + tableHead + strings.Join(slices.Sorted(maps.Keys(lines)), "") + tableEnd + after, nil
+}
+
+// TestARunOfAPartKeepsTheOtherRows makes tables of a whole run, and of parts of it.
+func TestARunOfAPartKeepsTheOtherRows(t *testing.T) {
+	page := func(rows string) string { return "above\n" + tableBegin + tableHead + rows + tableEnd + "below\n" }
+	const a, b, old = "| a | lock, 1 member | passed |\n", "| b | lock, 3 members | passed |\n", "| old | lock | passed |\n"
+	for name, test := range map[string]struct {
+		before string
+		rows   []row
+		part   bool
+		want   string
+	}{
+		"a whole run makes all rows":                {page(a + old), []row{{"b", "lock, 3 members", "passed"}}, false, page(b)},
+		"a part keeps what it did not make":         {page(a + old), []row{{"b", "lock, 3 members", "passed"}}, true, page(a + b + old)},
+		"a part replaces what it made":              {page(a + b), []row{{"b", "lock, 3 members", "failed"}}, true, page(a + strings.Replace(b, "passed", "failed", 1))},
+		"a part that made nothing keeps everything": {page(a + b), nil, true, page(a + b)},
+	} {
+		if got, err := tabled(test.before, test.rows, test.part); err != nil || got != test.want {
+			t.Errorf("%s: got %q, %v; want %q", name, got, err, test.want)
+		}
+	}
+	if _, err := tabled("no table", nil, true); err == nil {
+		t.Error("a page without a table: got no error")
+	}
 }

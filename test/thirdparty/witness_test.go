@@ -84,10 +84,15 @@ func newRace(t *testing.T, name string, places int) *race {
 	return &race{name: name, witness: newWitness(t, name, places)}
 }
 
-// passed says what came of a race, if nothing failed.
-func (r *race) passed(members int) string {
-	return fmt.Sprintf("%s, %d leaders killed: never more than %d in, every loop recovered", countedMembers(members), kills, r.witness.places)
+// record makes a row of the table when the test has ended, for a program that took part in a race.
+func (r *race) record(t *testing.T, program string, members int) {
+	t.Helper()
+	record(t, program, r.scenario(members),
+		fmt.Sprintf("%d leaders killed: never more than %d in, every loop recovered", kills, r.witness.places))
 }
+
+// scenario says what a race is, for the table.
+func (r *race) scenario(members int) string { return r.name + ", " + countedMembers(members) }
 
 // countedMembers is a number of members, for people.
 func countedMembers(n int) string {
