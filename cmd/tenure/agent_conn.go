@@ -84,8 +84,9 @@ func repeats(method string) repeatable {
 func takesKey(request any) bool {
 	change, ok := request.(interface{ GetOptions() *tenurev1.CallOptions })
 	switch request.(type) {
-	case *tenurev1.RenewSessionRequest, *tenurev1.DestroySessionRequest:
-		return false // A renewal is not applied, and a session ends once.
+	case *tenurev1.RenewSessionRequest, *tenurev1.AttachSessionRequest, *tenurev1.DestroySessionRequest, *tenurev1.CancelWaitRequest,
+		*tenurev1.ProclaimRequest, *tenurev1.ResignRequest:
+		return false // A member refuses it: a renewal is not applied, a session ends once, and the others act as their session.
 	}
 	if !ok {
 		return false
