@@ -112,8 +112,8 @@ func dialMemberInMemory(t *testing.T) *grpc.ClientConn {
 	go func() { ended <- s.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		if end := <-ended; end != nil {
+			t.Error(end)
 		}
 	})
 	select {

@@ -169,12 +169,11 @@ func oddConsul(ctx context.Context, a *attacker) error {
 				all = append(all, consulRequest{method: e.method, path: target(url.PathEscape(text), ""), body: e.body})
 			}
 		}
-		for _, parameter := range strings.Fields(e.parameters) {
-			for kind, text := range oddTexts() {
+		for parameter := range strings.FieldsSeq(e.parameters) {
+			for _, text := range oddTexts() {
 				if len(text) > 100_000 && parameter != "acquire" && parameter != "index" {
 					continue // No server of HTTP takes such a header; it takes its time to say so.
 				}
-				_ = kind
 				all = append(all, consulRequest{method: e.method, path: target("odd", parameter+"="+url.QueryEscape(text)), body: e.body})
 			}
 			for _, number := range oddNumbers {

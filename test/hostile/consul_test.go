@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -146,9 +147,7 @@ func (a *attacker) sendOne(ctx context.Context, client *http.Client, one consulR
 	}
 	// As it is, whatever it is.
 	r.URL.Opaque = "//" + a.Given[consulGiven] + one.path
-	for name, values := range one.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, one.header)
 	if host := one.header.Get("Host"); host != "" {
 		r.Host = host
 	}
