@@ -22,7 +22,6 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
   static final int AHEAD_BYTES = 64 << 10;
 
   private final Waits waits;
-  private final Loop loop;
   private final MethodDescriptor<Q, R> method;
   private final Deque<R> inbox = new ArrayDeque<>();
   private Listener<R> told;
@@ -39,9 +38,8 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
   /** The stream of its own, where lines do not serve. */
   private ClientCall<Q, R> alone;
 
-  FollowedCall(Waits waits, Loop loop, MethodDescriptor<Q, R> method) {
+  FollowedCall(Waits waits, MethodDescriptor<Q, R> method) {
     this.waits = waits;
-    this.loop = loop;
     this.method = method;
   }
 
@@ -145,14 +143,13 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
   private void tellSoon() {
     if (!telling) {
       telling = true;
-      loop.execute(() -> {
-        telling = false;
-        tell();
-      });
+      waits.tellSoon(this);
     }
   }
 
-  private void tell() {
+  /** Tells what came. */
+  void tell() {
+    telling = false;
     while (demand > 0 && !inbox.isEmpty()) {
       demand--;
       R message = inbox.remove();
@@ -242,7 +239,7 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
     void part(Message m) {
       if (!over) {
         inbox.add((R) m);
-        tell();
+        tellSoon();
       }
     }
 

@@ -11,7 +11,9 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.tenure.v1.LineServiceGrpc;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -27,6 +29,8 @@ final class Waits implements LineStream.Owner {
   static final int STREAMS_MAX = 100;
   /** How many lines share a channel. */
   static final int LINES_MAX = 8;
+  /** How many calls are told what came before the loop does what else came: an event for thousands of watches holds up no other call. */
+  private static final int TOLD_MAX = 64;
 
   private final Supplier<ManagedChannel> builder;
   private final Door door;
@@ -35,6 +39,8 @@ final class Waits implements LineStream.Owner {
   private final List<Channel> channels = new ArrayList<>();
   /** What begins once the line that is being opened is open, or is not to be. */
   private List<Unplaced> unplaced = new ArrayList<>();
+  /** Calls with something to tell. */
+  private final Deque<FollowedCall<?, ?>> telling = new ArrayDeque<>();
   /** Null: none is being opened. */
   private LineStream opening;
   private boolean without;
@@ -55,7 +61,26 @@ final class Waits implements LineStream.Owner {
 
   /** Returns a call with parts that may stay open for long. */
   <Q, R> ClientCall<Q, R> call(MethodDescriptor<Q, R> method) {
-    return new FollowedCall<>(this, loop, method);
+    return new FollowedCall<>(this, method);
+  }
+
+  /** Has a call tell what came, soon. */
+  void tellSoon(FollowedCall<?, ?> call) {
+    telling.add(call);
+    if (telling.size() == 1) {
+      loop.execute(this::tell);
+    }
+  }
+
+  private void tell() {
+    List<FollowedCall<?, ?>> some = new ArrayList<>();
+    while (some.size() < TOLD_MAX && !telling.isEmpty()) {
+      some.add(telling.remove());
+    }
+    if (!telling.isEmpty()) {
+      loop.execute(this::tell);
+    }
+    some.forEach(call -> Loop.guarded(call::tell));
   }
 
   /** Returns a stream of its own for such a call. Throws if no channel can be made for it. */

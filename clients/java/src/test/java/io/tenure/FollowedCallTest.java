@@ -178,7 +178,7 @@ final class FollowedCallTest {
   }
 
   /** One watch, and what it was told. */
-  private final class Reading extends ClientCall.Listener<WatchResponse> {
+  private class Reading extends ClientCall.Listener<WatchResponse> {
     private final BlockingQueue<String> messages = new LinkedBlockingQueue<>();
     private final CompletableFuture<Status> end = new CompletableFuture<>();
     private final CompletableFuture<Errors.Failure> failure = new CompletableFuture<>();
@@ -571,6 +571,38 @@ final class FollowedCallTest {
     start();
     failing();
     assertEquals(1, alone.get());
+  }
+
+  @Test
+  void anEventForManyWatchesHoldsUpNothingElse() throws Exception {
+    List<Long> begun = new ArrayList<>();
+    start(1000, () -> (message, out) -> {
+      message.getCallsList().forEach(c -> begun.add(c.getNumber()));
+      if (begun.size() == 1000) {
+        LinePart.Builder one = part(begun.get(0), "came", 0).toBuilder();
+        begun.subList(1, 1000).forEach(one::addNumbers);
+        out.onNext(LineResponse.newBuilder().addParts(one).build());
+      }
+    });
+    AtomicInteger told = new AtomicInteger();
+    CompletableFuture<Integer> before = new CompletableFuture<>();
+    List<Reading> all = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      all.add(new Reading(ENDLESS, 1) {
+        @Override
+        public void onMessage(WatchResponse m) {
+          if (told.incrementAndGet() == 1) {
+            client.core().loop.execute(() -> before.complete(told.get()));
+          }
+          super.onMessage(m);
+        }
+      });
+    }
+    for (Reading r : all) {
+      assertEquals("came", r.next());
+    }
+    assertTrue(WithFakeMember.get(before) < 1000, "what came meanwhile had to wait until all were told");
+    assertEquals(1, lines.get());
   }
 
   @Test

@@ -115,6 +115,7 @@ final class StreamsTest extends WithMember {
   @Test
   void aClientHasManySessionsWaitsAndWatches(TestInfo info) throws Exception {
     try (Client client = client(info, TTL)) {
+      client.kv().put("other", "connected");
       double before = puts(client);
       List<Session> sessions = open(client);
       Held first = sessions.get(0).lock("lock").acquire();
