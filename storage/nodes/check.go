@@ -84,32 +84,6 @@ func (n *node) putCheck(k *storev1.Check, origin storev1.CatalogOrigin) error {
 	return n.saveCheck(r, before)
 }
 
-// countCheck counts a check after a write, and as it was before, if it was.
-func (n *node) countCheck(before, after *storev1.Check) error {
-	was, is := uint64(0), catalog.CheckBytes(after)
-	if before != nil {
-		was = catalog.CheckBytes(before)
-	}
-	if err := n.grow(was, is); err != nil {
-		return err
-	}
-	switch {
-	case was == is:
-		return nil
-	case before != nil:
-		return n.saveTally()
-	}
-	if n.tally.GetChecks() >= catalog.NodeChecksMax {
-		return fullNode(n, "node_checks_max", catalog.NodeChecksMax)
-	}
-	if n.State.Checks >= catalog.ChecksMax {
-		return rule.Exceeded("checks_max", catalog.ChecksMax)
-	}
-	n.State.Checks++
-	n.tally.Checks++
-	return n.saveTally()
-}
-
 // setStatus writes the status and output of a check that is there.
 func (n *node) setStatus(before *storev1.CheckRecord, status storev1.CheckStatus, output string) error {
 	r := proto.CloneOf(before)

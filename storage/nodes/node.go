@@ -15,10 +15,8 @@ import (
 
 // node is a node of the catalog.
 type node struct {
-	*Change
-	key    string // its name as rows have it
+	counts
 	record *storev1.NodeRecord
-	tally  *storev1.NodeTally
 }
 
 // node returns a node by its name, or nil.
@@ -26,11 +24,12 @@ func (c *Change) node(name string) (*node, error) {
 	if !catalog.IsNodeName(name) {
 		return nil, nil
 	}
-	n := &node{Change: c, key: catalog.NodeKey(name), record: &storev1.NodeRecord{}, tally: &storev1.NodeTally{}}
+	n := &node{counts: c.countsOf(name), record: &storev1.NodeRecord{}}
 	found, err := records.ReadCatalog(c.Rows, layout.NodeRow(layout.RowNode, n.key), n.record)
 	if err != nil || !found {
 		return nil, err
 	}
+	n.name = n.record.GetNode().GetName() // As it is written there.
 	_, err = records.ReadCatalog(c.Rows, layout.NodeRow(layout.RowNodeTally, n.key), n.tally)
 	return n, err
 }
@@ -46,12 +45,6 @@ func (c *Change) nodeByID(id []byte) (*node, error) {
 		err = fmt.Errorf("%w: no node %q", layout.ErrCorrupt, key)
 	}
 	return n, err
-}
-
-// saveTally writes what a node counts.
-func (n *node) saveTally() error {
-	n.tally.FormatVersion = layout.RecordFormat
-	return n.write(layout.NodeRow(layout.RowNodeTally, n.key), n.tally)
 }
 
 // noNode returns the failure for a node that is missing.
@@ -137,9 +130,8 @@ func (c *Change) addNode(n *storev1.Node, origin storev1.CatalogOrigin) (*node, 
 		return nil, rule.Exceeded("nodes_max", catalog.NodesMax)
 	}
 	c.State.Nodes++
-	key := catalog.NodeKey(n.GetName())
-	c.Rows.Set(layout.NodeIDRow(n.GetNodeId()), []byte(key))
-	out := &node{Change: c, key: key, tally: &storev1.NodeTally{}, record: &storev1.NodeRecord{CreateRevision: c.Revision, Origin: origin, Node: n}}
+	out := &node{counts: c.countsOf(n.GetName()), record: &storev1.NodeRecord{CreateRevision: c.Revision, Origin: origin, Node: n}}
+	c.Rows.Set(layout.NodeIDRow(n.GetNodeId()), []byte(out.key))
 	if err := out.saveTally(); err != nil {
 		return nil, err
 	}
@@ -271,27 +263,6 @@ func (n *node) delete() error {
 	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_NodeDeleted{NodeDeleted: &storev1.NodeDeleted{
 		Node: n.record.GetNode().GetName(), NodeId: n.record.GetNode().GetNodeId(),
 	}}})
-	return nil
-}
-
-// fullNode returns the failure of a node that has as many entries as it may.
-func fullNode(n *node, limit string, most uint64) error {
-	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED,
-		storev1.FailureDetail_FAILURE_DETAIL_NODE_IS_FULL, n.record.GetNode().GetName(), most, limit)
-	f.Failure.LimitName, f.Failure.Limit = limit, most
-	return f
-}
-
-// grow counts how much an entry of the node had before a write, and has after it.
-func (n *node) grow(before, after uint64) error {
-	total := n.tally.GetBytes() - before + after
-	if after > before && total > catalog.NodeBytesMax {
-		f := rule.Broken(storev1.FailureReason_FAILURE_REASON_LIMIT_EXCEEDED, storev1.FailureDetail_FAILURE_DETAIL_NODE_TOO_LARGE,
-			n.record.GetNode().GetName(), total, uint64(catalog.NodeBytesMax))
-		f.Failure.LimitName, f.Failure.Limit = "node_bytes_max", catalog.NodeBytesMax
-		return f
-	}
-	n.tally.Bytes = total
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/tenure-io/tenure/storage/catalog"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
-	"github.com/tenure-io/tenure/storage/rule"
 )
 
 // service returns an instance of a service, or nil.
@@ -60,32 +59,6 @@ func (n *node) putService(s *storev1.Service, origin storev1.CatalogOrigin) erro
 		return err
 	}
 	return n.renameChecks(s)
-}
-
-// countService counts an instance after a write, and as it was before, if it was.
-func (n *node) countService(before, after *storev1.Service) error {
-	was, is := uint64(0), catalog.ServiceBytes(after)
-	if before != nil {
-		was = catalog.ServiceBytes(before)
-	}
-	if err := n.grow(was, is); err != nil {
-		return err
-	}
-	switch {
-	case was == is:
-		return nil
-	case before != nil:
-		return n.saveTally()
-	}
-	if n.tally.GetServices() >= catalog.NodeServicesMax {
-		return fullNode(n, "node_services_max", catalog.NodeServicesMax)
-	}
-	if n.State.Services >= catalog.ServicesMax {
-		return rule.Exceeded("services_max", catalog.ServicesMax)
-	}
-	n.State.Services++
-	n.tally.Services++
-	return n.saveTally()
 }
 
 // renameChecks gives the checks of an instance the new name of its service.
