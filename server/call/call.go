@@ -220,7 +220,7 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 func (c *Caller) AddOptions(ctx context.Context, change Change) error {
 	o := change.Options
 	if len(o.GetGuards()) > 0 {
-		guards, err := c.guardsFromProto(o.GetGuards())
+		guards, err := c.guards().all(o.GetGuards())
 		if err != nil {
 			return err
 		}
@@ -294,80 +294,6 @@ func Hashed(secret []byte) []byte {
 
 // ShowsSecret tells whether a hash is that of a session's secret.
 func ShowsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
-
-// guardsFromProto converts guards.
-func (c *Caller) guardsFromProto(guards []*tenurev1.Guard) ([]*storev1.Guard, error) {
-	converted := make([]*storev1.Guard, 0, len(guards))
-	for i, g := range guards {
-		field := fmt.Sprintf("options.guards[%d]", i)
-		guard, err := c.GuardFromProto(field, g)
-		if err != nil {
-			return nil, err
-		}
-		converted = append(converted, guard)
-	}
-	return converted, nil
-}
-
-// GuardFromProto converts one guard.
-func (c *Caller) GuardFromProto(field string, g *tenurev1.Guard) (*storev1.Guard, error) {
-	switch condition := g.GetCondition().(type) {
-	case *tenurev1.Guard_Held:
-		held := condition.Held
-		if err := CheckKey(field+".held.key", held.GetKey()); err != nil {
-			return nil, err
-		}
-		sid, err := ParseSession(field+".held.session_id", held.GetSessionId())
-		if err != nil {
-			return nil, err
-		}
-		if err := CheckHistory(field+".held.history_id", held.GetHistoryId(), c.History()); err != nil {
-			return nil, err
-		}
-		return &storev1.Guard{Condition: &storev1.Guard_Held{Held: &storev1.HeldGuard{
-			Key:          held.GetKey(),
-			LockIndex:    held.GetLockIndex(),
-			SessionId:    sid[:],
-			FencingToken: held.GetFencingToken(),
-		}}}, nil
-	case *tenurev1.Guard_SessionAlive:
-		sid, err := ParseSession(field+".session_alive", condition.SessionAlive)
-		if err != nil {
-			return nil, err
-		}
-		return &storev1.Guard{Condition: &storev1.Guard_SessionAlive{SessionAlive: sid[:]}}, nil
-	case *tenurev1.Guard_Key:
-		k := condition.Key
-		if err := CheckKey(field+".key.key", k.GetKey()); err != nil {
-			return nil, err
-		}
-		holder, err := c.holderFromProto(field+".key.held_by", k.HeldBy)
-		return &storev1.Guard{Condition: &storev1.Guard_Key{Key: &storev1.KeyGuard{
-			Key:             k.GetKey(),
-			Exists:          k.Exists,
-			ModRevision:     k.ModRevision,
-			CreateRevision:  k.CreateRevision,
-			Version:         k.Version,
-			HeldBySessionId: holder,
-		}}}, err
-	default:
-		return nil, reason.Invalid(field, "has no condition")
-	}
-}
-
-// holderFromProto converts the session that a condition demands as the holder; nil demands nothing.
-func (c *Caller) holderFromProto(field string, holder *string) ([]byte, error) {
-	switch {
-	case holder == nil:
-		return nil, nil
-	case !storage.DropsHolds(c.Node.Store().Applied().ClusterVersion):
-		return nil, reason.NotServed(field)
-	case *holder == "":
-		return []byte{}, nil
-	}
-	id, err := ParseSession(field, *holder)
-	return id[:], err
-}
 
 // ActAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
 // is in is for the state machine to compare.
