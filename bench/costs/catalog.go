@@ -46,7 +46,7 @@ func catalogCases() []cost {
 				Node: machine, CheckId: up, Status: critical, Output: strings.Repeat("o", outputBytes),
 			}}}
 		}},
-		{kind: "deregister", name: "a node with 1 024 services, 2 048 checks and 1 024 sessions with a hold each", bound: endBound, build: (*builder).deregisters},
+		{kind: "deregister", name: "a node with 1 024 services, 2 048 checks and 1 024 sessions with a hold each", bound: endBound, build: deregisters},
 		{kind: "set_liveness", name: "a check of 1 024 sessions with a hold each", bound: endBound, build: func(b *builder) *storev1.Command {
 			b.bind()
 			return &storev1.Command{Kind: &storev1.Command_SetLiveness{SetLiveness: &storev1.SetLiveness{
@@ -54,7 +54,7 @@ func catalogCases() []cost {
 			}}}
 		}},
 		{kind: "end_marked", name: "sessions with a hold each of a node that is gone", bound: endBound, build: func(b *builder) *storev1.Command {
-			b.apply(b.deregisters())
+			b.apply(deregisters(b))
 			return &storev1.Command{Kind: &storev1.Command_EndMarked{EndMarked: &storev1.EndMarked{Term: 1}}}
 		}},
 	}
@@ -104,7 +104,7 @@ func (b *builder) bind() {
 }
 
 // deregisters deregisters the machine, which has as much as a node may have.
-func (b *builder) deregisters() *storev1.Command {
+func deregisters(b *builder) *storev1.Command {
 	b.bind()
 	for done := 0; done < b.n(nodeServices); done += catalogRows / 2 {
 		var services []*storev1.Service

@@ -39,7 +39,7 @@ func clusterCases() []cost {
 			b.largeValues()
 			return compact(b)
 		}},
-		{kind: "compact", name: "and 1 024 results of each kind, and records of sessions", build: (*builder).compactsMemory},
+		{kind: "compact", name: "and 1 024 results of each kind, and records of sessions", build: compactsMemory},
 		{kind: "set_limits", name: "raises the holders of 256 locks", build: func(b *builder) *storev1.Command {
 			b.apply(limits(&storev1.Limits{HoldersMax: new(uint32(1))}))
 			for range 2 {
@@ -80,7 +80,7 @@ func clusterCases() []cost {
 				PutPolicy: &storev1.PolicyRecord{Name: "p", Rules: strings.Repeat("#", 64<<10)},
 			}})
 		}},
-		{kind: "end_tokens", name: "256 tokens with 16 policies, longest names", build: (*builder).endsTokens},
+		{kind: "end_tokens", name: "256 tokens with 16 policies, longest names", build: endsTokens},
 		{kind: "join_member", name: "7 members", build: func(b *builder) *storev1.Command {
 			b.members()
 			b.apply(makeToken(100))
@@ -97,7 +97,7 @@ func clusterCases() []cost {
 }
 
 // endsTokens deletes as many tokens as one command may.
-func (b *builder) endsTokens() *storev1.Command {
+func endsTokens(b *builder) *storev1.Command {
 	b.apply(changeAuth(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
 		Mode: storev1.AuthMode_AUTH_MODE_ENFORCE, Token: longToken(0, 0),
 	}}}))
@@ -136,11 +136,11 @@ func (b *builder) empty() {
 }
 
 // compactsMemory has a Compact forget as much as it may of all that it forgets.
-func (b *builder) compactsMemory() *storev1.Command {
+func compactsMemory(b *builder) *storev1.Command {
 	for range b.n(forgotten) + 1 {
 		b.apply(destroy(b.session()))
 	}
-	b.marking()
+	marking(b)
 	b.empty()
 	for i := range b.n(2048) {
 		b.apply(put(&storev1.Put{Key: longKey("k", i)}),

@@ -26,7 +26,7 @@ func keyCases() []cost {
 		{kind: "put", name: "under a key that makes 1 024 others forgotten", build: func(b *builder) *storev1.Command {
 			return b.forgetting(put(&storev1.Put{Key: longKey("k", 0), Value: make([]byte, valueBytes)}))
 		}},
-		{kind: "put", name: "under a request id below which 1 024 are done", build: (*builder).marking},
+		{kind: "put", name: "under a request id below which 1 024 are done", build: marking},
 		{kind: "put", name: "releases 4 095 holds of a session by force", build: func(b *builder) *storev1.Command {
 			key, s := b.sharedHolds(longKey("k", 0), b.n(sessionObjects-1))
 			b.queue(1, func(int) string { return key }, b.n(grants))
@@ -57,7 +57,7 @@ func keyCases() []cost {
 			ops := []*storev1.Op{{Kind: &storev1.Op_DeletePrefix{DeletePrefix: &storev1.DeletePrefix{Prefix: "p/"}}}}
 			return txn(append(ops, b.puts(25)...))
 		}},
-		{kind: "txn", name: "releases 128 locks, 256 grants with 4 MiB of values", build: (*builder).releases},
+		{kind: "txn", name: "releases 128 locks, 256 grants with 4 MiB of values", build: releases},
 		{kind: "txn", name: "lists as many keys as a result has room for", build: func(b *builder) *storev1.Command {
 			b.many(1000, func(i int) *storev1.Command { return put(&storev1.Put{Key: fmt.Sprint("p/", i)}) })
 			return txn(slices.Repeat([]*storev1.Op{listOp("p/")}, 15))
@@ -132,7 +132,7 @@ func (b *builder) largeValues() {
 }
 
 // marking fills a window of request ids, and says with the next one that all are done.
-func (b *builder) marking() *storev1.Command {
+func marking(b *builder) *storev1.Command {
 	s := b.session()
 	b.apply(put(&storev1.Put{Key: "result", Value: make([]byte, 700)}))
 	b.many(b.n(1000), func(i int) *storev1.Command {
@@ -154,7 +154,7 @@ func requested(s *storev1.SessionRef, sequence, doneBelow uint64, command *store
 }
 
 // releases gives 128 locks back, for each of which 2 wait with values.
-func (b *builder) releases() *storev1.Command {
+func releases(b *builder) *storev1.Command {
 	s := b.session()
 	locks := b.n(txnOps)
 	b.many(locks, func(i int) *storev1.Command {

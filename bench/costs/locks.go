@@ -14,7 +14,7 @@ func lockCases() []cost {
 		}}}
 	}
 	return []cost{
-		{kind: "acquire_lock", name: "refused behind 16 000 lost holds", build: (*builder).refusedBehindDelayed},
+		{kind: "acquire_lock", name: "refused behind 16 000 lost holds", build: refusedBehindDelayed},
 		{kind: "acquire_lock", name: "a value of 512 KiB on a key of 512 KiB", build: func(b *builder) *storev1.Command {
 			b.apply(put(&storev1.Put{Key: longKey("k", 0), Value: make([]byte, valueBytes)}))
 			return acquire(&storev1.AcquireLock{Key: longKey("k", 0), Session: b.session(), Owner: longOwner(0), Value: make([]byte, valueBytes)})
@@ -27,8 +27,8 @@ func lockCases() []cost {
 			b.sharedQueue(key, b.n(grants), grantBytes/grants)
 			return &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{Key: key, Session: first}}}
 		}},
-		{kind: "end_waits", name: "256 waits, longest names", build: (*builder).endsWaits},
-		{kind: "end_waits", name: "256 waits, each before a waiter", build: (*builder).endsWaitsBeforeOthers},
+		{kind: "end_waits", name: "256 waits, longest names", build: endsWaits},
+		{kind: "end_waits", name: "256 waits, each before a waiter", build: endsWaitsBeforeOthers},
 		{kind: "release_lock", name: "256 grants with 4 MiB of values", build: func(b *builder) *storev1.Command {
 			key, s := longKey("k", 0), b.session()
 			b.apply(acquire(&storev1.AcquireLock{Key: key, Session: s}))
@@ -73,7 +73,7 @@ func lockCases() []cost {
 			build: func(b *builder) *storev1.Command { return b.endsDelays(1, valueBytes) },
 		},
 		{kind: "grant_waiters", name: "256 grants of a lock each", build: func(b *builder) *storev1.Command {
-			b.apply(destroy(b.waitedFor()))
+			b.apply(destroy(waitedFor(b)))
 			return &storev1.Command{Kind: &storev1.Command_GrantWaiters{GrantWaiters: &storev1.GrantWaiters{Term: 1}}}
 		}},
 		{kind: "end_freeze", name: "256 grants of a lock each", frozen: true, build: func(b *builder) *storev1.Command {
@@ -119,7 +119,7 @@ func (b *builder) breaks(key string, s *storev1.SessionRef) *storev1.Command {
 }
 
 // refusedBehindDelayed has an acquire fail on a lock with a few holders, which were granted after very many that were lost since.
-func (b *builder) refusedBehindDelayed() *storev1.Command {
+func refusedBehindDelayed(b *builder) *storev1.Command {
 	const lost = 16_000
 	key := longKey("k", 0)
 	for range 4 {
@@ -133,13 +133,13 @@ func (b *builder) refusedBehindDelayed() *storev1.Command {
 }
 
 // endsWaits ends waits of a lock each.
-func (b *builder) endsWaits() *storev1.Command {
+func endsWaits(b *builder) *storev1.Command {
 	b.holder(longHolds)
 	return b.endsWaitsOf(b.session())
 }
 
 // endsWaitsBeforeOthers ends waits, each of which stands before another that can be granted then.
-func (b *builder) endsWaitsBeforeOthers() *storev1.Command {
+func endsWaitsBeforeOthers(b *builder) *storev1.Command {
 	h := b.session()
 	shared := func(s *storev1.SessionRef) {
 		b.many(b.n(leaderNames), func(i int) *storev1.Command {

@@ -29,15 +29,15 @@ func sessionCases() []cost {
 		return []cost{
 			end("4 095 holds, short names", func(b *builder) *storev1.SessionRef { return b.holder(shortHolds) }),
 			end("4 095 holds, longest names", func(b *builder) *storev1.SessionRef { return b.holder(longHolds) }),
-			end("4 095 holds, longest names, each ended 8 times before for the longest reason", (*builder).oftenBroken),
-			end("4 095 holds, each of a key to be deleted", (*builder).deleter),
-			end("4 095 holds, each with a waiter", (*builder).waitedFor),
-			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB"), (*builder).largeHolder),
-			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB, each with a waiter"), (*builder).largeWaitedFor),
-			end("4 095 places with values of 1 KiB", (*builder).waiter),
-			end("4 095 ephemeral keys, longest names", (*builder).binder),
-			end("4 095 ephemeral keys with 512 KiB", (*builder).largeBinder),
-			end("1 024 places with values of 512 KiB", (*builder).largeWaiter),
+			end("4 095 holds, longest names, each ended 8 times before for the longest reason", oftenBroken),
+			end("4 095 holds, each of a key to be deleted", deleter),
+			end("4 095 holds, each with a waiter", waitedFor),
+			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB"), largeHolder),
+			end(fmt.Sprint(largeKeys, " holds of keys with 512 KiB, each with a waiter"), largeWaitedFor),
+			end("4 095 places with values of 1 KiB", waiter),
+			end("4 095 ephemeral keys, longest names", binder),
+			end("4 095 ephemeral keys with 512 KiB", largeBinder),
+			end("1 024 places with values of 512 KiB", largeWaiter),
 		}
 	}
 	cases := append(ends("destroy_session", destroy), ends("expire_sessions", func(s *storev1.SessionRef) *storev1.Command { return expire(s) })...)
@@ -59,8 +59,8 @@ func sessionCases() []cost {
 		}},
 		takeOver("4 095 holds, short names", func(b *builder) *storev1.SessionRef { return b.holder(shortHolds) }),
 		takeOver("4 095 holds, longest names", func(b *builder) *storev1.SessionRef { return b.holder(longHolds) }),
-		takeOver("4 095 holds, longest names, each ended 8 times before for the longest reason", (*builder).oftenBroken),
-		takeOver(fmt.Sprint(largeKeys, " holds of keys with 512 KiB"), (*builder).largeHolder),
+		takeOver("4 095 holds, longest names, each ended 8 times before for the longest reason", oftenBroken),
+		takeOver(fmt.Sprint(largeKeys, " holds of keys with 512 KiB"), largeHolder),
 	)
 }
 
@@ -103,7 +103,7 @@ func (b *builder) hold(s *storev1.SessionRef, h holds) {
 }
 
 // oftenBroken is a holder of locks that were held before by others, all of whom were ended for the longest reason.
-func (b *builder) oftenBroken() *storev1.SessionRef {
+func oftenBroken(b *builder) *storev1.SessionRef {
 	const pastHolds = 8
 	for range pastHolds {
 		s := b.session(func(s *storev1.CreateSession) { s.LockDelayMs = 0 })
@@ -114,14 +114,14 @@ func (b *builder) oftenBroken() *storev1.SessionRef {
 }
 
 // deleter has a session whose end deletes the keys that it holds.
-func (b *builder) deleter() *storev1.SessionRef {
+func deleter(b *builder) *storev1.SessionRef {
 	s := b.session(func(s *storev1.CreateSession) { s.Behavior = storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE })
 	b.hold(s, longHolds)
 	return s
 }
 
 // waitedFor is a holder for each of whose locks others wait, and get it without a delay.
-func (b *builder) waitedFor() *storev1.SessionRef {
+func waitedFor(b *builder) *storev1.SessionRef {
 	s := b.session(func(s *storev1.CreateSession) { s.LockDelayMs = 0 })
 	b.hold(s, longHolds)
 	b.queue(b.n(sessionObjects-1), longHolds.key, 1)
@@ -140,7 +140,7 @@ func (b *builder) queue(locks int, key func(i int) string, each int) {
 }
 
 // largeHolder holds locks whose keys have large values.
-func (b *builder) largeHolder() *storev1.SessionRef {
+func largeHolder(b *builder) *storev1.SessionRef {
 	s := b.session(func(s *storev1.CreateSession) { s.LockDelayMs = 0 })
 	b.many(b.n(largeKeys), func(i int) *storev1.Command {
 		return put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, valueBytes), Acquire: s})
@@ -148,14 +148,14 @@ func (b *builder) largeHolder() *storev1.SessionRef {
 	return s
 }
 
-func (b *builder) largeWaitedFor() *storev1.SessionRef {
-	s := b.largeHolder()
+func largeWaitedFor(b *builder) *storev1.SessionRef {
+	s := largeHolder(b)
 	b.queue(b.n(largeKeys), longHolds.key, 1)
 	return s
 }
 
 // waiter waits for as many locks of others as it may.
-func (b *builder) waiter() *storev1.SessionRef {
+func waiter(b *builder) *storev1.SessionRef {
 	b.holder(longHolds)
 	s := b.session()
 	b.many(b.n(sessionObjects-1), func(i int) *storev1.Command {
@@ -165,7 +165,7 @@ func (b *builder) waiter() *storev1.SessionRef {
 }
 
 // largeWaiter waits with large values.
-func (b *builder) largeWaiter() *storev1.SessionRef {
+func largeWaiter(b *builder) *storev1.SessionRef {
 	b.holder(longHolds)
 	s := b.session()
 	for i := range b.n(largePlaces) {
@@ -175,7 +175,7 @@ func (b *builder) largeWaiter() *storev1.SessionRef {
 }
 
 // binder owns as many ephemeral keys as it may.
-func (b *builder) binder() *storev1.SessionRef {
+func binder(b *builder) *storev1.SessionRef {
 	s := b.session()
 	b.many(b.n(sessionObjects-1), func(i int) *storev1.Command {
 		return put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, 256), BindSession: s})
@@ -184,7 +184,7 @@ func (b *builder) binder() *storev1.SessionRef {
 }
 
 // largeBinder owns ephemeral keys with large values.
-func (b *builder) largeBinder() *storev1.SessionRef {
+func largeBinder(b *builder) *storev1.SessionRef {
 	s := b.session()
 	for i := range b.n(sessionObjects - 1) { // One by one: all at once are 2 GiB.
 		b.apply(put(&storev1.Put{Key: longHolds.key(i), Value: make([]byte, valueBytes), BindSession: s}))
