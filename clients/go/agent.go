@@ -58,7 +58,7 @@ func (a *Agent) Register(ctx context.Context, service Service) (*Registration, e
 		return nil, invalid("the agent is that of node %s, not of %s", answer.GetNode(), service.Node)
 	}
 	service.Node = answer.GetNode()
-	return a.client.register(ctx, service, agentRegistrar{a.client})
+	return register(ctx, a.client, service, agentRegistrar{a.client})
 }
 
 // Close closes the registrations, which deregisters their services, and the connection.

@@ -26,7 +26,7 @@ func (c *Client) Connect(ctx context.Context) error {
 			}
 			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: err.Error(), cause: err}
 		}
-		refused := c.greet(ctx, l)
+		refused := !c.fixed && greet(ctx, c.pool, l) // Whoever asked for just that member sees what it answers.
 		l.Release()
 		if !refused {
 			return nil
@@ -37,14 +37,11 @@ func (c *Client) Connect(ctx context.Context) error {
 }
 
 // greet makes the first call on a link, and reports whether who answers is no member.
-func (c *Client) greet(ctx context.Context, l *conn.Link) bool {
-	if c.fixed {
-		return false // Whoever asked for just that member sees what it answers.
-	}
+func greet(ctx context.Context, pool *conn.Pool, l *conn.Link) bool {
 	ctx, cancel := context.WithTimeout(ctx, attemptPatience)
 	defer cancel()
 	_, _ = tenurev1.NewClusterServiceClient(l).GetStatus(ctx, &tenurev1.GetStatusRequest{}) // Every other answer will do.
-	return c.pool.Refused(l)
+	return pool.Refused(l)
 }
 
 // WithoutSecret opens a session without a secret, for shells and scripts: anyone who knows its id can use it. By
@@ -76,11 +73,11 @@ func (c *Client) AttachSession(ctx context.Context, id string, secret []byte, op
 	if !info.Live {
 		return nil, &Error{Kind: ErrSessionExpired, Applied: AppliedNo, Message: id + ": " + info.EndCause}
 	}
-	s := c.newSession(&o)
+	s := newSession(c, &o)
 	s.id, s.secret, s.epoch, s.attached = info.ID, secret, info.Epoch, true
 	s.lockDelay = info.Message.GetLockDelay().AsDuration()
 	s.setTTL(info.Message.GetTtl().AsDuration(), 0)
-	if err := c.add(s); err != nil {
+	if err := c.care.add(s); err != nil {
 		s.end(CauseClosed)
 		return nil, err
 	}

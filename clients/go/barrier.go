@@ -48,16 +48,16 @@ func (b *Barrier) Wait(ctx context.Context) error {
 		defer end()
 		ctx = alive
 	}
-	return b.client.await(ctx, func(keys map[string]*KeyValue) (bool, error) { return len(keys) == 0, nil }, OnKeys(b.key))
+	return await(ctx, b.client, func(keys map[string]*KeyValue) (bool, error) { return len(keys) == 0, nil }, OnKeys(b.key))
 }
 
 // await watches keys, and calls look with them, first and after each change, until it is done or fails.
-func (c *Client) await(
-	ctx context.Context, look func(keys map[string]*KeyValue) (done bool, err error), selection ...WatchOption,
+func await(
+	ctx context.Context, c *Client, look func(keys map[string]*KeyValue) (done bool, err error), selection ...WatchOption,
 ) error {
 	pauses := &backoff.Backoff{}
 	for {
-		err := c.awaitOnce(ctx, look, slices.Concat(selection, []WatchOption{WithInitial(), KeysOnly()}))
+		err := awaitOnce(ctx, c, look, slices.Concat(selection, []WatchOption{WithInitial(), KeysOnly()}))
 		if !forgotten(err) {
 			return err
 		}
@@ -68,8 +68,8 @@ func (c *Client) await(
 }
 
 // awaitOnce is await as long as history has what changes.
-func (c *Client) awaitOnce(
-	ctx context.Context, look func(keys map[string]*KeyValue) (done bool, err error), selection []WatchOption,
+func awaitOnce(
+	ctx context.Context, c *Client, look func(keys map[string]*KeyValue) (done bool, err error), selection []WatchOption,
 ) error {
 	keys := map[string]*KeyValue{}
 	for event, err := range c.Watch(ctx, selection...) {
@@ -154,7 +154,7 @@ func (d *DoubleBarrier) Enter(ctx context.Context) error {
 		return err
 	}
 	if err == nil {
-		err = d.session.client.await(alive, func(keys map[string]*KeyValue) (bool, error) { return d.mayGoIn(alive, keys) },
+		err = await(alive, d.session.client, func(keys map[string]*KeyValue) (bool, error) { return d.mayGoIn(alive, keys) },
 			OnPrefix(d.members()), OnKeys(d.readyKey()))
 	}
 	if err != nil {
@@ -187,7 +187,7 @@ func (d *DoubleBarrier) Leave(ctx context.Context) error {
 	defer end()
 	kv := d.session.KV()
 	left := false
-	err := d.session.client.await(alive, func(keys map[string]*KeyValue) (bool, error) {
+	err := await(alive, d.session.client, func(keys map[string]*KeyValue) (bool, error) {
 		if !left {
 			// Not before the watch has begun: the last to leave might see nothing but the next round.
 			if _, err := kv.Delete(alive, d.own()); err != nil {

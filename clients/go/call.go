@@ -33,11 +33,26 @@ type caller interface {
 	change(ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error) error
 }
 
+// cluster makes calls on whichever member answers.
+type cluster struct{ pool *conn.Pool }
+
+var _ caller = (*cluster)(nil)
+
+// link returns a connection to a member, waiting for one until ctx ends. That certificates do not verify from the first, and so no member can be
+// reached, is an ErrTLSFailed.
+func (c *cluster) link(ctx context.Context) (*conn.Link, error) {
+	l, err := c.pool.Get(ctx)
+	if unreachable, ok := errors.AsType[*UnreachableError](err); ok && ctx.Err() == nil {
+		return nil, errUnreachable(unreachable)
+	}
+	return l, err
+}
+
 // read makes a call that changes nothing.
-func (c *Client) read(ctx context.Context, f attempt) error { return c.retry(ctx, f, true) }
+func (c *cluster) read(ctx context.Context, f attempt) error { return c.retry(ctx, f, true) }
 
 // change makes a call that is applied once, by an idempotency key.
-func (c *Client) change(
+func (c *cluster) change(
 	ctx context.Context, f func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error,
 ) error {
 	key := randomBytes(16)
@@ -48,7 +63,7 @@ func (c *Client) change(
 
 // retry makes attempts, on one member after another, until one is answered or ctx ends.
 // Reading tells that nothing can be applied.
-func (c *Client) retry(ctx context.Context, f attempt, reading bool) error {
+func (c *cluster) retry(ctx context.Context, f attempt, reading bool) error {
 	pauses := &backoff.Backoff{}
 	r := retrying{reading: reading}
 	for {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	mathrand "math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,21 +33,18 @@ const messageBytesMax = 4 << 20
 // Client communicates with a cluster over one connection to a member, and over as many more to the same member as waits
 // and watches need: see Open.
 type Client struct {
+	cluster // How it makes calls.
+
 	target  *target
 	space   space
-	pool    *conn.Pool
 	clock   func() time.Duration
 	program string
 	fixed   bool // Whether it stays with the members of the connection string.
 	// renewers keep all sessions alive.
 	renewers renewers
 
-	mu       sync.Mutex // Guards what follows.
-	closed   bool
-	sessions []*Session
-	resuming map[resumption]attempted // Resumes that failed.
-
-	registrations []*Registration
+	care    care
+	resumes resumes
 
 	openings group // Sessions that are being opened, or undone because nobody waits for them any more.
 	endings  group // Sessions that the cluster ended, which nobody may ever close.
@@ -79,9 +75,9 @@ func Open(target string, options ...Option) (*Client, error) {
 func newClient(t *target, o *clientOptions, secured *security) *Client {
 	c := &Client{
 		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
-		resuming: map[resumption]attempted{},
+		resumes: resumes{failed: map[resumption]attempted{}},
 	}
-	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: c.listMembers}
+	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: listMembers}
 	if o.dial == nil {
 		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(o)...)
 	}
@@ -111,16 +107,6 @@ func grpcOptions(o *clientOptions) []grpc.DialOption {
 	}, o.grpc...)
 }
 
-// link returns a connection to a member, waiting for one until ctx ends. That certificates do not verify from the first, and so no member can be
-// reached, is an ErrTLSFailed.
-func (c *Client) link(ctx context.Context) (*conn.Link, error) {
-	l, err := c.pool.Get(ctx)
-	if unreachable, ok := errors.AsType[*UnreachableError](err); ok && ctx.Err() == nil {
-		return nil, errUnreachable(unreachable)
-	}
-	return l, err
-}
-
 // errUnreachable is the error of a call for which no member can be reached.
 func errUnreachable(e *UnreachableError) error {
 	kind := ErrUnavailable
@@ -135,10 +121,7 @@ func errUnreachable(e *UnreachableError) error {
 // that their locks become free immediately, and deregisters services; for that it waits a few seconds at most. The errors
 // of sessions and registrations are joined.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	sessions, registrations := slices.Clone(c.sessions), slices.Clone(c.registrations)
-	c.mu.Unlock()
+	sessions, registrations := c.care.close()
 	errs := make([]error, len(sessions)+len(registrations))
 	var closing sync.WaitGroup
 	for i, s := range sessions {
@@ -155,24 +138,6 @@ func (c *Client) Close() error {
 	return errors.Join(errs...)
 }
 
-// add takes a session under the client's care.
-func (c *Client) add(s *Session) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return errClientClosed()
-	}
-	c.sessions = append(c.sessions, s)
-	return nil
-}
-
-// remove gives a session up.
-func (c *Client) remove(s *Session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sessions = slices.DeleteFunc(c.sessions, func(other *Session) bool { return other == s })
-}
-
 func errClientClosed() error { return &Error{Kind: ErrClientClosed, Applied: AppliedNo} }
 
 // Namespace returns the namespace of the connection string.
@@ -185,7 +150,7 @@ func (c *Client) Members() (all []string, connectedTo string) { return c.pool.Me
 func (c *Client) KV() *KV { return &KV{space: c.space, caller: c} }
 
 // listMembers asks for the addresses of all members that vote.
-func (c *Client) listMembers(ctx context.Context, l *conn.Link) ([]string, error) {
+func listMembers(ctx context.Context, l *conn.Link) ([]string, error) {
 	answer, err := tenurev1.NewClusterServiceClient(l).ListMembers(ctx, &tenurev1.ListMembersRequest{})
 	if err != nil {
 		return nil, err

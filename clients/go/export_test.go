@@ -28,7 +28,7 @@ func ParseTarget(text string) (members []string, namespace string, tls bool, err
 
 // Sessions returns how many sessions the client has under its care.
 func (c *Client) Sessions() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.sessions)
+	c.care.mu.Lock()
+	defer c.care.mu.Unlock()
+	return len(c.care.sessions)
 }

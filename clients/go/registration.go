@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,11 +70,11 @@ func (c *Client) Register(ctx context.Context, service Service) (*Registration, 
 		}
 		service.Node = host
 	}
-	return c.register(ctx, service, catalogRegistrar{c})
+	return register(ctx, c, service, catalogRegistrar{c})
 }
 
 // register registers an instance, and keeps it registered.
-func (c *Client) register(ctx context.Context, service Service, at registrar) (*Registration, error) {
+func register(ctx context.Context, c *Client, service Service, at registrar) (*Registration, error) {
 	service, err := service.full()
 	if err != nil {
 		return nil, err
@@ -95,7 +94,7 @@ func (c *Client) register(ctx context.Context, service Service, at registrar) (*
 		return nil, err
 	}
 	r.reported, r.last = r.health, c.clock()
-	if !c.keep(r) {
+	if !c.care.keep(r) {
 		_ = r.deregister() // The client was closed meanwhile. If nobody can be told, the check tells.
 		return nil, errClientClosed()
 	}
@@ -235,7 +234,7 @@ func (r *Registration) Close() error {
 		r.closed, r.err = true, &Error{Kind: ErrRegistrationClosed, Applied: AppliedNo}
 		r.mu.Unlock()
 		r.work.stop()
-		r.client.drop(r)
+		r.client.care.drop(r)
 		r.closeResult = r.deregister()
 	})
 	return r.closeResult
@@ -251,24 +250,6 @@ func (r *Registration) deregister() error {
 	case <-ctx.Done():
 	}
 	return r.at.deregister(ctx, &r.service)
-}
-
-// keep takes a registration under the client's care.
-func (c *Client) keep(r *Registration) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.registrations = append(c.registrations, r)
-	return true
-}
-
-// drop gives a registration up.
-func (c *Client) drop(r *Registration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.registrations = slices.DeleteFunc(c.registrations, func(other *Registration) bool { return other == r })
 }
 
 // catalogRegistrar registers in the catalog itself.

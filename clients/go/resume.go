@@ -3,6 +3,7 @@ package tenure
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -17,14 +18,14 @@ func (c *Client) ResumeSession(ctx context.Context, token string, options ...Ses
 	for _, option := range options {
 		option(&o)
 	}
-	s := c.newSession(&o)
+	s := newSession(c, &o)
 	from, err := parseToken(token)
 	if err != nil {
 		s.end(CauseClosed)
 		return nil, err
 	}
 	s.id, s.secret, s.epoch, s.lease.ttl = from.sessionID, from.secret, from.epoch, from.ttl
-	failed := c.beginResume(s)
+	failed := c.resumes.begin(s)
 	if err := resume(ctx, s, from.handed); err != nil {
 		failed(err)
 		return nil, err
@@ -63,7 +64,7 @@ func resume(ctx context.Context, s *Session, handed bool) error {
 	for _, p := range answer.GetPlaces() {
 		s.places = append(s.places, placeOf(c.space, p))
 	}
-	if err := c.add(s); err != nil {
+	if err := c.care.add(s); err != nil {
 		s.end(CauseClosed)
 		return err
 	}
@@ -109,29 +110,35 @@ type attempted struct {
 	attempts uint64
 }
 
+// resumes are the resumes that failed.
+type resumes struct {
+	mu     sync.Mutex // Guards what follows.
+	failed map[resumption]attempted
+}
+
 // resumingMax is how many resumes that failed a client remembers. Of one that it forgot another attempt may find the session taken over.
 const resumingMax = 1024
 
-// beginResume lets a session be known to the cluster as in an attempt that failed before, if there was one; failed notes how this one
+// begin lets a session be known to the cluster as in an attempt that failed before, if there was one; failed notes how this one
 // failed.
-func (c *Client) beginResume(s *Session) (failed func(error)) {
+func (r *resumes) begin(s *Session) (failed func(error)) {
 	what := resumption{sessionID: s.id, epoch: s.epoch}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before, there := c.resuming[what]; there {
-		delete(c.resuming, what) // An instance is in use once at a time.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, there := r.failed[what]; there {
+		delete(r.failed, what) // An instance is in use once at a time.
 		s.instance, s.attaching.attempts = before.instance, before.attempts
 	}
 	return func(err error) {
 		if isAny(err, ErrSessionExpired, ErrSessionSuperseded, ErrAuth) {
 			return // Another attempt would fail as well.
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if len(c.resuming) >= resumingMax {
-			clear(c.resuming)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.failed) >= resumingMax {
+			clear(r.failed)
 		}
-		c.resuming[what] = attempted{instance: s.instance, attempts: s.attaching.made()}
+		r.failed[what] = attempted{instance: s.instance, attempts: s.attaching.made()}
 	}
 }
 

@@ -74,11 +74,11 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 	if o.gossip && len(o.checks) > 0 {
 		return nil, invalid("WithChecks and WithDefaultCheck exclude each other")
 	}
-	s := c.newSession(&o)
+	s := newSession(c, &o)
 	if !o.open {
 		s.secret = randomBytes(secretBytes)
 	}
-	request := c.createRequest(s, &o)
+	request := createRequest(s, &o)
 	if err := sendable(request); err != nil {
 		s.end(CauseClosed)
 		return nil, err
@@ -94,7 +94,7 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 		err := open(opening, s, request)
 		opened <- err
 		if e, ok := errors.AsType[*Error](err); ok && e.Applied != AppliedNo {
-			c.undoOpening(request)
+			undoOpening(c, request)
 		}
 	}) {
 		opened <- errClientClosed()
@@ -109,14 +109,14 @@ func (c *Client) OpenSession(ctx context.Context, options ...SessionOption) (*Se
 
 // open asks for the session, and puts it under the client's care.
 func open(ctx context.Context, s *Session, request *tenurev1.CreateSessionRequest) error {
-	answer, sent, err := s.client.create(ctx, request)
+	answer, sent, err := create(ctx, s.client, request)
 	if err != nil {
 		return err
 	}
 	s.id, s.epoch = answer.GetSessionId(), answer.GetEpoch()
 	s.lockDelay = answer.GetLockDelay().AsDuration()
 	s.setTTL(answer.GetTtl().AsDuration(), answer.GetKeepaliveInterval().AsDuration())
-	if err := s.client.add(s); err != nil {
+	if err := s.client.care.add(s); err != nil {
 		_ = s.destroy() // If nobody can be told, its TTL ends it.
 		return err
 	}
@@ -126,7 +126,7 @@ func open(ctx context.Context, s *Session, request *tenurev1.CreateSessionReques
 
 // create makes a session. The same request makes it once, however often it is sent. Sent is when that was first: that attempt may be the one that
 // made it. There may have been no connection for long before.
-func (c *Client) create(ctx context.Context, request *tenurev1.CreateSessionRequest) (
+func create(ctx context.Context, c *Client, request *tenurev1.CreateSessionRequest) (
 	answer *tenurev1.CreateSessionResponse, sent time.Duration, err error,
 ) {
 	var once sync.Once
@@ -139,10 +139,10 @@ func (c *Client) create(ctx context.Context, request *tenurev1.CreateSessionRequ
 }
 
 // undoOpening destroys a session that may have been made for nobody. Asked the same again, the cluster tells which one it is.
-func (c *Client) undoOpening(request *tenurev1.CreateSessionRequest) {
+func undoOpening(c *Client, request *tenurev1.CreateSessionRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
-	if answer, _, err := c.create(ctx, request); err == nil {
+	if answer, _, err := create(ctx, c, request); err == nil {
 		made := &Session{client: c, id: answer.GetSessionId(), secret: request.GetSecret(), epoch: answer.GetEpoch()}
 		_ = made.destroy() // If nobody can be told, its TTL ends it.
 	}
@@ -154,7 +154,7 @@ func errNobodyAnswers() error {
 }
 
 // newSession returns a session that is CONNECTING.
-func (c *Client) newSession(o *sessionOptions) *Session {
+func newSession(c *Client, o *sessionOptions) *Session {
 	s := &Session{
 		client: c, instance: randomBytes(instanceBytes), poke: make(chan struct{}, 1), watch: make(chan struct{}, 1),
 	}
@@ -204,7 +204,7 @@ func (s *Session) begin(attach bool) {
 }
 
 // createRequest describes a session and its process.
-func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSessionRequest {
+func createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSessionRequest {
 	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
 	who := ""
 	if u, err := user.Current(); err == nil {
@@ -216,7 +216,7 @@ func (c *Client) createRequest(s *Session, o *sessionOptions) *tenurev1.CreateSe
 		"program":  clip(filepath.Base(os.Args[0])),
 		"user":     clip(who),
 		"language": runtime.Version(),
-		"version":  clip(c.program),
+		"version":  clip(s.client.program),
 	}
 	maps.Copy(metadata, o.metadata)
 	name := o.name
@@ -363,5 +363,5 @@ func (s *Session) destroy() error {
 // leaveClient ends what a session that is over still does, and the client forgets it.
 func (s *Session) leaveClient() {
 	s.work.stop()
-	s.client.remove(s)
+	s.client.care.remove(s)
 }
