@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
-	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/identity"
 )
 
@@ -409,115 +407,4 @@ func TestTokensInACluster(t *testing.T) {
 			}
 		}
 	}
-}
-
-// firstToken is the first token of a cluster under test.
-var firstToken = identity.NewToken()
-
-// TestMetricsNeedARight asks for what shows how a member is, in all modes.
-func TestMetricsNeedARight(t *testing.T) {
-	m := start(t, alone)
-	get := func(path, token string) (int, string) {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+m.at.HTTP+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		if err = errors.Join(err, answer.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(body)
-	}
-	if code, _ := get("/metrics", ""); code != http.StatusOK {
-		t.Errorf("before the bootstrap: got %d", code)
-	}
-	admin := m.bootstrap(t, modeWarn)
-	if code, _ := get("/metrics", ""); code != http.StatusOK {
-		t.Errorf("in mode warn: got %d", code)
-	}
-	monitoring := m.token(t, admin, "monitoring", "operator read").GetText()
-	web := m.token(t, admin, "web", `key "a" read`).GetText()
-	if _, err := m.auth().SetAuthMode(as(t.Context(), admin), &tenurev1.SetAuthModeRequest{Mode: modeEnforce}); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"/metrics", "/readyz?verbose=true"} {
-		for name, want := range map[string]struct {
-			token string
-			code  int
-		}{
-			"nothing":       {"", http.StatusForbidden},
-			"no token":      {"nonsense", http.StatusUnauthorized},
-			"another right": {web, http.StatusForbidden},
-			"operator read": {monitoring, http.StatusOK},
-		} {
-			code, body := get(path, want.token)
-			if shows := strings.Contains(body, "tenure_") || strings.Contains(body, "ok     "); code != want.code || shows != (code == http.StatusOK) {
-				t.Errorf("%s with %s: got %d, want %d", path, name, code, want.code)
-			}
-		}
-	}
-	for _, path := range []string{"/healthz", "/readyz", "/version"} {
-		if code, _ := get(path, ""); code != http.StatusOK {
-			t.Errorf("%s: got %d, want 200", path, code)
-		}
-	}
-}
-
-// TestResetNeedsTheNonce makes an admin token without one, as somebody who lost it does.
-func TestResetNeedsTheNonce(t *testing.T) {
-	m := start(t, alone)
-	token := identity.NewToken()
-	reset := func(nonce string) (*tenurev1.ResetAuthResponse, error) {
-		return m.auth().ResetAuth(t.Context(), &tenurev1.ResetAuthRequest{Token: token, Nonce: nonce})
-	}
-	_, err := reset("")
-	wantDenied(t, err, "nonce")
-	nonce := m.nonce(t)
-	_, err = reset(nonce)
-	wantError(t, err, codes.FailedPrecondition, "AUTH_NOT_BOOTSTRAPPED")
-	lost := m.bootstrap(t, modeEnforce)
-	if _, err = m.auth().RevokeToken(as(t.Context(), lost), &tenurev1.RevokeTokenRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = reset("")
-	wantDenied(t, err, "nonce")
-	if again := m.nonce(t); again != nonce {
-		t.Error("a nonce that is still good was replaced")
-	}
-	made, err := reset(nonce)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, failed := reset(nonce); failed != nil || again.GetAccessor() != made.GetAccessor() || again.GetMode() != modeEnforce {
-		t.Errorf("the same token again: got %v, %v, want %v", again, failed, made)
-	}
-	if _, err = m.auth().ListTokens(as(t.Context(), token), &tenurev1.ListTokensRequest{}); err != nil {
-		t.Errorf("the new token: %v", err)
-	}
-	_, err = reset("wrong")
-	wantDenied(t, err, "nonce")
-	_, err = reset(nonce)
-	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_REQUESTS")
-}
-
-// nonce returns what the member wrote into its directory.
-func (m *member) nonce(t *testing.T) string {
-	t.Helper()
-	file, err := m.fs.Open("data/" + auth.NonceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(text))
 }

@@ -1,7 +1,6 @@
 package authz
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -120,30 +119,6 @@ func (n *naive) lock(key, session string, value bool, o *tenurev1.CallOptions) {
 		n.one("key", "write", key)
 	}
 	n.options(o)
-}
-
-func (n *naive) nodeEntry(m *tenurev1.Node) {
-	if m != nil {
-		n.node("write", m.GetName())
-	}
-}
-
-func (n *naive) serviceEntry(on string, m *tenurev1.Service) {
-	if m.GetNode() != "" {
-		on = m.GetNode()
-	}
-	n.node("write", on)
-	n.named("service", "write", m.GetName())
-	n.instance(on, m.GetServiceId())
-}
-
-func (n *naive) checkEntry(on string, m *tenurev1.Check) {
-	if m.GetNode() != "" {
-		on = m.GetNode()
-	}
-	n.node("write", on)
-	n.check("write", on, m.GetCheckId())
-	n.instance(on, m.GetServiceId())
 }
 
 func (n *naive) watched(keys, prefixes []string) {
@@ -271,28 +246,6 @@ func (n *naive) txn(m *tenurev1.TxnRequest) bool {
 	return known
 }
 
-func (n *naive) catalogOp(m *tenurev1.CatalogOp) {
-	entry := func(verb string, name *tenurev1.CatalogName) {
-		n.node(verb, name.GetNode())
-		if service, there := instanceFacts[strings.ToLower(name.GetNode())+"/"+name.GetServiceId()]; there {
-			n.one("service", verb, service)
-		}
-		n.check(verb, name.GetNode(), name.GetCheckId())
-	}
-	switch is := m.GetKind().(type) {
-	case *tenurev1.CatalogOp_PutNode:
-		n.nodeEntry(is.PutNode)
-	case *tenurev1.CatalogOp_PutService:
-		n.serviceEntry("", is.PutService)
-	case *tenurev1.CatalogOp_PutCheck:
-		n.checkEntry("", is.PutCheck)
-	case *tenurev1.CatalogOp_Get:
-		entry("read", is.Get)
-	case *tenurev1.CatalogOp_Delete:
-		entry("write", is.Delete)
-	}
-}
-
 func (n *naive) watch(m *tenurev1.WatchRequest) {
 	before := len(*n)
 	n.watched(m.GetKeys(), m.GetPrefixes())
@@ -408,124 +361,6 @@ func (n *naive) ofSessions(request proto.Message) bool {
 	return true
 }
 
-func (n *naive) ofCatalog(request proto.Message) bool {
-	switch m := request.(type) {
-	case *tenurev1.RegisterNodeRequest:
-		n.entries(m.GetNode().GetName(), m.GetNode(), m.GetServices(), m.GetChecks())
-		n.options(m.GetOptions())
-	case *tenurev1.SyncNodeRequest:
-		on := m.GetNode().GetName()
-		n.entries(on, m.GetNode(), m.GetServices(), m.GetChecks())
-		for _, id := range m.GetDeleteServices() {
-			n.instance(on, id)
-		}
-		for _, id := range m.GetDeleteChecks() {
-			n.check("write", on, id)
-		}
-	case *tenurev1.UpdateCheckRequest:
-		n.node("write", m.GetNode())
-		n.check("write", m.GetNode(), m.GetCheckId())
-		n.options(m.GetOptions())
-	case *tenurev1.DeregisterNodeRequest:
-		n.node("write", m.GetNode())
-		n.options(m.GetOptions())
-	case *tenurev1.DeregisterServiceRequest:
-		n.node("write", m.GetNode())
-		n.instance(m.GetNode(), m.GetServiceId())
-		n.options(m.GetOptions())
-	case *tenurev1.DeregisterCheckRequest:
-		n.node("write", m.GetNode())
-		n.check("write", m.GetNode(), m.GetCheckId())
-		n.options(m.GetOptions())
-	case *tenurev1.GetNodeRequest:
-		n.node("read", m.GetNode())
-		n.prefix("service", "read", "")
-	case *tenurev1.ListNodesRequest:
-		n.prefix("node", "read", strings.ToLower(m.GetNamePrefix()))
-	case *tenurev1.ListServicesRequest:
-		n.prefix("service", "read", m.GetNamePrefix())
-	case *tenurev1.ListInstancesRequest:
-		n.named("service", "read", m.GetService())
-		n.node("read", m.GetNode())
-	case *tenurev1.ListChecksRequest:
-		n.named("service", "read", m.GetService())
-		n.node("read", m.GetNode())
-	case *tenurev1.ListPoolRequest:
-		n.prefix("node", "read", "")
-	case *tenurev1.ForceLeaveRequest:
-		n.one("operator", "write", "")
-	default:
-		return false
-	}
-	return true
-}
-
-// query is named by its id, or by a name.
-func (n *naive) query(verb, idOrName string) {
-	f, stored := queryFacts[idOrName]
-	switch {
-	case stored && f.byPrefix && verb == "write":
-		n.prefix("query", verb, f.name)
-	case stored:
-		n.one("query", verb, f.name)
-	case idOrName == noQuery:
-		*n = append(*n, ask{noun: "any"})
-	default:
-		n.named("query", verb, idOrName)
-	}
-}
-
-func (n *naive) queryContent(q *tenurev1.Query) {
-	if q == nil {
-		return
-	}
-	if q.GetMatch() == tenurev1.QueryMatch_QUERY_MATCH_PREFIX {
-		n.prefix("query", "write", q.GetName())
-	} else {
-		n.named("query", "write", q.GetName())
-	}
-	n.session("write", q.GetSessionId())
-}
-
-func (n *naive) ofQueries(request proto.Message) bool {
-	switch m := request.(type) {
-	case *tenurev1.CreateQueryRequest:
-		if m.GetQuery() == nil {
-			n.prefix("query", "write", "")
-		}
-		n.queryContent(m.GetQuery())
-		n.options(m.GetOptions())
-	case *tenurev1.UpdateQueryRequest:
-		n.query("write", m.GetQueryId())
-		n.queryContent(m.GetQuery())
-		n.options(m.GetOptions())
-	case *tenurev1.DeleteQueryRequest:
-		n.query("write", m.GetQueryId())
-		n.options(m.GetOptions())
-	case *tenurev1.GetQueryRequest:
-		n.query("read", m.GetIdOrName())
-	case *tenurev1.ExplainQueryRequest:
-		n.query("read", m.GetIdOrName())
-	case *tenurev1.ExecuteQueryRequest:
-		n.query("read", m.GetIdOrName())
-	case *tenurev1.ListQueriesRequest:
-		n.prefix("query", "read", m.GetNamePrefix())
-	default:
-		return false
-	}
-	return true
-}
-
-func (n *naive) entries(on string, node *tenurev1.Node, services []*tenurev1.Service, checks []*tenurev1.Check) {
-	n.node("write", node.GetName())
-	for _, s := range services {
-		n.serviceEntry(on, s)
-	}
-	for _, c := range checks {
-		n.checkEntry(on, c)
-	}
-}
-
 // token is what acting on a token needs: one's own is named by its accessor, or by none.
 func (n *naive) token(verb, accessor string) {
 	if accessor == "" {
@@ -563,103 +398,4 @@ func (n *naive) ofOperators(request proto.Message) bool {
 		return false
 	}
 	return true
-}
-
-// person is a caller of these tests: its principal, the node of its token, and the text of its policies.
-type person struct{ principal, node, rules string }
-
-// allowed reports whether one of the caller's rules meets an ask, by looking at each line of their text.
-func (w person) allowed(a ask) bool {
-	if a.noun == "admin" && a.name != "" && w.principal == "token:"+a.name {
-		return true
-	}
-	for line := range strings.Lines(w.rules) {
-		rule := strings.TrimSpace(line)
-		if w.node == "" && strings.HasPrefix(rule, "session node self ") {
-			continue // Self is nobody.
-		}
-		if w.line(rule, a) {
-			return true
-		}
-	}
-	return false
-}
-
-func (w person) line(rule string, a ask) bool {
-	switch a.noun {
-	case "any":
-		return rule != ""
-	case "unknown session":
-		return strings.HasPrefix(rule, "session ")
-	}
-	verbs := func(text string) bool {
-		text = strings.NewReplacer("rw", "read list watch write lock", "ro", "read list watch").Replace(text)
-		has := strings.Fields(text)
-		if a.noun != "key" && slices.Contains(has, "write") {
-			has = append(has, "read")
-		}
-		return slices.ContainsFunc(strings.Fields(a.verbs), func(verb string) bool { return slices.Contains(has, verb) })
-	}
-	if a.by != nil {
-		node, own := a.by.node, a.by.maker
-		if rest, ok := strings.CutPrefix(rule, "session own "); ok {
-			return own != "" && own == w.principal && verbs(rest)
-		}
-		if rest, ok := strings.CutPrefix(rule, "session node self "); ok {
-			return node != "" && node == strings.ToLower(w.node) && verbs(rest)
-		}
-		if rest, ok := strings.CutPrefix(rule, "session node "); ok {
-			selector, text, _ := strings.Cut(rest, " ")
-			return node != "" && selects(strings.ToLower(selector), "", node, "") && verbs(text)
-		}
-	}
-	rest, ok := strings.CutPrefix(rule, a.noun+" ")
-	if !ok || a.noun == "session" && (strings.HasPrefix(rest, "node ") || strings.HasPrefix(rest, "own ")) {
-		return false
-	}
-	if a.noun == "operator" || a.noun == "admin" {
-		return verbs(rest)
-	}
-	selector, text, _ := strings.Cut(rest, " ")
-	if a.noun == "node" {
-		selector = strings.ToLower(selector)
-	}
-	return selects(selector, a.which, a.name, a.end) && verbs(text)
-}
-
-// selects reports whether a selector has all that is asked about: "x" one name, "x"* all that begin with it, * all.
-func selects(selector, which, name, end string) bool {
-	if selector == "*" {
-		return true
-	}
-	text := strings.Trim(strings.TrimSuffix(selector, "*"), `"`)
-	starts := strings.HasSuffix(selector, "*")
-	switch which {
-	case "":
-		return name == text || starts && strings.HasPrefix(name, text)
-	case "prefix":
-		return starts && strings.HasPrefix(name, text)
-	default:
-		last := text[:len(text)-1] + string(text[len(text)-1]+1)
-		return starts && strings.HasPrefix(name, text) && end != "" && end <= last
-	}
-}
-
-// grant returns a rule that meets an ask and little else.
-func (a ask) grant() string {
-	verb, _, _ := strings.Cut(a.verbs, " ")
-	switch {
-	case a.noun == "any":
-		return `query "other" read`
-	case a.noun == "unknown session":
-		return `session "other" read`
-	case a.noun == "operator", a.noun == "admin":
-		return a.noun + " " + verb
-	case a.name == "", a.which == "range":
-		return a.noun + " * " + verb
-	case a.which == "prefix":
-		return fmt.Sprintf("%s %q* %s", a.noun, a.name, verb)
-	default:
-		return fmt.Sprintf("%s %q %s", a.noun, a.name, verb)
-	}
 }
