@@ -55,6 +55,12 @@ for i in 0 1 2; do
   done
 done
 
+# A new cluster has version 1 until each member has reported what it supports. Then it has the newest, and with it the catalog.
+for _ in $(seq 100); do
+  if "$tenure" status --endpoints "127.0.0.1:$base" -o json 2>/dev/null | grep -q '"clusterVersion": *[2-9]'; then break; fi
+  sleep 0.1
+done
+
 cat <<END
 Three members are running. Their logs: $data/tenure-*.log
 In other terminals:
