@@ -10,11 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tenure-io/tenure/test/rig"
 )
+
+// A process of few descriptors has no room for many connections of one address: beyond addressConnections, they come from so many addresses.
+const addressConnections, addresses = 1000, 4
 
 // blockedKiBMax is how much memory a member may take for a blocked request; see docs/operations.md.
 const blockedKiBMax = 96
@@ -72,6 +76,7 @@ func TestManyBlockedRequestsOfConsul(t *testing.T) {
 type blockedRequests struct {
 	conns []net.Conn
 	ends  []chan time.Time // of each, when its answer came
+	lost  atomic.Int64     // how many ended otherwise
 }
 
 // block sends so many requests, and returns when all of them wait.
@@ -80,7 +85,11 @@ func block(ctx context.Context, t *testing.T, m *rig.Member, n int, path func(i 
 	b := &blockedRequests{}
 	t.Cleanup(b.leave)
 	for i := range n {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.Addresses.Consul)
+		from := &net.Dialer{}
+		if n > addressConnections {
+			from.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%addresses))}
+		}
+		conn, err := from.DialContext(ctx, "tcp", m.Addresses.Consul)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,10 +101,15 @@ func block(ctx context.Context, t *testing.T, m *rig.Member, n int, path func(i 
 			line, _ := bufio.NewReaderSize(conn, 64).ReadString('\n') // A connection that was left has none.
 			if line == "HTTP/1.1 200 OK\r\n" {
 				b.ends[i] <- time.Now()
+			} else {
+				b.lost.Add(1)
 			}
 		}()
 	}
-	awaitBlocked(ctx, t, m, n, never)
+	awaitBlocked(ctx, t, m, n, func() bool { return b.lost.Load() > 0 })
+	if lost := b.lost.Load(); lost > 0 {
+		t.Fatalf("%d of %d requests were not kept", lost, n)
+	}
 	return b
 }
 

@@ -205,23 +205,10 @@ type consulAnswer struct {
 	body   string
 }
 
-// get sends a read of Consul's HTTP once.
+// get sends a read of Consul's HTTP to a member once.
 func get(ctx context.Context, t *testing.T, m *rig.Member, path string) consulAnswer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.Addresses.Consul+"/v1/"+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		t.Fatalf("%s at %s: %v", path, m.Name(), err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	body, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Errorf("%s at %s: %v", path, m.Name(), err)
-	}
-	return consulAnswer{got.StatusCode, got.Header, string(body)}
+	return consulAsk(ctx, t, m.Addresses.Consul, http.MethodGet, path, "")
 }
 
 // send sends a request of Consul's HTTP until it is answered: while there is no leader, it is not. It returns the body and the index.
