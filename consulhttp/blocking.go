@@ -28,6 +28,9 @@ const (
 	waitEmpty = time.Second
 	// blockedMaxDefault is how many requests may block at a time; half of them for one client.
 	blockedMaxDefault = 32_768
+	// turnsMax is how many requests may read at a time what they waited for: one change may end many waits, and their reads together would be more
+	// calls than a member serves.
+	turnsMax = 256
 	// rewatchPause is how long an agent waits before it watches again, after it lost its member.
 	rewatchPause = 200 * time.Millisecond
 	// progressInterval is how often a watch proves that it is current; nobody looks at that.
@@ -81,7 +84,7 @@ type selection struct {
 
 // read is a read that may wait for a change.
 type read struct {
-	client      client
+	request     *request
 	blocking    blocking
 	consistency string
 	selection   selection
@@ -95,11 +98,11 @@ func (c *core) await(ctx context.Context, r read) (outcome, error) {
 	if r.blocking.index == 0 {
 		return unknown, nil
 	}
-	if !c.blocked.take(r.client) {
+	if !c.blocked.take(clientOf(r.request.RemoteAddr)) {
 		return unknown, refusal(http.StatusTooManyRequests,
 			"This address has no room for another of your blocked requests; all clients share %d.", c.options.BlockedMax)
 	}
-	defer c.blocked.give(r.client)
+	defer c.blocked.give(clientOf(r.request.RemoteAddr))
 	// Not a deadline, which the services would see, too: who ends the wait is known.
 	inTime, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,7 +130,13 @@ func (c *core) await(ctx context.Context, r read) (outcome, error) {
 	if out == changed {
 		c.metrics.wakes.Inc()
 	}
-	return out, nil
+	select {
+	case c.turns <- struct{}{}:
+		r.request.turn = func() { <-c.turns }
+		return out, nil
+	case <-ctx.Done():
+		return unknown, ctx.Err()
+	}
 }
 
 // compacted reports whether a watch could not begin, or go on, for want of history.

@@ -19,7 +19,8 @@ type core struct {
 	metrics  *metrics
 	contact  contact
 	mode     atomic.Pointer[modeAt]
-	blocked  *shares // of requests that wait for a change
+	blocked  *shares       // of requests that wait for a change
+	turns    chan struct{} // of requests that have waited, and read now
 }
 
 // newCore returns a core. The options are valid and complete.
@@ -33,6 +34,7 @@ func newCore(o Options) (*core, error) {
 		auth:     tenurev1.NewAuthServiceClient(o.Conn),
 		contact:  contact{began: time.Now()},
 		blocked:  newShares(o.BlockedMax),
+		turns:    make(chan struct{}, turnsMax),
 	}
 	var err error
 	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.taken()) })

@@ -172,6 +172,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	}
 	ctx := q.withCredential(r.Context())
 	q.Request = r.WithContext(ctx)
+	defer q.endTurn()
 	out, err := serve(ctx, q)
 	switch {
 	case err == nil:

@@ -71,7 +71,7 @@ func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*answer, error)
 
 // read returns what a request says about its read.
 func (q *request) read() (read, error) {
-	r := read{client: clientOf(q.RemoteAddr)}
+	r := read{request: q}
 	var err error
 	if r.consistency, err = q.consistency(); err != nil {
 		return read{}, err

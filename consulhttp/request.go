@@ -29,6 +29,15 @@ type request struct {
 	w     http.ResponseWriter
 	rest  string // the rest of the path, unescaped
 	query url.Values
+	// turn ends the turn that the request has to read what it waited for; nil if it has none.
+	turn func()
+}
+
+// endTurn ends the request's turn.
+func (q *request) endTurn() {
+	if q.turn != nil {
+		q.turn()
+	}
 }
 
 // newRequest checks what is common to all requests.

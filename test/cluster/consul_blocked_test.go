@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,12 +78,16 @@ type blockedRequests struct {
 	conns []net.Conn
 	ends  []chan time.Time // of each, when its answer came
 	lost  atomic.Int64     // how many ended otherwise
+	// fail closes failed, when the first one does.
+	fail   func()
+	failed chan struct{}
 }
 
 // block sends so many requests, and returns when all of them wait.
 func block(ctx context.Context, t *testing.T, m *rig.Member, n int, path func(i int) string) *blockedRequests {
 	t.Helper()
-	b := &blockedRequests{}
+	b := &blockedRequests{failed: make(chan struct{})}
+	b.fail = sync.OnceFunc(func() { close(b.failed) })
 	t.Cleanup(b.leave)
 	for i := range n {
 		from := &net.Dialer{}
@@ -103,6 +108,7 @@ func block(ctx context.Context, t *testing.T, m *rig.Member, n int, path func(i 
 				b.ends[i] <- time.Now()
 			} else {
 				b.lost.Add(1)
+				b.fail()
 			}
 		}()
 	}
@@ -119,6 +125,9 @@ func (b *blockedRequests) ended(ctx context.Context, t *testing.T, i int) time.T
 	select {
 	case at := <-b.ends[i]:
 		return at
+	case <-b.failed:
+		t.Fatal("a request that waited was not answered with 200")
+		return time.Time{}
 	case <-ctx.Done():
 		t.Fatalf("request %d was not answered", i)
 		return time.Time{}
