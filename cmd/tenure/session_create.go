@@ -39,7 +39,7 @@ before the command, the command is terminated, and the exit code is 76.
 
 With --node, the session is bound to that node of the catalog: it ends when the node is deregistered.
 With --check, it also ends when that check of the node turns critical or is deregistered. Without
---check, that is so for the check liveness, if the node has it.`,
+--check, that is so for the check liveness, if the node has it; with an empty --check, for no check.`,
 		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
   tenure session create --ttl 10s --lock-delay 0s --behavior delete
   tenure session create --name worker -- ./worker.sh
@@ -66,7 +66,7 @@ With --check, it also ends when that check of the node turns critical or is dere
 	flags.DurationVar(&f.lockDelay, "lock-delay", lockDelayDefault, "time for which no other session gets a lock that this session lost, up to 60s")
 	flags.BoolVar(&f.secret, "secret", false, "protect it with a secret, printed on the second line")
 	flags.StringVar(&f.node, "node", "", "bind it to this node of the catalog (default: the host's name, without checks)")
-	flags.StringArrayVar(&f.checks, "check", nil, "bind it to this check of --node; repeatable, up to 16")
+	flags.StringArrayVar(&f.checks, "check", nil, "bind it to this check of --node; repeatable, up to 16; empty: to none")
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 	case f.node == "":
 		request.Checks = &tenurev1.SessionChecks{} // The TTL bounds it.
 	case len(f.checks) > 0:
-		request.Checks = &tenurev1.SessionChecks{NodeChecks: f.checks}
+		request.Checks = &tenurev1.SessionChecks{NodeChecks: present(f.checks)}
 	}
 	request.Node = f.node
 	return request, nil

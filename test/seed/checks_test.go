@@ -19,7 +19,7 @@ const (
 
 // bound says to what a session is bound.
 type bound struct {
-	// checks are named; none are not given or, with none, given as empty, which the command line cannot say.
+	// checks are named; none are not given or, with none, given as empty.
 	checks []string
 	none   bool
 	// remove deletes the keys of its locks when it ends.
@@ -133,9 +133,6 @@ func awaitCatalog(t *testing.T, m *rig.Member, program func(caller) binder) {
 func (e ending) run(by caller, program func(caller) binder) {
 	t, c := by.t, program(by)
 	t.Helper()
-	if _, command := c.(byCommand); command && e.bound.none {
-		t.Skip("the command line binds to the default, or to named checks")
-	}
 	for _, check := range []string{liveness, ownCheck, "disk"} {
 		c.register(check)
 	}
@@ -204,10 +201,7 @@ func TestGossipIsTheDefaultCheck(t *testing.T) {
 				out, _, _ := by.run("", binary, "--endpoints", m.Addresses.GRPC, "catalog", "checks", "--node", boundNode, "--status", "passing")
 				return strings.Contains(out, liveness)
 			})
-			id, free := c.bind(bound{}), ""
-			if _, command := c.(byCommand); !command {
-				free = c.bind(bound{none: true})
-			}
+			id, free := c.bind(bound{}), c.bind(bound{none: true})
 			if ok, printed := c.acquire(id, "held"); !ok {
 				t.Fatalf("it does not get the lock: %s", printed)
 			}
@@ -220,10 +214,8 @@ func TestGossipIsTheDefaultCheck(t *testing.T) {
 			if value, holder, _ := c.get(); value != "held" || holder != "" {
 				t.Errorf("after the end the key has the value %q and the holder %q", value, holder)
 			}
-			if free != "" {
-				if got := endOf(c.info(free)); got != "" {
-					t.Errorf("the session without checks ended with %s", got)
-				}
+			if got := endOf(c.info(free)); got != "" {
+				t.Errorf("the session without checks ended with %s", got)
 			}
 			refused := ""
 			by.refused = &refused
@@ -349,6 +341,9 @@ func (c byCommand) bind(b bound) string {
 	args := []string{"session", "create", "--node", boundNode, "--ttl", longTTL.String(), "--lock-delay", "0s"}
 	for _, check := range b.checks {
 		args = append(args, "--check", check)
+	}
+	if b.none {
+		args = append(args, "--check", "")
 	}
 	if b.remove {
 		args = append(args, "--behavior", "delete")
