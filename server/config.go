@@ -109,8 +109,8 @@ type Config struct {
 
 	// AllowedOrigins are the values of the header Origin that HTTP serves; empty serves no page of a browser.
 	AllowedOrigins []string
-	// AllowedHosts are more names, without port, that HTTP is asked for by. Addresses, localhost and the hosts of the listen and
-	// advertised addresses always are.
+	// AllowedHosts are more names, without port, that HTTP is asked for by. Addresses, localhost, the hosts of the listen and
+	// advertised addresses and, with TLS, the names in the member's certificate always are.
 	AllowedHosts []string
 
 	// Tick is raft's unit of time; 0 is 50 ms. Shorter finds a dead leader earlier and costs more messages.

@@ -180,6 +180,7 @@ func (r *running) restOptions() rest.Options {
 	return rest.Options{
 		AllowedOrigins:  r.config.AllowedOrigins,
 		AllowedHosts:    r.config.httpHosts(),
+		Certified:       r.secured.covers,
 		RequestBytesMax: int64(r.config.RequestBytesMax),
 		Callers:         r.rooms.Callers,
 		Intake:          r.rooms.Intake,

@@ -16,6 +16,7 @@ import (
 // secured is what makes the member's handshakes; nothing in it without TLS.
 type secured struct {
 	sources          []*certs.Source
+	clients          *certs.Source // nil without TLS for clients
 	grpc, http, peer *certs.Handshaker
 	peers            *raftnode.PeerSecurity // nil without TLS between members
 }
@@ -72,6 +73,7 @@ func (r *running) secureClients(t TLS) (*certs.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.secured.clients = s
 	r.secured.grpc = r.handshaker(s, certs.ListenOptions{Name: "grpc", Auth: t.auth()})
 	r.secured.http = r.handshaker(s, certs.ListenOptions{Name: "http", Auth: t.auth()})
 	return s, nil
@@ -86,6 +88,16 @@ func (r *running) openSource(o certs.Options) (*certs.Source, error) {
 	}
 	return s, err
 }
+
+// serves notes where clients are told to connect.
+func (s secured) serves(at raftnode.Addresses) {
+	if s.clients != nil {
+		s.clients.Serves(at.Client, at.HTTP)
+	}
+}
+
+// covers reports whether the member's certificate for clients is for a host.
+func (s secured) covers(host string) bool { return s.clients != nil && s.clients.Covers(host) }
 
 // handshaker makes the handshakes of a listener.
 func (r *running) handshaker(s *certs.Source, o certs.ListenOptions) *certs.Handshaker {

@@ -316,6 +316,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.secured.serves(r.advertised)
 	return raftnode.OpenContext(ctx, raftnode.Options{
 		Dir:            r.config.DataDir,
 		FS:             r.config.FS,

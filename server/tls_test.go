@@ -337,3 +337,78 @@ func await(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// TestTheNamesInTheCertificateAreTheMembersOwn asks for REST, and for Consul's HTTP, by a name that stands in the certificate and nowhere in
+// the settings, and by one that a new certificate has.
+func TestTheNamesInTheCertificateAreTheMembersOwn(t *testing.T) {
+	a := newAuthority(t)
+	names := func(names ...string) {
+		made, err := a.Member(certs.TrustDomainDefault, "a", append(names, "127.0.0.1"), time.Now())
+		a.write("a", made, err)
+	}
+	names("a.example.net")
+	reload := make(chan os.Signal)
+	m := startMember(t, a.secure("a"), func(c *server.Config) {
+		c.TLS.Reload, c.ConsulAddr = reload, "127.0.0.1:0"
+		c.Consul = func(grpc.ClientConnInterface) (http.Handler, error) {
+			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), nil
+		}
+	})
+	config, err := a.dialing("").Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	status := func(address, host string) (code int) {
+		t.Helper()
+		await(t, host+" is answered", func() bool {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/healthz", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = host
+			answer, err := client.Do(request)
+			if err == nil {
+				code = answer.StatusCode
+				_ = answer.Body.Close()
+			}
+			return err == nil
+		})
+		return code
+	}
+	for _, address := range []string{m.at.HTTP, m.at.Consul} {
+		for host, want := range map[string]int{
+			"a.example.net:7401": 200, "A.Example.Net": 200, "a.member.tenure.internal": 200, "b.example.net": 403, "evil.example": 403,
+		} {
+			if got := status(address, host); got != want {
+				t.Errorf("%s by the name %s: got %d, want %d", address, host, got, want)
+			}
+		}
+	}
+	names("b.example.net")
+	reload <- os.Interrupt
+	await(t, "the new certificate's name is taken", func() bool { return status(m.at.HTTP, "b.example.net") == 200 })
+	if got := status(m.at.HTTP, "a.example.net"); got != 403 {
+		t.Errorf("by the name of the earlier certificate: got %d, want 403", got)
+	}
+}
+
+// TestStatusSaysThatTheCertificateLacksTheAddress has a certificate that is not for where clients are told to connect.
+func TestStatusSaysThatTheCertificateLacksTheAddress(t *testing.T) {
+	a := newAuthority(t)
+	made, err := a.Member(certs.TrustDomainDefault, "a", []string{"a.example.net"}, time.Now())
+	a.write("a", made, err)
+	m := startMember(t, a.secure("a"))
+	d := a.dialing("")
+	d.ServerName = "a.example.net"
+	st, err := tenurev1.NewClusterServiceClient(dialSecure(t, m.at.GRPC, d)).GetStatus(t.Context(), &tenurev1.GetStatusRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := st.GetProblems(); len(found) != 1 || found[0].GetName() != "certificate-lacks-address" ||
+		!strings.Contains(found[0].GetMessage(), "does not list 127.0.0.1,") {
+		t.Errorf("got %v, want that the certificate lacks the address", found)
+	}
+}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/tenure-io/tenure/server/certs"
 )
@@ -491,4 +493,128 @@ func TestCloseEndsHandshakes(t *testing.T) {
 	if _, err = listener.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept returned %v, want net.ErrClosed", err)
 	}
+}
+
+// TestAnAddressOfClientsThatTheCertificateLacksIsAProblem: clients that are told to connect there refuse the member.
+func TestAnAddressOfClientsThatTheCertificateLacksIsAProblem(t *testing.T) {
+	ours := newCA(t)
+	files := ours.member("a", 0)
+	core, logged := observer.New(zap.InfoLevel)
+	s, err := certs.Open(certs.Options{Files: files, Purpose: "test", Logger: zap.New(core)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := func() string {
+		for _, p := range s.Problems() {
+			if p.Name == certs.ProblemLacksAddress {
+				return p.Message
+			}
+		}
+		return ""
+	}
+	s.Serves("localhost:7400", "[::]:7400", "a.member."+domain+":7401")
+	if got := lacks(); got != "" || logged.Len() > 0 {
+		t.Errorf("got %q, and logged %v; want no problem with hosts that the certificate lists", got, logged.All())
+	}
+	s.Serves("10.0.0.1:7400", "10.0.0.1:7401")
+	if got := lacks(); !strings.Contains(got, "does not list 10.0.0.1, where") || logged.FilterLevelExact(zap.WarnLevel).Len() != 1 {
+		t.Errorf("got %q, and logged %v; want that the address is missing", got, logged.All())
+	}
+	made, err := ours.Member(domain, "a", []string{"10.0.0.1", "b.example.net"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours.write("a", made)
+	s.Reload()
+	if got := lacks(); got != "" {
+		t.Errorf("got %q, want no problem with a certificate that lists the address", got)
+	}
+	for host, want := range map[string]bool{"10.0.0.1": true, "b.Example.net": true, "example.net": false, "localhost": false, "": false} {
+		if s.Covers(host) != want {
+			t.Errorf("that the certificate is for %q: got %t", host, !want)
+		}
+	}
+}
+
+// TestWhatIsLoggedOfFiles reads in the log which files are not taken, and that they can be used again.
+func TestWhatIsLoggedOfFiles(t *testing.T) {
+	ours := newCA(t)
+	files := ours.member("a", 0)
+	core, logged := observer.New(zap.InfoLevel)
+	s, err := certs.Open(certs.Options{Files: files, Purpose: "peers", Logger: zap.New(core)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		writeFile(t, files.Key, []byte("x"))
+		s.Reload()
+	}
+	if problems := s.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Message, "The files for peers were changed") {
+		t.Errorf("got %v, want that the problem says what the files are for", problems)
+	}
+	writeFile(t, files.Key, good)
+	s.Reload()
+	ours.member("a", 0)
+	s.Reload()
+	var got []string
+	for _, l := range logged.All() {
+		got = append(got, l.Message)
+		for _, end := range l.ContextMap() {
+			if ends, ok := end.([]any); ok && !strings.HasPrefix(fmt.Sprint(ends[0]), time.Now().AddDate(0, 0, 90).UTC().Format("2006-01-02 ")) {
+				t.Errorf("got the end %v, want its date", ends)
+			}
+		}
+	}
+	want := "certificate not taken, the earlier one stays; certificate files can be used again, and say the same as before; certificate taken"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWhoOnlyLooksWhetherAPortIsOpenIsNotRefused connects and closes without a word, as probes and members do that try an address.
+func TestWhoOnlyLooksWhetherAPortIsOpenIsNotRefused(t *testing.T) {
+	ours := newCA(t)
+	told := make(chan string, 2)
+	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{Failed: func(_ net.Addr, cause string) { told <- cause }})
+	for said, want := range map[string]string{"": "closed", "\x16\x03\x01": "other"} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = io.WriteString(conn, said); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close()
+		await(t, "it is counted as "+want, func() bool { return failures(t, metrics, want) == 1 })
+	}
+	if len(told) != 1 {
+		t.Errorf("told of %d, want only of the one that had begun a handshake", len(told))
+	}
+}
+
+func TestAClientOnThePortForMembersHasNoValidCertificate(t *testing.T) {
+	ours := newCA(t)
+	member, client := ours.member("a", 0), ours.client("c")
+	member.CA, client.CA = ours.path, ours.path
+	s := open(t, member)
+	h := certs.NewPeers(s, domain).Handshaker(certs.ListenOptions{Name: "peer", Timeout: time.Hour})
+	metrics := prometheus.NewRegistry()
+	if err := certs.Register(metrics, nil, map[string]*certs.Handshaker{"peer": h}); err != nil {
+		t.Fatal(err)
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := h.Listener(inner)
+	defer func() { _ = listener.Close() }()
+	_, err = connect(inner.Addr().String(), certs.Dialing{Files: client, ServerName: "localhost"})
+	if err == nil {
+		t.Error("a client is taken for a member")
+	}
+	await(t, "it is counted", func() bool { return failures(t, metrics, "certificate") == 1 })
 }

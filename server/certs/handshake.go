@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,6 +27,9 @@ const (
 // errNoRoom says that a caller has too many handshakes under way.
 var errNoRoom = errors.New("too many handshakes under way")
 
+// errLeft says that a caller closed the connection and had said nothing, as those do who only look whether a port is open.
+var errLeft = errors.New("closed without a word")
+
 // errNoHTTP2 says that a caller did not offer HTTP/2, which gRPC speaks.
 var errNoHTTP2 = errors.New("HTTP/2 was not agreed on")
 
@@ -35,8 +40,9 @@ const (
 	causeTime        cause = iota // it did not end in time
 	causeRoom                     // its caller had too many under way
 	causeNotTLS                   // the other side does not speak TLS
-	causeCertificate              // the other side's certificate is not valid
+	causeCertificate              // the other side's certificate is not valid, or not that of a member
 	causeRefused                  // the other side refused, most likely our certificate
+	causeClosed                   // the other side closed the connection and had said nothing
 	causeOther
 
 	causes
@@ -44,7 +50,7 @@ const (
 
 // String names the cause, for a metric.
 func (c cause) String() string {
-	return [...]string{"time", "room", "not_tls", "certificate", "refused", "other"}[c]
+	return [...]string{"time", "room", "not_tls", "certificate", "refused", "closed", "other"}[c]
 }
 
 // causeOf returns why a handshake failed.
@@ -58,7 +64,9 @@ func causeOf(err error) cause {
 		return causeRoom
 	case errors.As(err, &record):
 		return causeNotTLS
-	case errors.As(err, &verification):
+	case errors.Is(err, errLeft):
+		return causeClosed
+	case errors.As(err, &verification), errors.Is(err, ErrNotMember), errors.Is(err, ErrOtherMember):
 		return causeCertificate
 	case errors.As(err, &timed) && timed.Timeout():
 		return causeTime
@@ -83,7 +91,8 @@ type ListenOptions struct {
 	Timeout time.Duration
 	// Verify refuses a connection whose certificates are valid; nil refuses none.
 	Verify func(tls.ConnectionState) error
-	// Failed is told of handshakes that fail, with where they came from and why; nil is not told. It must not block.
+	// Failed is told of handshakes that fail, with where they came from and why; nil is not told. It must not block. It is not told of
+	// those who closed the connection and had said nothing.
 	Failed func(address net.Addr, cause string)
 	// Logger is told of handshakes that fail, at its debug level; nil logs nothing.
 	Logger *zap.Logger
@@ -118,7 +127,7 @@ func (h *Handshaker) config(protocols ...string) *tls.Config {
 }
 
 // within makes a handshake that ends in time, if its caller has room for it.
-func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
+func (h *Handshaker) within(raw net.Conn, conn *tls.Conn, handshake func() error) error {
 	caller := h.o.Callers.Of(raw.RemoteAddr())
 	if !h.room.Take(caller, 1) {
 		h.fail(raw, errNoRoom)
@@ -128,6 +137,9 @@ func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
 	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
 	if err == nil {
 		err = handshake()
+	}
+	if err != nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) && conn.ConnectionState().Version == 0 {
+		err = errLeft
 	}
 	if err != nil {
 		h.fail(raw, err)
@@ -142,7 +154,7 @@ func (h *Handshaker) within(raw net.Conn, handshake func() error) error {
 func (h *Handshaker) fail(raw net.Conn, err error) {
 	c := causeOf(err)
 	h.failed[c].Add(1)
-	if h.o.Failed != nil {
+	if h.o.Failed != nil && c != causeClosed {
 		h.o.Failed(raw.RemoteAddr(), c.String())
 	}
 	h.o.Logger.Debug("handshake failed", zap.String("listener", h.o.Name), zap.Stringer("cause", c),
@@ -165,7 +177,7 @@ type serverCredentials struct {
 func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	below := c.h.source.trust(raw, x509.ExtKeyUsageClientAuth)
 	conn := tls.Server(below, c.h.config(protoHTTP2))
-	if err := c.h.within(raw, conn.Handshake); err != nil {
+	if err := c.h.within(raw, conn, conn.Handshake); err != nil {
 		return nil, nil, err
 	}
 	state := conn.ConnectionState()
@@ -187,7 +199,7 @@ func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, er
 	conn := tls.Server(below, h.config(protoHTTP2, protoHTTP1))
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
-	if err := h.within(raw, func() error { return conn.HandshakeContext(ctx) }); err != nil {
+	if err := h.within(raw, conn, func() error { return conn.HandshakeContext(ctx) }); err != nil {
 		return nil, err
 	}
 	below.made(conn.ConnectionState())

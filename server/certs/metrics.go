@@ -53,7 +53,10 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 			Help:        "1 while the files of certificates cannot be used, and those of before are.",
 			ConstLabels: prometheus.Labels{"purpose": purpose},
 		}, func() float64 {
-			if s == nil || s.problem() == nil {
+			if s == nil {
+				return 0
+			}
+			if notTaken, _ := s.problem(); notTaken == nil {
 				return 0
 			}
 			return 1

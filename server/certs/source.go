@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
+	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +25,9 @@ const (
 
 // The problems with certificates; each is the heading of a runbook.
 const (
-	ProblemNotLoaded = "certificate-not-loaded"
-	ProblemExpires   = "certificate-expires"
+	ProblemNotLoaded    = "certificate-not-loaded"
+	ProblemExpires      = "certificate-expires"
+	ProblemLacksAddress = "certificate-lacks-address"
 )
 
 // Problem is something that an operator should look at.
@@ -58,9 +62,10 @@ type Source struct {
 	open     openConns
 	finished atomic.Int64
 
-	mu   sync.Mutex        // guards what follows, and is held while files are read
-	seen [sha256.Size]byte // digest of the files that were looked at last
-	bad  error             // why those were not taken
+	mu    sync.Mutex        // guards what follows, and is held while files are read
+	seen  [sha256.Size]byte // digest of the files that were looked at last
+	bad   error             // why those were not taken
+	hosts []string          // where clients are told to connect to
 }
 
 // Open reads files. It fails when they cannot be used.
@@ -119,14 +124,56 @@ func (s *Source) take() {
 		s.bad = err
 		return
 	}
+	repaired := s.bad != nil
 	s.bad = nil
 	if digest == s.seen {
+		if repaired {
+			s.o.Logger.Info("certificate files can be used again, and say the same as before", zap.String("purpose", s.o.Purpose))
+		}
 		return
 	}
 	s.seen = digest
 	s.current.Store(m)
 	s.taken.Add(1)
-	s.o.Logger.Info("certificate taken", zap.String("purpose", s.o.Purpose), zap.Times("ends", s.ends()))
+	var ends []string
+	for _, end := range s.ends() {
+		ends = append(ends, dayOf(end))
+	}
+	s.o.Logger.Info("certificate taken", zap.String("purpose", s.o.Purpose), zap.Strings("ends", ends))
+	s.warnOfHosts()
+}
+
+// Serves notes the addresses, host:port, at which clients are told to connect. A host that the certificate does not list is a problem.
+func (s *Source) Serves(addresses ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hosts = nil
+	for _, address := range addresses {
+		host, _, err := net.SplitHostPort(address)
+		if err == nil && host != "" && !net.ParseIP(host).IsUnspecified() && !slices.Contains(s.hosts, host) {
+			s.hosts = append(s.hosts, host)
+		}
+	}
+	s.warnOfHosts()
+}
+
+// warnOfHosts logs the hosts that the certificate lacks. The mutex is held.
+func (s *Source) warnOfHosts() {
+	if lacking := s.lacking(); len(lacking) > 0 {
+		s.o.Logger.Warn("the certificate does not list the address that clients are told to connect to, and they will refuse it there",
+			zap.String("purpose", s.o.Purpose), zap.String("file", s.o.Cert), zap.Strings("lacks", lacking))
+	}
+}
+
+// lacking returns the hosts that the certificate lacks. The mutex is held.
+func (s *Source) lacking() []string {
+	return slices.DeleteFunc(slices.Clone(s.hosts), s.Covers)
+}
+
+// Covers reports whether the certificate in use is for a host: a DNS name, with a wildcard for it or without, or an address.
+func (s *Source) Covers(host string) bool {
+	m := s.current.Load()
+	return m.pair != nil && m.pair.Leaf.VerifyHostname(host) == nil
 }
 
 // Run looks at the files every few seconds, and whenever reload has something, until ctx ends.
@@ -157,19 +204,25 @@ func (s *Source) ends() []time.Time {
 	return ends
 }
 
-// problem returns why the files as they are now are not taken.
-func (s *Source) problem() error {
+// problem returns why the files as they are now are not taken, and the hosts that the certificate in use lacks.
+func (s *Source) problem() (notTaken error, lacking []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bad
+	return s.bad, s.lacking()
 }
 
 // Problems returns what an operator should look at, worst first.
 func (s *Source) Problems() []Problem {
 	var found []Problem
-	if bad := s.problem(); bad != nil {
+	bad, lacking := s.problem()
+	if bad != nil {
 		found = append(found, Problem{ProblemNotLoaded, fmt.Sprintf(
-			"The files were changed and cannot be used, so this member goes on with the certificates it had: %v.", bad)})
+			"The files for %s were changed and cannot be used, so this member continues with the certificates it had: %v.", s.o.Purpose, bad)})
+	}
+	if len(lacking) > 0 {
+		found = append(found, Problem{ProblemLacksAddress, fmt.Sprintf(
+			"The certificate in %s does not list %s, where members tell clients to connect: clients will refuse this member. "+
+				"Replace it by one that lists it, or advertise a name that it lists.", s.o.Cert, strings.Join(lacking, " and "))})
 	}
 	m, now := s.current.Load(), s.o.Now()
 	if m.pair != nil && soon(m.pair.Leaf, now) {

@@ -20,6 +20,7 @@ type frontDoor struct {
 	next           http.HandlerFunc
 	allowedOrigins []string
 	allowedHosts   []string
+	certified      func(host string) bool
 	plain          bool
 	log            *zap.Logger
 }
@@ -30,6 +31,7 @@ func NewFrontDoor(o Options, next http.HandlerFunc) http.Handler {
 		next:           next,
 		allowedOrigins: o.AllowedOrigins,
 		allowedHosts:   o.AllowedHosts,
+		certified:      o.Certified,
 		plain:          o.PlainErrors,
 		log:            o.Log,
 	}
@@ -67,8 +69,8 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.next(tracked, r)
 }
 
-// knowsHost reports whether a value of the header Host means this member: an address, localhost, or one of its names. Others
-// come from pages that made their own name point here.
+// knowsHost reports whether a value of the header Host means this member: an address, localhost, one of its names, or one of those in
+// its certificate. Others come from pages that made their own name point here.
 func (f *frontDoor) knowsHost(value string) bool {
 	host, _, err := net.SplitHostPort(value)
 	if err != nil {
@@ -78,7 +80,7 @@ func (f *frontDoor) knowsHost(value string) bool {
 	if net.ParseIP(host) != nil {
 		return true // A browser sends it only for a page that was asked for by that address.
 	}
-	return strings.EqualFold(host, "localhost") ||
+	return strings.EqualFold(host, "localhost") || f.certified != nil && f.certified(host) ||
 		slices.ContainsFunc(f.allowedHosts, func(known string) bool { return strings.EqualFold(known, host) })
 }
 

@@ -46,6 +46,9 @@ type Options struct {
 	AllowedOrigins []string
 	// AllowedHosts are names, without port, that are right in the header Host beside addresses and localhost.
 	AllowedHosts []string
+	// Certified reports whether the certificate that the listener shows now is for a host; nil knows none. A browser has verified such a
+	// host, so no page of others can have made it point here.
+	Certified func(host string) bool
 	// PlainErrors makes the front door refuse requests with plain texts instead of JSON.
 	PlainErrors bool
 	// RequestBytesMax limits bodies.

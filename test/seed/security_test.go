@@ -23,6 +23,9 @@ var elsewhere = map[string]string{
 	"kubectl get":           "cmd/tenure testdata/auth_jwt.txtar, with the keys of a provider of its own",
 }
 
+// named is what the host of the page's first member is called by curl.
+const named = "a.example.test"
+
 // prelude is what the script of the page needs beside the page: to wait for members, and to stop one.
 const prelude = `set -euo pipefail
 serving() {
@@ -98,6 +101,7 @@ func typedPage(t *testing.T, dir, net string) string {
 	}
 	script, members := strings.Builder{}, 0
 	script.WriteString(prelude)
+	fmt.Fprintf(&script, "export CURL_HOME=$PWD\necho 'resolve = %s:7401:%s1' > .curlrc\n", named, net)
 	left := maps.Clone(elsewhere)
 	for _, found := range shellBlock.FindAllSubmatch(page, -1) {
 		block := string(found[1])
@@ -128,7 +132,10 @@ func typedPage(t *testing.T, dir, net string) string {
 	if len(left) > 0 || members != 3 {
 		t.Errorf("the page lacks blocks: %v, and starts %d members together", left, members)
 	}
-	return strings.NewReplacer("a.example.net", net+"1", "b.example.net", net+"2", "c.example.net", net+"3", "10.0.0.", net,
+	// Names are addresses here, as no test can make names known to all programs; curl can be told: it has a file of its own for that. So REST
+	// is asked for by the name that only the certificate has.
+	return strings.NewReplacer("cert member a a.example.net", "cert member a "+named+" "+net+"1", "https://a.example.net", "https://"+named,
+		"a.example.net", net+"1", "b.example.net", net+"2", "c.example.net", net+"3", "10.0.0.", net,
 		"/var/lib/tenure", dir+"/data-a").Replace(script.String())
 }
 
