@@ -322,15 +322,22 @@ func (a *Authority) needsOf(needs []authz.Need, method string, request any) ([]a
 // denial returns the error for a caller without a right, or with a credential that is none.
 func denial(who *Who, need authz.Need) error {
 	if who.Cause != "" {
-		return reason.New(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the credential is not accepted: %s", who.Cause).
+		why := who.Cause
+		if why == causeUnknown {
+			why = "there is no such token: it was revoked, or ended, or belongs to another cluster"
+		}
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the credential is not accepted: %s", why).
 			With("cause", who.Cause)
 	}
 	caller, lacks := who.Principal, "does not have the right "+need.String()
 	if who.Principal == "" {
 		caller, lacks = "callers without a credential", "do not have the right "+need.String()
 	}
-	if need.Kind == authz.Any {
-		lacks = "may do nothing: this call needs a rule, whatever it allows"
+	switch {
+	case need.Kind == authz.Any && who.Principal == "":
+		lacks = "may not make this call: send a token, such as with --token-file or TENURE_TOKEN_FILE"
+	case need.Kind == authz.Any:
+		lacks = "has no rule in any policy, and this call needs one, whichever it is"
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "%s %s", caller, lacks).With("needs", need.String())
 }

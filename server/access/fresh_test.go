@@ -46,21 +46,11 @@ func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time
 	if err = store.Bootstrap(storage.Genesis{ClusterVersion: newest}); err != nil {
 		t.Fatal(err)
 	}
-	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{Kind: &storev1.Command_ChangeAuth{
-		ChangeAuth: &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
-			Mode: mode, Token: &storev1.TokenRecord{
-				Accessor: make([]byte, 16), TokenSha256: make([]byte, 32), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
-			},
-		}}},
-	}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := store.Applied()
-	out, err := store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
-	if err != nil || out.Entries[0].Results[0].GetFailure() != nil {
-		t.Fatal(err, out.Entries)
-	}
+	changeAuth(t, store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+		Mode: mode, Token: &storev1.TokenRecord{
+			Accessor: make([]byte, 16), TokenSha256: make([]byte, 32), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
+		},
+	}}})
 	node := &cut{store: store}
 	a, err := New(Options{Node: node, Registerer: prometheus.NewRegistry()})
 	if err != nil {
@@ -69,6 +59,20 @@ func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time
 	now := time.Unix(1000, 0)
 	a.fresh.now = func() time.Time { return now }
 	return node, a, func(d time.Duration) { now = now.Add(d) }
+}
+
+// changeAuth applies a change of tokens and policies.
+func changeAuth(t *testing.T, store *storage.Store, change *storev1.ChangeAuth) {
+	t.Helper()
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := store.Applied()
+	out, err := store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
+	if err != nil || out.Entries[0].Results[0].GetFailure() != nil {
+		t.Fatal(err, out.Entries)
+	}
 }
 
 // admin is the caller with the first token.
@@ -184,5 +188,35 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 	a.review(t.Context(), node.store.Applied(), true)
 	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("in mode enforce: got %v, want that the credential is not accepted", ended)
+	}
+}
+
+// TestWhoseARevokedTokenWasIsKnown has a token that was accepted here before it was revoked: the audit log says whose it was.
+func TestWhoseARevokedTokenWasIsKnown(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	get := func() (*Note, error) {
+		ctx, note := WithNote(t.Context())
+		_, err := a.Call(ctx, admin(), tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"})
+		return note, err
+	}
+	if _, err := get(); err != nil {
+		t.Fatal(err)
+	}
+	changeAuth(t, node.store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: make([]byte, 16)}})
+	note, err := get()
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
+		t.Errorf("got %v, want that the token is refused", err)
+	}
+	g := note.Grant()
+	if want := "token:00000000-0000-0000-0000-000000000000"; g.Who().Principal != want || g.Principal() != "" {
+		t.Errorf("noted %q, and on behalf of %q; want %s, on behalf of nobody", g.Who().Principal, g.Principal(), want)
+	}
+	ctx, unknown := WithNote(t.Context())
+	other := identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}
+	if _, err = a.Call(ctx, other, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"}); err == nil {
+		t.Error("a token that never was is accepted")
+	}
+	if got := unknown.Grant().Who().Principal; got != "" {
+		t.Errorf("a token that never was: noted %q", got)
 	}
 }

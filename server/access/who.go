@@ -16,9 +16,13 @@ import (
 // knownMax is how many callers' rights are remembered. At it, all are forgotten.
 const knownMax = 16_384
 
+// causeUnknown says that no token has the text that a caller sent.
+const causeUnknown = "unknown"
+
 // Who is a caller as the state knows it.
 type Who struct {
-	// Principal is token:ACCESSOR, jwt:PROVIDER/SUBJECT, or that of a certificate; empty for a caller without a credential.
+	// Principal is token:ACCESSOR, jwt:PROVIDER/SUBJECT, or that of a certificate; empty for a caller without a credential. With a Cause
+	// it is whose the credential was, if that is known.
 	Principal string
 	// Credential is what it showed.
 	Credential identity.Kind
@@ -60,6 +64,16 @@ type cache struct {
 	changes uint64
 	history [16]byte
 	known   map[identity.Caller]*Who
+	// named are the principals of tokens that were accepted since this member started, so that the audit log can say whose a revoked one
+	// was. At knownMax all are forgotten.
+	named map[identity.Caller]string
+}
+
+// principalOf returns the principal of a token that was accepted before; empty: not here.
+func (c *cache) principalOf(caller identity.Caller) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.named[caller.Brief()]
 }
 
 // get returns a caller as of a state, if it is remembered.
@@ -76,6 +90,12 @@ func (c *cache) get(at storage.Applied, caller identity.Caller) *Who {
 func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if caller.Kind == identity.Token {
+		if c.named == nil || len(c.named) >= knownMax {
+			c.named = map[identity.Caller]string{}
+		}
+		c.named[caller.Brief()] = who.Principal
+	}
 	switch newer := at.AuthChanges > c.changes || at.HistoryID != c.history; {
 	case newer || c.known == nil || len(c.known) >= knownMax:
 		c.changes, c.history, c.known = at.AuthChanges, at.HistoryID, map[identity.Caller]*Who{}
@@ -122,7 +142,7 @@ func (a *Authority) look(s *storage.Reader, caller identity.Caller) (*Who, error
 		return nil, err
 	}
 	if t == nil {
-		who.Cause = "unknown"
+		who.Cause, who.Principal = causeUnknown, a.cache.principalOf(caller)
 		return who, nil
 	}
 	id, err := uuid.FromBytes(t.GetAccessor())

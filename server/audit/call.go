@@ -27,8 +27,11 @@ type Call struct {
 	trace    string
 	note     *access.Note
 	needs    []authz.Need
-	known    bool // the needs are those of a message that came
+	known    bool    // the needs are those of a message that came
+	target   *Target // nil: nothing about tokens and policies is changed
 	class    Class
+	own      bool // the target is the caller's own token
+	asks     bool // for a nonce to be written, as it shows none
 	reserved bool
 	revision uint64
 }
@@ -62,6 +65,13 @@ func (c *Call) Message(request any) error {
 	}
 	c.needs, c.known = needsOf(c.log.table, request)
 	c.class = classOf(c.method, c.needs, c.known)
+	c.target = targetOf(request)
+	if r, ok := request.(interface{ GetAccessor() string }); ok {
+		c.own = r.GetAccessor() == ""
+	}
+	if r, ok := request.(interface{ GetNonce() string }); ok {
+		c.asks = r.GetNonce() == ""
+	}
 	changes := c.class == Admin || c.class == Changes
 	if c.log.o.Full != Refuse || !changes || !c.log.o.Classes[c.class] || c.reserved || gives(c.method) {
 		return nil
@@ -84,6 +94,7 @@ func (c *Call) Answered(response any) {
 	}); ok {
 		c.revision = r.GetHeader().GetRevision()
 	}
+	c.target.answered(response)
 }
 
 // End queues the line of a call that ends with a status; nil: it went well.
@@ -91,8 +102,11 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 	if c == nil {
 		return
 	}
-	grant := c.note.Grant()
+	grant, facts := c.note.Grant(), factsOf(failed)
 	decision := c.decision(grant, why)
+	if c.asks && facts["needs"] == "nonce" { // It asked for one, and may come again with it: nothing is decided yet.
+		c.class, decision = Reads, Allowed
+	}
 	if !c.log.o.Classes[c.class] && (decision == Allowed || !c.log.o.Classes[Denied]) {
 		if c.reserved {
 			c.log.free()
@@ -100,12 +114,15 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 		return
 	}
 	line := Line{
-		Time: c.began, TraceID: c.trace, Address: c.address, Via: c.via, Method: strings.TrimPrefix(c.method, "/"), Needs: c.needs,
+		Time: c.began, TraceID: c.trace, Address: c.address, Via: c.via, Method: strings.TrimPrefix(c.method, "/"), Needs: c.needs, Target: c.target,
 		Decision: decision, Reason: reason.Label(why), Revision: c.revision, Took: time.Since(c.began),
 	}
 	if grant != nil {
 		if who := grant.Who(); who != nil {
 			line.Principal, line.Credential = who.Principal, who.Credential.String()
+			if accessor, isToken := strings.CutPrefix(who.Principal, "token:"); isToken && c.own && c.target != nil {
+				c.target.Token = accessor
+			}
 		}
 	}
 	for _, n := range c.needs {
@@ -114,7 +131,6 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 			break
 		}
 	}
-	facts := factsOf(failed)
 	line.RequestID = facts["request_id"]
 	if c.class == Admin || c.class == Changes {
 		line.Applied = reason.AppliedYes

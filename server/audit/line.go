@@ -36,6 +36,7 @@ type Line struct {
 	Method     string
 	Needs      []authz.Need
 	Session    string
+	Target     *Target
 	Event      string
 	Decision   Decision
 	Reason     string
@@ -60,6 +61,7 @@ type written struct {
 	Needs      []string `json:"needs,omitempty"`
 	NeedsCount int      `json:"needs_count,omitempty"`
 	Session    string   `json:"session,omitempty"`
+	Target     *Target  `json:"target,omitempty"`
 	Decision   Decision `json:"decision,omitempty"`
 	Reason     string   `json:"reason,omitempty"`
 	Applied    string   `json:"applied,omitempty"`
@@ -78,7 +80,7 @@ func (l *numbered) append(b *bytes.Buffer, member string) error {
 	w := written{
 		Time: l.Time.UTC().Format(time.RFC3339Nano), Seq: l.seq, Member: member, RequestID: l.RequestID, TraceID: l.TraceID,
 		Principal: l.Principal, Credential: l.Credential, Address: l.Address, Via: l.Via, Method: l.Method, Event: l.Event,
-		Session: l.Session, Decision: l.Decision, Reason: l.Reason, Applied: l.Applied, Revision: l.Revision,
+		Session: l.Session, Target: l.Target, Decision: l.Decision, Reason: l.Reason, Applied: l.Applied, Revision: l.Revision,
 		TookUs: l.Took.Microseconds(),
 	}
 	for _, n := range l.Needs[:min(needsMax, len(l.Needs))] {

@@ -65,7 +65,7 @@ type Options struct {
 type Log struct {
 	o       Options
 	out     io.Writer
-	file    *lumberjack.Logger // nil: not a file
+	file    *file // nil: not a file
 	table   *authz.Table
 	metrics *metrics
 	wake    chan struct{} // has something when there is something to write
@@ -99,10 +99,7 @@ func Open(o Options) (*Log, error) {
 	case "-":
 		l.out = o.Stdout
 	default:
-		if info, missing := os.Stat(o.Path); missing == nil && !info.Mode().IsRegular() { // Lumberjack would rename it.
-			return nil, fmt.Errorf("audit log: %s is not a regular file", o.Path)
-		}
-		l.file = &lumberjack.Logger{Filename: o.Path, MaxSize: rotateMB, MaxBackups: rotatedMax}
+		l.file = &file{Logger: lumberjack.Logger{Filename: o.Path, MaxSize: rotateMB, MaxBackups: rotatedMax}}
 		l.out = l.file
 		if _, err = l.file.Write(nil); err != nil { // It opens the file.
 			return nil, fmt.Errorf("audit log: %w", err)
@@ -113,6 +110,31 @@ func Open(o Options) (*Log, error) {
 
 // on reports whether anything is written.
 func (l *Log) on() bool { return l != nil && l.out != nil }
+
+// file is a file that is rotated. Lumberjack would rename what is in its way, whatever it is. One goroutine uses it at a time.
+type file struct {
+	lumberjack.Logger
+
+	opened bool
+}
+
+// Write writes to the file, which it opens if it is not open. Nothing but a regular file is opened.
+func (f *file) Write(p []byte) (int, error) {
+	if !f.opened {
+		if info, missing := os.Stat(f.Filename); missing == nil && !info.Mode().IsRegular() {
+			return 0, fmt.Errorf("%s is not a regular file", f.Filename)
+		}
+	}
+	n, err := f.Logger.Write(p)
+	f.opened = err == nil
+	return n, err
+}
+
+// Close closes the file.
+func (f *file) Close() error {
+	f.opened = false
+	return f.Logger.Close()
+}
 
 // reserve takes room for a line, if there is any and lines can be written.
 func (l *Log) reserve() bool {

@@ -67,7 +67,7 @@ func (n *Nonces) Check(ctx context.Context, given string) error {
 	}
 	if n.text == "" || !now.Before(n.until) || subtle.ConstantTimeCompare([]byte(n.text), []byte(given)) != 1 {
 		n.guesses[host] = now
-		return refusedNonce("the nonce is wrong, or older than 10 minutes")
+		return refusedNonce("the nonce is wrong, or older than 10 minutes; is --data-dir that of the member in --endpoints?")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (n *Nonces) draw(now time.Time) error {
 		}
 		n.text, n.until = text, now.Add(nonceLife)
 	}
-	return refusedNonce("this call needs the nonce that the file " + NonceFile + " in the member's data directory has now")
+	return refusedNonce("this call needs the nonce that the file " + NonceFile + " in the member's data directory has now; give --data-dir")
 }
 
 // refusedNonce returns the error for a call without the right nonce.

@@ -29,6 +29,8 @@ const (
 	ttlMax     = 100 * 365 * 24 * time.Hour
 	// bootstrapName is the name of the first token.
 	bootstrapName = "bootstrap"
+	// resetName is the name of those that are made when all are lost.
+	resetName = "reset"
 )
 
 // Service serves AuthService.
@@ -111,7 +113,7 @@ func (a *Service) BootstrapAuth(
 		}
 	}
 	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
-		Mode: m, Token: firstToken(hash),
+		Mode: m, Token: firstToken(hash, bootstrapName),
 	}}})
 	if err != nil {
 		return nil, err
@@ -123,10 +125,10 @@ func (a *Service) BootstrapAuth(
 }
 
 // firstToken returns a token that may do everything, for ever.
-func firstToken(hash identity.Hash) *storev1.TokenRecord {
+func firstToken(hash identity.Hash, name string) *storev1.TokenRecord {
 	accessor := uuid.New()
 	return &storev1.TokenRecord{
-		Accessor: accessor[:], TokenSha256: hash[:], Name: bootstrapName, Policies: []string{storage.AdminPolicy},
+		Accessor: accessor[:], TokenSha256: hash[:], Name: name, Policies: []string{storage.AdminPolicy},
 	}
 }
 
@@ -142,7 +144,7 @@ func (a *Service) ResetAuth(ctx context.Context, r *tenurev1.ResetAuthRequest) (
 	if err = a.nonces.Check(ctx, r.GetNonce()); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_MakeFirst{MakeFirst: firstToken(hash)}})
+	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_MakeFirst{MakeFirst: firstToken(hash, resetName)}})
 	if err != nil {
 		return nil, err
 	}

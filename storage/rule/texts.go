@@ -111,7 +111,7 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_POLICY_MISSING:          "there is no policy %q",
 	storev1.FailureDetail_FAILURE_DETAIL_TOKEN_MISSING:           "there is no token with this accessor",
 	storev1.FailureDetail_FAILURE_DETAIL_NO_BOOTSTRAP:            "tokens are not in use yet; `tenure auth bootstrap` makes the first one",
-	storev1.FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP:         "another token was the first one already",
+	storev1.FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP:         "another token was the first one already: use that, or make another one with `tenure auth reset`",
 	storev1.FailureDetail_FAILURE_DETAIL_AUTH_MALFORMED:          "field %s is out of its bounds",
 	storev1.FailureDetail_FAILURE_DETAIL_NODE_MISSING:            "there is no node %q",
 	storev1.FailureDetail_FAILURE_DETAIL_SERVICE_MISSING:         "node %q has no service with the id %q",

@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+const (
+	// targetBytesMax is how much of a name is written: a request that is refused may have any.
+	targetBytesMax = 256
+	// targetPoliciesMax is how many policies of a token or a binding are written.
+	targetPoliciesMax = 32
+	// tokenPrefix begins the texts of tokens, which are never written: somebody may have mistaken one for a name.
+	tokenPrefix = "tnr1_"
+	hiddenToken = "(the text of a token)"
+)
+
+// Target is what a call about tokens and policies changes. It never has the text of a token, nor rules or keys of providers.
+type Target struct {
+	Policy    string   `json:"policy,omitempty"`
+	Token     string   `json:"token,omitempty"` // its accessor
+	Binding   string   `json:"binding,omitempty"`
+	Provider  string   `json:"provider,omitempty"`
+	Name      string   `json:"name,omitempty"` // of a token
+	Principal string   `json:"principal,omitempty"`
+	Issuer    string   `json:"issuer,omitempty"`
+	Policies  []string `json:"policies,omitempty"`
+	Mode      string   `json:"mode,omitempty"`
+}
+
+// targetOf returns what a request is about; nil if it changes nothing about tokens and policies.
+func targetOf(request any) *Target {
+	switch r := request.(type) {
+	case *tenurev1.BootstrapAuthRequest:
+		return &Target{Mode: modeOf(r.GetMode())}
+	case *tenurev1.ResetAuthRequest:
+		return &Target{}
+	case *tenurev1.SetAuthModeRequest:
+		return &Target{Mode: modeOf(r.GetMode())}
+	case *tenurev1.PutPolicyRequest:
+		return &Target{Policy: clip(r.GetName())}
+	case *tenurev1.DeletePolicyRequest:
+		return &Target{Policy: clip(r.GetName())}
+	case *tenurev1.CreateTokenRequest:
+		return &Target{Name: clip(r.GetName()), Policies: clipAll(r.GetPolicies())}
+	case *tenurev1.RotateTokenRequest:
+		return &Target{Token: accessor(r.GetAccessor())}
+	case *tenurev1.RevokeTokenRequest:
+		return &Target{Token: accessor(r.GetAccessor())}
+	case *tenurev1.PutBindingRequest:
+		return &Target{Binding: clip(r.GetName()), Principal: clip(r.GetPrincipal()), Policies: clipAll(r.GetPolicies())}
+	case *tenurev1.DeleteBindingRequest:
+		return &Target{Binding: clip(r.GetName())}
+	case *tenurev1.PutProviderRequest:
+		return &Target{Provider: clip(r.GetName()), Issuer: clip(r.GetIssuer())}
+	case *tenurev1.DeleteProviderRequest:
+		return &Target{Provider: clip(r.GetName())}
+	default:
+		return nil
+	}
+}
+
+// answered adds what only the response of a call says.
+func (t *Target) answered(response any) {
+	if t == nil {
+		return
+	}
+	switch r := response.(type) {
+	case interface{ GetToken() *tenurev1.Token }:
+		t.Token, t.Name = accessor(r.GetToken().GetAccessor()), clip(r.GetToken().GetName())
+	case interface{ GetAccessor() string }:
+		t.Token = accessor(r.GetAccessor())
+	}
+	if r, ok := response.(interface{ GetMode() tenurev1.AuthMode }); ok {
+		t.Mode = modeOf(r.GetMode())
+	}
+}
+
+// modeOf returns the word for a mode; empty for one that is not known.
+func modeOf(m tenurev1.AuthMode) string {
+	switch m {
+	case tenurev1.AuthMode_AUTH_MODE_OFF, tenurev1.AuthMode_AUTH_MODE_WARN, tenurev1.AuthMode_AUTH_MODE_ENFORCE:
+		return strings.ToLower(strings.TrimPrefix(m.String(), "AUTH_MODE_"))
+	default:
+		return ""
+	}
+}
+
+// accessor returns an accessor; of a text that is none, nothing.
+func accessor(text string) string {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(id.String()) {
+		return ""
+	}
+	return id.String()
+}
+
+// clip returns a name without what is too long, and not if it has the text of a token.
+func clip(name string) string {
+	if strings.Contains(name, tokenPrefix) {
+		return hiddenToken
+	}
+	if len(name) > targetBytesMax {
+		return strings.ToValidUTF8(name[:targetBytesMax], "")
+	}
+	return name
+}
+
+// clipAll returns the first of some names.
+func clipAll(names []string) []string {
+	var all []string
+	for _, name := range names[:min(targetPoliciesMax, len(names))] {
+		all = append(all, clip(name))
+	}
+	return all
+}
