@@ -1,12 +1,14 @@
 package tenure_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 func TestWhoListensToASessionThatIsOverIsToldSo(t *testing.T) {
@@ -86,4 +88,34 @@ func TestASessionWhoseConnectionBreaksBeforeItsFirstRenewalIsSuspended(t *testin
 			})
 		})
 	}
+}
+
+// TestASessionSaysThatItsRenewalsAreRefused takes the right to renew away for a while, and then the member.
+func TestASessionSaysThatItsRenewalsAreRefused(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		refuse := func(reason tenurev1.ErrorReason) {
+			b.mu.Lock()
+			b.refuse = reason
+			b.mu.Unlock()
+			pass(ttl / 2)
+		}
+		pass(ttl / 2)
+		if err := b.session.Refusal(); err != nil {
+			t.Errorf("a session that is renewed: got %v", err)
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED)
+		err := b.session.Refusal()
+		if e, ok := errors.AsType[*tenure.Error](err); !ok || e.Reason != "PERMISSION_DENIED" || !errors.Is(err, tenure.ErrAuth) {
+			t.Errorf("without the right: got %v, want that it is refused", err)
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED)
+		if err := b.session.Refusal(); err != nil {
+			t.Errorf("with the right again: got %v", err)
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER)
+		if err := b.session.Refusal(); err != nil {
+			t.Errorf("without a leader: got %v; want none, as it is no question of rights", err)
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED)
+	})
 }

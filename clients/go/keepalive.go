@@ -21,6 +21,9 @@ const (
 var (
 	errNoVerdict   = errors.New("a renewal was not answered in time")
 	errStreamEnded = errors.New("the member ended the stream")
+	errNoRight     = &Error{
+		Kind: ErrAuth, Reason: "PERMISSION_DENIED", Applied: AppliedNo, Message: "the right to renew the session is gone",
+	}
 )
 
 // keepAlive renews a session from member to member, until ctx ends or the session is over. Attach tells whether to ask for the truth
@@ -41,6 +44,7 @@ func keepAlive(ctx context.Context, s *Session, attach bool) {
 		moved := errors.Is(err, errMoved)
 		if err != nil && ctx.Err() == nil && !moved && !errors.Is(err, errOver) {
 			l.Fail()
+			s.failed(err)
 			s.linkDown()
 		}
 		l.Release()
@@ -216,8 +220,13 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		s.end(cause)
 		return 0, errOver
 	}
+	var refusal error = errNoRight
+	if reason != tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED {
+		refusal = errors.New("renewal refused: " + reason.String())
+	}
+	s.failed(refusal)
 	if elsewhere(reason) || s.client.clock()-k.waiting > s.lease.patience() {
-		return 0, errors.New("renewal refused: " + reason.String())
+		return 0, refusal
 	}
 	return k.refused.Next(), nil
 }

@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ type life struct {
 
 	mu      sync.Mutex    // Guards what follows, and the session's custody.
 	lease   lease         // Its TTL, and when to believe what was inherited, are set before anything else sees the session.
+	refused error         // Why the last renewal was refused; nil if it was not.
 	changed chan struct{} // Closed and replaced with each change of state.
 	done    chan struct{} // Closed with StateClosed.
 }
@@ -44,6 +46,7 @@ func (l *life) follow(e effects) {
 func (l *life) renewed(sent, ttl time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.refused = nil
 	connected, e := l.lease.renewed(sent, ttl, l.session.client.clock())
 	l.follow(e)
 	if connected {
@@ -57,6 +60,16 @@ func (l *life) linkDown() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.follow(l.lease.linkDown(l.session.client.clock()))
+}
+
+// failed notes how an attempt to renew failed: whether the cluster refused it for want of a right or of a credential.
+func (l *life) failed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = nil
+	if e, ok := errors.AsType[*Error](fromRPC(err)); ok && errors.Is(e, ErrAuth) {
+		l.refused = e
+	}
 }
 
 // end ends the session for this process, and reports whether it was this call that did.

@@ -279,6 +279,15 @@ func (s *Session) State() (State, Cause) {
 	return s.lease.state, s.lease.cause
 }
 
+// Refusal returns why the cluster refuses to renew the session, which is that a right is gone or that the credential is not
+// accepted; nil if the last attempt was not refused so. The session stays as it is until its TTL ends, and continues if the right
+// comes back before.
+func (s *Session) Refusal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
 // OnState calls f with the current state, and then with each change, in order and one at a time, from a goroutine of
 // the library. f can take its time and call any method, such as Close, because the library does not wait for f. stop
 // does not wait either: a call that is starting or running continues, and is the last. If the session has already

@@ -17,6 +17,8 @@ type lease interface {
 	SafeFor() time.Duration
 	// RanOut tells that it once was not renewed in time: it is over then, also if the session goes on.
 	RanOut() bool
+	// Refusal returns why the cluster refuses to renew it; nil if it does not.
+	Refusal() error
 }
 
 // sessionLease is the lease of a command that hangs on a session alone: whatever it went through, it lives or it does not.
@@ -118,7 +120,7 @@ func (g *guarded) awaitSafety() error {
 			// In this order: what is safe may run out, and what ran out is never safe again.
 			switch left := g.lease.SafeFor(); {
 			case g.lease.RanOut():
-				return &exitError{code: exitLost, err: fmt.Errorf("lost %s before the command began: %w", g.what, errNotRenewed)}
+				return &exitError{code: exitLost, err: fmt.Errorf("lost %s before the command began: %w", g.what, g.notRenewed())}
 			case left > g.grace:
 				return nil
 			}
@@ -127,12 +129,20 @@ func (g *guarded) awaitSafety() error {
 	}
 }
 
+// notRenewed returns why the lease ran out, or will.
+func (g *guarded) notRenewed() error {
+	if refusal := g.lease.Refusal(); refusal != nil {
+		return fmt.Errorf("its renewals are refused: %w", refusal)
+	}
+	return errNotRenewed
+}
+
 // watch passes on signals and gives the watchdog's orders until the command has ended.
 func (g *guarded) watch(p *process, dog *watchdog) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	begun := time.Now()
-	cause := errNotRenewed
+	var cause error // nil: the lease ran out.
 	for {
 		select {
 		case <-p.done:
@@ -167,6 +177,9 @@ func (g *guarded) watch(p *process, dog *watchdog) {
 		}
 		switch what {
 		case orderTerminate:
+			if cause == nil {
+				cause = g.notRenewed()
+			}
 			g.note("Lost %s: %s. Terminating the command.", g.what, printable(cause.Error()))
 			p.signal(syscall.SIGTERM)
 		case orderKill:

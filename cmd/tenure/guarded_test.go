@@ -13,13 +13,15 @@ import (
 
 // fakeLease is a lease that goes on, and that may have run out once.
 type fakeLease struct {
-	left   time.Duration
-	ranOut atomic.Bool
+	left    time.Duration
+	ranOut  atomic.Bool
+	refusal error
 }
 
 func (*fakeLease) TTL() time.Duration       { return 15 * time.Second }
 func (l *fakeLease) SafeFor() time.Duration { return l.left }
 func (l *fakeLease) RanOut() bool           { return l.ranOut.Load() }
+func (l *fakeLease) Refusal() error         { return l.refusal }
 
 // guardedShell returns a guard over a script of the shell.
 func guardedShell(l lease, out *writeSignal, script string) *guarded {
@@ -67,6 +69,17 @@ func TestACommandIsKilledWhoseLeaseRanOutAlsoIfTheSessionGoesOn(t *testing.T) {
 		t.Error("the command goes on")
 		signals <- syscall.SIGKILL
 		<-ended
+	}
+}
+
+func TestACommandWhoseRenewalsAreRefusedEndsWithThat(t *testing.T) {
+	out := &writeSignal{written: make(chan struct{})}
+	l := &fakeLease{left: 15 * time.Second, refusal: errors.New("not allowed: no such token")}
+	l.ranOut.Store(true)
+	_, err := guardedShell(l, out, "echo runs").run()
+	const want = `lost the lock on "a" before the command began: its renewals are refused: not allowed: no such token`
+	if err == nil || err.Error() != want {
+		t.Errorf("ended with %v, want %s", err, want)
 	}
 }
 

@@ -22,6 +22,7 @@ const renewEveryMax = 10 * time.Second
 type vital interface {
 	State() (tenure.State, tenure.Cause)
 	SafeFor() time.Duration
+	Refusal() error
 }
 
 // stake is what hangs on a session, for people.
@@ -46,6 +47,8 @@ type vigil struct {
 	since time.Time
 	// silent tells that the silence was told, and doubtful that it lasted for longer than the lease.
 	silent, doubtful bool
+	// refused tells that the cluster answered: it refuses renewals.
+	refused bool
 }
 
 // hangs sets what hangs on the session from now on.
@@ -80,9 +83,13 @@ func (v *vigil) overdue(left time.Duration) bool {
 	return v.ttl-left > every+every/10+v.ttl/50+v.patience()
 }
 
-// look returns what to tell, or nothing. left is how long the lease lasts from now on.
-func (v *vigil) look(now time.Time, state tenure.State, left time.Duration) string {
+// look returns what to tell, or nothing. left is how long the lease lasts from now on; refusal says why renewals are refused, if they are.
+func (v *vigil) look(now time.Time, state tenure.State, left time.Duration, refusal error) string {
 	late := v.overdue(left)
+	if refusal != nil && !v.refused && state != tenure.StateClosed && state != tenure.StateJeopardy {
+		v.refused, v.silent = true, true
+		return v.trouble("Renewals are refused: "+printable(refusal.Error()), now, left, "Unless that changes, the command is terminated")
+	}
 	switch {
 	case state == tenure.StateClosed:
 		return "" // How it ended is told by who depends on it.
@@ -91,17 +98,24 @@ func (v *vigil) look(now time.Time, state tenure.State, left time.Duration) stri
 			return ""
 		}
 		v.silent, v.doubtful = true, true
-		if v.hanging().command {
+		switch {
+		case v.hanging().command:
 			return "" // The command's end is told.
+		case v.refused:
+			return "Renewals were refused for too long: the session may have expired. Still trying."
 		}
 		return "The cluster did not answer in time: the session may have expired. Still trying."
 	case state != tenure.StateSuspended && !late:
-		told := v.silent
-		v.since, v.silent, v.doubtful = time.Time{}, false, false
-		if !told {
+		told, refused := v.silent, v.refused
+		v.since, v.silent, v.doubtful, v.refused = time.Time{}, false, false, false
+		switch {
+		case !told:
 			return ""
+		case refused:
+			return "Renewals are accepted again" + v.after("; ") + "."
+		default:
+			return "The cluster answers again" + v.after("; ") + "."
 		}
-		return "The cluster answers again" + v.after("; ") + "."
 	case v.silent:
 		return ""
 	case v.since.IsZero():
@@ -111,13 +125,13 @@ func (v *vigil) look(now time.Time, state tenure.State, left time.Duration) stri
 		return ""
 	}
 	v.silent = true
-	return v.silence(now, left)
+	return v.trouble("The cluster does not answer", now, left, "Without an answer the command is terminated")
 }
 
-// silence returns that the cluster does not answer, and what that means.
-func (v *vigil) silence(now time.Time, left time.Duration) string {
+// trouble returns why the session is not renewed, and what that means: the end of a command, if one runs.
+func (v *vigil) trouble(why string, now time.Time, left time.Duration, end string) string {
 	on := v.hanging()
-	text := "The cluster does not answer" + v.after("; ")
+	text := why + v.after("; ")
 	if v.ttl == 0 || on.text == "" {
 		return text + ". Still trying."
 	}
@@ -125,8 +139,7 @@ func (v *vigil) silence(now time.Time, left time.Duration) string {
 	if !on.command {
 		return text + " Still trying."
 	}
-	return text + fmt.Sprintf(" Without an answer the command is terminated in %v.",
-		max(0, left-on.grace).Truncate(100*time.Millisecond))
+	return text + fmt.Sprintf(" %s in %v.", end, max(0, left-on.grace).Truncate(100*time.Millisecond))
 }
 
 // after returns what hangs on the session, if anything, after a separator.
@@ -141,7 +154,7 @@ func (v *vigil) after(separator string) string {
 func (v *vigil) run(ctx context.Context, s vital, note func(format string, args ...any)) {
 	for {
 		state, _ := s.State()
-		if text := v.look(time.Now(), state, s.SafeFor()); text != "" {
+		if text := v.look(time.Now(), state, s.SafeFor(), s.Refusal()); text != "" {
 			note("%s", text)
 		}
 		if !pauseFor(ctx, stepMax) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -95,8 +96,54 @@ func TestVigil(t *testing.T) {
 			v := &vigil{ttl: test.ttl, stake: test.stake}
 			begin := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 			for _, g := range test.script {
-				if got := v.look(begin.Add(g.at), g.state, g.left); got != g.want {
+				if got := v.look(begin.Add(g.at), g.state, g.left, nil); got != g.want {
 					t.Errorf("at %v\ngot:  %s\nwant: %s", g.at, got, g.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAVigilTellsARefusalFromSilence(t *testing.T) {
+	refusal := errors.New("not allowed: no such token")
+	begin := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	s := time.Second
+	for name, test := range map[string]struct {
+		stake  stake
+		refuse string
+		ended  string
+	}{
+		"a command": {
+			stake{text: "x is safe", command: true, grace: 5 * s},
+			"Renewals are refused: not allowed: no such token; x is safe until 2026-11-21T10:00:14Z (13s more). " +
+				"Unless that changes, the command is terminated in 8s.", "",
+		},
+		"a place": {
+			stake{text: "the place is kept"},
+			"Renewals are refused: not allowed: no such token; the place is kept until 2026-11-21T10:00:14Z (13s more). Still trying.",
+			"Renewals were refused for too long: the session may have expired. Still trying.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &vigil{ttl: 15 * s, stake: test.stake}
+			for i, g := range []struct {
+				state   tenure.State
+				left    time.Duration
+				refusal error
+				want    string
+			}{
+				{tenure.StateConnected, 14 * s, nil, ""},
+				{tenure.StateConnected, 13 * s, refusal, test.refuse},
+				{tenure.StateSuspended, 12 * s, refusal, ""},
+				{tenure.StateSuspended, 11 * s, nil, ""}, // The next attempt is under way.
+				{tenure.StateSuspended, 10 * s, refusal, ""},
+				{tenure.StateConnected, 14 * s, nil, "Renewals are accepted again; " + test.stake.text + "."},
+				{tenure.StateConnected, 13 * s, refusal, "*"},
+				{tenure.StateJeopardy, 0, refusal, test.ended},
+				{tenure.StateJeopardy, 0, refusal, ""},
+			} {
+				if got := v.look(begin.Add(time.Duration(i)*s), g.state, g.left, g.refusal); got != g.want && (g.want != "*" || got == "") {
+					t.Errorf("look %d\ngot:  %s\nwant: %s", i, got, g.want)
 				}
 			}
 		})
