@@ -29,7 +29,8 @@ func newAuthBindingPutCommand(env *environment) *cobra.Command {
 		Short: "Write a binding",
 		Long: `Write a binding, or replace it. It gives policies to callers with a client certificate or a JSON Web Token, by their
 principal, or with --anonymous to callers without any credential. A principal that ends in / or : stands for all that
-begin with it. A caller with a token of the cluster has only the policies of the token.
+begin with it. A caller with a token of the cluster has only the policies of the token. Members look at certificates of
+clients only with --client-ca-file.
 
 With --issued-after, JSON Web Tokens that were issued before that time have nothing from the binding: leaked ones are of
 no use any more.`,

@@ -67,7 +67,12 @@ Right after its start, a new cluster cannot keep tokens yet: the command waits f
 // bootstrapAuth makes the first token.
 func bootstrapAuth(ctx context.Context, e *environment, mode tenurev1.AuthMode, first firstToken) error {
 	return makeFirst(ctx, e, "first token", first, func(ctx context.Context, auth tenurev1.AuthServiceClient, text, nonce string) (tokenAnswer, error) {
-		return auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
+		answer, err := auth.BootstrapAuth(ctx, &tenurev1.BootstrapAuthRequest{Token: text, Mode: mode, Nonce: nonce})
+		if err == nil && answer.GetMode() != mode {
+			word := modeWord(mode)
+			e.notef("The cluster had its first token before, and its mode stays %s: `tenure auth mode %s` changes it.", modeWord(answer.GetMode()), word)
+		}
+		return answer, err
 	})
 }
 
@@ -115,7 +120,7 @@ func makeFirst(
 	if first.dataDir != "" && len(e.endpoints) > 1 {
 		return usageError("--endpoints names %d members; with --data-dir, it must name one: the member that has this directory", len(e.endpoints))
 	}
-	text, err := drawnToken(first.out)
+	text, drawn, err := drawnToken(first.out)
 	if err != nil {
 		return err
 	}
@@ -127,6 +132,9 @@ func makeFirst(
 		})
 	})
 	if err != nil {
+		if drawn {
+			e.notef("%s cannot be used until this command succeeds with it: it has a text that the cluster may not know.", printable(first.out))
+		}
 		return err
 	}
 	if e.json() {
@@ -170,26 +178,26 @@ func withNonce(
 	})
 }
 
-// drawnToken returns the text in a file; if there is no such file, it draws one and writes it there.
-func drawnToken(path string) (string, error) {
-	text, err := readToken(path)
+// drawnToken returns the text in a file; if there is no such file, it draws one and writes it there, and reports so.
+func drawnToken(path string) (text string, drawn bool, err error) {
+	text, err = readToken(path)
 	switch {
 	case err == nil:
 		if _, err = identity.ParseToken(text); err != nil {
-			return "", usageError("--out: %s exists, and what is in it is %w", printable(path), err)
+			return "", false, usageError("--out: %s exists, and what is in it is %w", printable(path), err)
 		}
-		return text, nil
+		return text, false, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", usageError("--out: %w", err)
+		return "", false, usageError("--out: %w", err)
 	}
 	text = identity.NewToken()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", usageError("--out: %w", err)
+		return "", false, usageError("--out: %w", err)
 	}
 	_, err = f.WriteString(text + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close(), durable.SyncDir(filepath.Dir(path))); err != nil {
-		return "", fmt.Errorf("write the token to %s: %w", printable(path), err)
+		return "", false, fmt.Errorf("write the token to %s: %w", printable(path), err)
 	}
-	return text, nil
+	return text, true, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,9 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
+
+// adminPolicy is the built-in policy that allows everything.
+const adminPolicy = "admin"
 
 // newAuthTokenCommand returns `tenure auth token`.
 func newAuthTokenCommand(env *environment) *cobra.Command {
@@ -45,7 +50,7 @@ TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
 	flags.StringVar(&request.Name, "name", "", "name of the token, for people")
 	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the token; may be repeated")
 	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
-	flags.StringVar(&ttl, "ttl", "", "how long the token lasts, such as 24h; none: until it is revoked; default 90 days")
+	flags.StringVar(&ttl, "ttl", "", "how long the token lasts, at least 1m, such as 24h; none: until it is revoked; default 90 days")
 	return cmd
 }
 
@@ -97,32 +102,68 @@ func newAuthTokenListCommand(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List tokens",
-		Long:    "List tokens: accessor, name, policies and end. Their texts are never listed.",
+		Long:    "List tokens: accessor, name, policies, when they were made and when they end. Their texts are never listed.",
 		Example: "  tenure auth token list\n  tenure auth token list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := &tenurev1.ListTokensResponse{}
-			err := env.authPages(cmd.Context(), func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
-				page, err := auth.ListTokens(ctx, &tenurev1.ListTokensRequest{PageToken: token})
-				if err != nil {
-					return "", err
-				}
-				all.Header, all.Tokens = page.GetHeader(), append(all.Tokens, page.GetTokens()...)
-				return page.GetNextPageToken(), nil
-			})
+			all, err := listTokens(cmd.Context(), env)
 			if err != nil {
 				return err
 			}
 			if env.json() {
 				return env.printDocument(all)
 			}
-			var rows [][]string
+			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS"}}
 			for _, t := range all.GetTokens() {
-				rows = append(rows, []string{t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), tokenEnd(t)})
+				rows = append(rows, []string{
+					t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), moment(t.GetCreateTime()), tokenEnd(t),
+				})
 			}
 			return env.printTable(rows)
 		},
 	}
+}
+
+// listTokens returns all tokens.
+func listTokens(ctx context.Context, e *environment) (*tenurev1.ListTokensResponse, error) {
+	all := &tenurev1.ListTokensResponse{}
+	err := e.authPages(ctx, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+		page, err := auth.ListTokens(ctx, &tenurev1.ListTokensRequest{PageToken: token})
+		if err != nil {
+			return "", err
+		}
+		all.Header, all.Tokens = page.GetHeader(), append(all.Tokens, page.GetTokens()...)
+		return page.GetNextPageToken(), nil
+	})
+	return all, err
+}
+
+// lastAdmin reports whether a token is the only one with the policy admin; an empty accessor is the caller's own. It is not known to a
+// caller who may not list tokens.
+func lastAdmin(ctx context.Context, e *environment, accessor string) bool {
+	if accessor == "" {
+		err := callAuth(ctx, e, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
+			me, err := auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
+			if slices.Contains(me.GetPolicies(), adminPolicy) {
+				accessor = strings.TrimPrefix(me.GetPrincipal(), "token:")
+			}
+			return err
+		})
+		if err != nil || accessor == "" {
+			return false
+		}
+	}
+	all, err := listTokens(ctx, e)
+	if err != nil {
+		return false
+	}
+	var admins []string
+	for _, t := range all.GetTokens() {
+		if slices.Contains(t.GetPolicies(), adminPolicy) {
+			admins = append(admins, t.GetAccessor())
+		}
+	}
+	return len(admins) == 1 && accessor == admins[0]
 }
 
 // dashed returns a text for a table, where an empty one is a dash.
@@ -238,7 +279,8 @@ func newAuthTokenRevokeCommand(env *environment) *cobra.Command {
 		Use:   "revoke ACCESSOR|--self",
 		Short: "Revoke a token",
 		Long: `Revoke a token. Once this command has succeeded, no change that the token would have allowed takes effect. Sessions
-that were made with it live until their TTL is over, and are not renewed.`,
+that were made with it live until their TTL is over, and are not renewed. If there is no such token, the exit code
+is 1: it may have been revoked before.`,
 		Example: "  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -246,6 +288,7 @@ that were made with it live until their TTL is over, and are not renewed.`,
 			if err != nil {
 				return err
 			}
+			last := lastAdmin(cmd.Context(), env, accessor)
 			var answer *tenurev1.RevokeTokenResponse
 			err = callAuth(cmd.Context(), env, mayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
@@ -254,17 +297,33 @@ that were made with it live until their TTL is over, and are not renewed.`,
 			if err != nil {
 				return err
 			}
-			if env.json() {
-				return env.printDocument(answer)
+			if answer.GetRevoked() && last {
+				env.notef("That was the last token with the policy %s; `tenure auth reset` makes another one.", adminPolicy)
 			}
-			if !answer.GetRevoked() {
-				return env.printf("Success! There is no such token.\n")
-			}
-			return env.printf("Success! The token is revoked.\n")
+			return env.revoked(answer, accessor)
 		},
 	}
 	addSelf(cmd, &self)
 	return cmd
+}
+
+// revoked prints the outcome of a revocation.
+func (e *environment) revoked(answer *tenurev1.RevokeTokenResponse, accessor string) error {
+	if e.json() {
+		if err := e.printDocument(answer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !answer.GetRevoked() && e.json():
+		return silentExit(exitRefused)
+	case !answer.GetRevoked():
+		return &exitError{code: exitRefused, err: fmt.Errorf("there is no token %s: it was revoked before, or never was", printable(accessor))}
+	case e.json():
+		return nil
+	default:
+		return e.printf("Success! The token is revoked.\n")
+	}
 }
 
 // deleted prints the outcome of a deletion.

@@ -84,7 +84,8 @@ func (f *certFlags) signed(env *environment, name string, issue func(*certs.Auth
 	ca.Key, errKey = os.ReadFile(key)
 	if err := errors.Join(errCert, errKey); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return refusedError("%s and %s are needed; `tenure cert ca` makes them", crt, key)
+			return refusedError("%s and %s are needed: those of your CA, if you have one; `tenure cert ca` makes a new one, which "+
+				"members and clients of another do not accept", crt, key)
 		}
 		return refusedError("%w", err)
 	}
@@ -129,7 +130,7 @@ func (f *certFlags) finish(env *environment, name string, made certs.Issued, err
 func writeNew(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return refusedError("%s exists; nothing is overwritten: move it away, or choose another --dir", path)
+		return refusedError("%s exists; nothing is overwritten: move it away, and run the command again", path)
 	}
 	if err != nil {
 		return refusedError("%w", err)

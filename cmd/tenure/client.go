@@ -65,6 +65,9 @@ func (e *environment) connected(more []tenure.Option, connect func(*tenure.Clien
 		options = append(options, tenure.WithTLS(config))
 	}
 	if e.tokenFile != "" {
+		if _, err := e.token(); err != nil { // The library calls the file by another name.
+			return nil, err
+		}
 		options = append(options, tenure.WithTokenFile(e.tokenFile))
 	}
 	c, err := tenure.Open(scheme+strings.Join(e.endpoints, ","), options...)

@@ -179,7 +179,7 @@ environment, and the environment overrides the file.`,
 	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
 	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
 	env.security.register(flags)
-	flags.StringVar(&env.tokenFile, "token-file", "", "file with the token that says who calls; its text can also be in TENURE_TOKEN")
+	flags.StringVar(&env.tokenFile, "token-file", "", "file with the token that says who calls, also in TENURE_TOKEN_FILE; without a file, its text can be in TENURE_TOKEN")
 	flags.StringVarP(&env.output, "output", "o", outputText, "output format: text or json")
 	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
 	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newCertCommand(env), newVersionCommand(env))

@@ -238,7 +238,8 @@ func announce(env *environment, at server.Addresses, f *serveFlags) {
 	}
 	tenure, curl, grpcurl := "tenure", "curl http://", "grpcurl -plaintext "
 	if f.config.TLS.CertFile != "" {
-		tenure, curl, grpcurl = "tenure --ca-file ca.crt", "curl --cacert ca.crt https://", "grpcurl -cacert ca.crt "
+		ca := caBeside(f.config.TLS.CertFile)
+		tenure, curl, grpcurl = "tenure --ca-file "+ca, "curl --cacert "+ca+" https://", "grpcurl -cacert "+ca+" "
 	}
 	if at.GRPC != endpointDefault {
 		tenure = "TENURE_ENDPOINTS=" + at.GRPC + " " + tenure
@@ -307,4 +308,13 @@ func explainServe(config server.Config, err error) error {
 	default:
 		return refusedError("%w", err)
 	}
+}
+
+// caBeside returns where a certificate's CA most likely is: in the same directory, as `tenure cert` writes it.
+func caBeside(certFile string) string {
+	path := filepath.Join(filepath.Dir(certFile), certCA+".crt")
+	if _, err := os.Stat(path); err != nil {
+		return certCA + ".crt"
+	}
+	return path
 }
