@@ -407,11 +407,13 @@ func TestLinesOfAdministratorsSayWhatIsChanged(t *testing.T) {
 	}{
 		"BootstrapAuth": {
 			&tenurev1.BootstrapAuthRequest{Token: text, Mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE, Nonce: "n"},
-			&tenurev1.BootstrapAuthResponse{Accessor: id, Mode: tenurev1.AuthMode_AUTH_MODE_WARN}, target{"token": id, "mode": "warn"},
+			&tenurev1.BootstrapAuthResponse{Accessor: id, Mode: tenurev1.AuthMode_AUTH_MODE_WARN},
+			target{"token": id, "mode": "warn"},
 		},
 		"ResetAuth": {
 			&tenurev1.ResetAuthRequest{Token: text, Nonce: "n"},
-			&tenurev1.ResetAuthResponse{Accessor: id, Mode: tenurev1.AuthMode_AUTH_MODE_WARN}, target{"token": id, "mode": "warn"},
+			&tenurev1.ResetAuthResponse{Accessor: id, Mode: tenurev1.AuthMode_AUTH_MODE_WARN},
+			target{"token": id, "mode": "warn"},
 		},
 		"SetAuthMode": {
 			&tenurev1.SetAuthModeRequest{Mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE}, &tenurev1.SetAuthModeResponse{}, target{"mode": "enforce"},

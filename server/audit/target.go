@@ -15,7 +15,7 @@ const (
 	targetPoliciesMax = 32
 	// tokenPrefix begins the texts of tokens, which are never written: somebody may have mistaken one for a name.
 	tokenPrefix = "tnr1_"
-	hiddenToken = "(the text of a token)"
+	notWritten  = "(the text of a token)"
 )
 
 // Target is what a call about tokens and policies changes. It never has the text of a token, nor rules or keys of providers.
@@ -101,7 +101,7 @@ func accessor(text string) string {
 // clip returns a name without what is too long, and not if it has the text of a token.
 func clip(name string) string {
 	if strings.Contains(name, tokenPrefix) {
-		return hiddenToken
+		return notWritten
 	}
 	if len(name) > targetBytesMax {
 		return strings.ToValidUTF8(name[:targetBytesMax], "")

@@ -56,7 +56,7 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 			if s == nil {
 				return 0
 			}
-			if notTaken, _ := s.problem(); notTaken == nil {
+			if _, notTaken := s.problem(); notTaken == nil {
 				return 0
 			}
 			return 1

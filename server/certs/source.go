@@ -204,17 +204,17 @@ func (s *Source) ends() []time.Time {
 	return ends
 }
 
-// problem returns why the files as they are now are not taken, and the hosts that the certificate in use lacks.
-func (s *Source) problem() (notTaken error, lacking []string) {
+// problem returns the hosts that the certificate in use lacks, and why the files as they are now are not taken.
+func (s *Source) problem() (lacking []string, notTaken error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bad, s.lacking()
+	return s.lacking(), s.bad
 }
 
 // Problems returns what an operator should look at, worst first.
 func (s *Source) Problems() []Problem {
 	var found []Problem
-	bad, lacking := s.problem()
+	lacking, bad := s.problem()
 	if bad != nil {
 		found = append(found, Problem{ProblemNotLoaded, fmt.Sprintf(
 			"The files for %s were changed and cannot be used, so this member continues with the certificates it had: %v.", s.o.Purpose, bad)})
