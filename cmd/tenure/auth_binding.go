@@ -103,7 +103,7 @@ func newAuthBindingListCommand(env *environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all := &tenurev1.ListBindingsResponse{}
-			err := env.authPages(cmd.Context(), func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+			err := authPages(cmd.Context(), env, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
 				page, err := auth.ListBindings(ctx, &tenurev1.ListBindingsRequest{PageToken: token})
 				if err != nil {
 					return "", err
@@ -144,7 +144,7 @@ func newAuthBindingDeleteCommand(env *environment) *cobra.Command {
 				answer, err = auth.DeleteBinding(ctx, &tenurev1.DeleteBindingRequest{Name: args[0]})
 				return err
 			})
-			return env.deleted(err, answer, answer.GetDeleted(), "binding", args[0])
+			return deleted(env, err, answer, answer.GetDeleted(), "binding", args[0])
 		},
 	}
 }

@@ -94,7 +94,7 @@ func newAuthPolicyListCommand(env *environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all := &tenurev1.ListPoliciesResponse{}
-			err := env.authPages(cmd.Context(), func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+			err := authPages(cmd.Context(), env, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
 				page, err := auth.ListPolicies(ctx, &tenurev1.ListPoliciesRequest{PageToken: token})
 				if err != nil {
 					return "", err
@@ -122,8 +122,8 @@ func newAuthPolicyListCommand(env *environment) *cobra.Command {
 }
 
 // authPages asks for all pages of a list.
-func (e *environment) authPages(
-	ctx context.Context, page func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (next string, err error),
+func authPages(
+	ctx context.Context, e *environment, page func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (next string, err error),
 ) error {
 	return e.withMembers(ctx, func(ctx context.Context, m *members) error {
 		token := ""
@@ -180,7 +180,7 @@ func newAuthPolicyDeleteCommand(env *environment) *cobra.Command {
 				answer, err = auth.DeletePolicy(ctx, &tenurev1.DeletePolicyRequest{Name: args[0]})
 				return err
 			})
-			return env.deleted(err, answer, answer.GetDeleted(), "policy", args[0])
+			return deleted(env, err, answer, answer.GetDeleted(), "policy", args[0])
 		},
 	}
 }

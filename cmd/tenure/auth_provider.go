@@ -163,7 +163,7 @@ func newAuthProviderDeleteCommand(env *environment) *cobra.Command {
 				answer, err = auth.DeleteProvider(ctx, &tenurev1.DeleteProviderRequest{Name: args[0]})
 				return err
 			})
-			return env.deleted(err, answer, answer.GetDeleted(), "provider", args[0])
+			return deleted(env, err, answer, answer.GetDeleted(), "provider", args[0])
 		},
 	}
 }

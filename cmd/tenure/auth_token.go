@@ -81,11 +81,11 @@ func createToken(ctx context.Context, e *environment, request *tenurev1.CreateTo
 	if err != nil {
 		return err
 	}
-	return e.printSecret(answer, answer.GetText(), answer.GetToken())
+	return printSecret(e, answer, answer.GetText(), answer.GetToken())
 }
 
 // printSecret prints the text of a token alone, and notes what it is of.
-func (e *environment) printSecret(answer proto.Message, text string, token *tenurev1.Token) error {
+func printSecret(e *environment, answer proto.Message, text string, token *tenurev1.Token) error {
 	if e.json() {
 		return e.printDocument(answer)
 	}
@@ -127,7 +127,7 @@ func newAuthTokenListCommand(env *environment) *cobra.Command {
 // listTokens returns all tokens.
 func listTokens(ctx context.Context, e *environment) (*tenurev1.ListTokensResponse, error) {
 	all := &tenurev1.ListTokensResponse{}
-	err := e.authPages(ctx, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+	err := authPages(ctx, e, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
 		page, err := auth.ListTokens(ctx, &tenurev1.ListTokensRequest{PageToken: token})
 		if err != nil {
 			return "", err
@@ -265,7 +265,7 @@ To change a token without a gap, create a second one, and revoke the first when 
 			if err != nil {
 				return err
 			}
-			return env.printSecret(answer, answer.GetText(), answer.GetToken())
+			return printSecret(env, answer, answer.GetText(), answer.GetToken())
 		},
 	}
 	addSelf(cmd, &self)
@@ -300,7 +300,7 @@ is 1: it may have been revoked before.`,
 			if answer.GetRevoked() && last {
 				env.notef("That was the last token with the policy %s; `tenure auth reset` makes another one.", adminPolicy)
 			}
-			return env.revoked(answer, accessor)
+			return revoked(env, answer, accessor)
 		},
 	}
 	addSelf(cmd, &self)
@@ -308,7 +308,7 @@ is 1: it may have been revoked before.`,
 }
 
 // revoked prints the outcome of a revocation.
-func (e *environment) revoked(answer *tenurev1.RevokeTokenResponse, accessor string) error {
+func revoked(e *environment, answer *tenurev1.RevokeTokenResponse, accessor string) error {
 	if e.json() {
 		if err := e.printDocument(answer); err != nil {
 			return err
@@ -327,7 +327,7 @@ func (e *environment) revoked(answer *tenurev1.RevokeTokenResponse, accessor str
 }
 
 // deleted prints the outcome of a deletion.
-func (e *environment) deleted(err error, answer proto.Message, deleted bool, thing, name string) error {
+func deleted(e *environment, err error, answer proto.Message, deleted bool, thing, name string) error {
 	if err != nil {
 		return err
 	}

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -74,12 +74,13 @@ func TestCallGoesToTheNextMember(t *testing.T) {
 	stopping := &fakeMember{status: func() (*tenurev1.GetStatusResponse, error) {
 		return nil, refusal(codes.Unavailable, "STOPPING", "no")
 	}}
-	m := membersAt(t, closedEndpoint(t), stopping.serve(t), well.serve(t))
+	answers := well.serve(t)
+	m := membersAt(t, closedEndpoint(t), stopping.serve(t), answers)
 	if err := askStatus(t.Context(), m, mayRepeat); err != nil {
 		t.Fatal(err)
 	}
 	l, err := m.link(t.Context())
-	if err != nil || l.endpoint != m.endpoints[2] {
+	if err != nil || l.endpoint != answers {
 		t.Errorf("got %v, %v; want the member that answered", l, err)
 	}
 }
@@ -143,7 +144,7 @@ func TestTimeOverOfAReadTellsWhatWasSaidBefore(t *testing.T) {
 		return nil, refusal(codes.Unavailable, "NO_LEADER", "no")
 	}}
 	c := clientAt(t, member.serve(t))
-	_, err := getKey(ctx, c, "k", false)
+	_, err := c.KV().Get(ctx, "k")
 	var exit *exitError
 	if !errors.As(explain(time.Second, saidBy(c, err)), &exit) || exit.code != exitUnavailable {
 		t.Fatalf("got %v, want exit code %d", err, exitUnavailable)
@@ -160,7 +161,7 @@ func TestNobodyThere(t *testing.T) {
 			return env.withClient(t.Context(), func(context.Context, *tenure.Client) error { return errors.New("connected") })
 		},
 		"of the cluster itself": func() error {
-			return env.withMembers(t.Context(), func(ctx context.Context, m *members) error { return printStatus(ctx, env, m) })
+			return env.withMembers(t.Context(), func(context.Context, *members) error { return errors.New("connected") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,58 +174,6 @@ func TestNobodyThere(t *testing.T) {
 				if !strings.Contains(exit.Error(), want) {
 					t.Errorf("got %q, want it to say %q", exit.Error(), want)
 				}
-			}
-		})
-	}
-}
-
-func TestListFollowsPages(t *testing.T) {
-	member := &fakeMember{list: func(r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
-		pages := map[string]string{"": "b", "b": "c", "c": ""}
-		next, known := pages[r.GetPageToken()]
-		if !known || r.GetPrefix() != "p" || !r.GetKeysOnly() {
-			return nil, fmt.Errorf("unexpected %v", r)
-		}
-		return &tenurev1.ListResponse{
-			Kvs:           []*tenurev1.KeyValue{{Key: "p1" + r.GetPageToken()}, {Key: "p2" + r.GetPageToken()}},
-			NextPageToken: next,
-		}, nil
-	}}
-	for output, want := range map[string]int{outputText: 0, outputJSON: 1} {
-		t.Run(output, func(t *testing.T) {
-			var out bytes.Buffer
-			env := &environment{stdout: &out, output: output}
-			err := listKeys(t.Context(), env, clientAt(t, member.serve(t)), &keyListing{request: &tenurev1.ListRequest{Prefix: "p", KeysOnly: true}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, key := range []string{"p1", "p2", "p1b", "p2b", "p1c", "p2c"} {
-				if !strings.Contains(out.String(), key) {
-					t.Errorf("key %s is missing in %s", key, out.String())
-				}
-			}
-			if got := strings.Count(out.String(), "nextPageToken"); got != want {
-				t.Errorf("got %d documents, want %d", got, want)
-			}
-		})
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	for name, test := range map[string]struct{ text, want string }{
-		"plain text stays":                {"service/leader é 世", "service/leader é 世"},
-		"a line break is escaped":         {"a\nb", `a\nb`},
-		"a terminal sequence is escaped":  {"\x1b[31m", `\x1b[31m`},
-		"a bell and a zero are escaped":   {"\a\x00", `\a\x00`},
-		"a backslash is not taken for it": {`a\nb`, `a\\nb`},
-		"bytes that are no text":          {"\xff\xfe", `\xff\xfe`},
-		"text that runs backwards":        {"\u202eabc", `\u202eabc`},
-		"invisible characters":            {"a\u200bb", `a\u200bb`},
-		"a real replacement character":    {"\ufffd", "\ufffd"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := printable(test.text); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
@@ -266,16 +215,6 @@ func TestExplainGivesExitCodes(t *testing.T) {
 	}
 }
 
-func TestClipKeepsCharactersWhole(t *testing.T) {
-	long := strings.Repeat("é", 200)
-	if got := clip("x" + long); len(got) != 255 || !strings.HasSuffix(got, "é") {
-		t.Errorf("got %d bytes, ending in %q; want 255, ending in é", len(got), got[len(got)-2:])
-	}
-	if got := clip("short"); got != "short" {
-		t.Errorf("got %q, want it whole", got)
-	}
-}
-
 func TestSecretIsReadInEverySpelling(t *testing.T) {
 	secret := slices.Repeat([]byte{0xfb, 0xff}, 16)
 	for name, text := range map[string]string{
@@ -291,4 +230,15 @@ func TestSecretIsReadInEverySpelling(t *testing.T) {
 			}
 		})
 	}
+}
+
+// membersAt returns members at endpoints, closed at the test's end.
+func membersAt(t *testing.T, endpoints ...string) *members {
+	t.Helper()
+	m, err := newMembers(endpoints, insecure.NewCredentials(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.close)
+	return m
 }

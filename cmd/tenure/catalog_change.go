@@ -138,7 +138,7 @@ step; their locks are lost, and after the lock-delay the next waiters get them.`
 					answer, err = tenurev1.NewCatalogServiceClient(member).UpdateCheck(ctx, r)
 					return err
 				})
-				return env.toldChange(answer, err, "Check updated: "+args[1]+endedText(answer.GetSessionsEnded()))
+				return toldChange(env, answer, err, "Check updated: "+args[1]+endedText(answer.GetSessionsEnded()))
 			})
 		},
 	}
@@ -155,7 +155,7 @@ func endedText(n uint32) string {
 }
 
 // toldChange prints what came of a change.
-func (e *environment) toldChange(answer proto.Message, err error, text string) error {
+func toldChange(e *environment, answer proto.Message, err error, text string) error {
 	switch {
 	case err != nil:
 		return err
@@ -192,7 +192,7 @@ service with its checks, or that check. Sessions that are bound to what goes end
 				if !answer.GetDeregistered() && !env.json() {
 					return refusedError("Not registered: %s", printable(strings.Trim(args[0]+" "+service+check, " ")))
 				}
-				return env.toldChange(answer, nil, "Deregistered: "+strings.Trim(args[0]+" "+service+check, " ")+endedText(answer.GetSessionsEnded()))
+				return toldChange(env, answer, nil, "Deregistered: "+strings.Trim(args[0]+" "+service+check, " ")+endedText(answer.GetSessionsEnded()))
 			})
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -120,4 +121,36 @@ func plainError(err error) error {
 		return said.GRPCStatus().Err()
 	}
 	return err
+}
+
+// connect returns the members that the flags name. Close them.
+func (e *environment) connect() (*members, error) {
+	security, err := e.security.credentials()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMembers(e.endpoints, security, "tenure-cli/"+e.version)
+	if err != nil {
+		return nil, err
+	}
+	token, err := e.token()
+	if err != nil {
+		return nil, err
+	}
+	if token != nil {
+		m.options = append(m.options, grpc.WithPerRPCCredentials(token))
+	}
+	return m, nil
+}
+
+// withMembers runs one short piece of work with the members, within --timeout.
+func (e *environment) withMembers(ctx context.Context, work func(ctx context.Context, m *members) error) error {
+	m, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	return work(ctx, m)
 }

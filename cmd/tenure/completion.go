@@ -26,7 +26,7 @@ type finder func(ctx context.Context, e *environment, text string) ([]cobra.Comp
 // usage line says what the argument is.
 func offerArguments(env *environment, cmd *cobra.Command) {
 	if words := strings.Fields(cmd.Use); len(words) > 1 && cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = env.completion(strings.Trim(words[1], "[]"))
+		cmd.ValidArgsFunction = completion(env, strings.Trim(words[1], "[]"))
 	}
 	for _, child := range cmd.Commands() {
 		offerArguments(env, child)
@@ -52,7 +52,7 @@ func finderOf(cmd *cobra.Command, argument string) finder {
 
 // completion returns what completes the first argument of a command, which its usage line calls so. Where no member answers in time
 // there are no completions.
-func (e *environment) completion(argument string) cobra.CompletionFunc {
+func completion(e *environment, argument string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		find := finderOf(cmd, argument)
 		if find == nil {

@@ -40,21 +40,6 @@ func observeElection(ctx context.Context, e *environment, key string) error {
 	return nil
 }
 
-// noteBreak returns a function that tells people of a break, with its cause, and of its end.
-func (e *environment) noteBreak(broken, mended string) func(cause error) {
-	return func(cause error) {
-		if cause == nil {
-			e.notef("%s", mended)
-			return
-		}
-		text := cause.Error()
-		if told, ok := errors.AsType[*tenure.Error](cause); ok {
-			text = told.Message // Its kind says no more than broken.
-		}
-		e.notef("%s (%s); trying again.", broken, printable(text))
-	}
-}
-
 // leaderText returns who leads.
 func leaderText(o *tenure.Observation) string {
 	if o.Leader == nil {

@@ -6,17 +6,20 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/port"
 )
+
+// scriptPatience bounds every wait of a test, and each call of a client in it. It is generous: machines are loaded.
+const scriptPatience = time.Minute
 
 // fakeMember answers as a test tells it; what it is not told is UNIMPLEMENTED.
 type fakeMember struct {
@@ -141,17 +144,6 @@ func deafEndpoint(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = listener.Close() }) // Nobody ever took a connection from it.
 	return listener.Addr().String()
-}
-
-// membersAt returns members at endpoints, closed at the test's end.
-func membersAt(t *testing.T, endpoints ...string) *members {
-	t.Helper()
-	m, err := newMembers(endpoints, insecure.NewCredentials(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.close)
-	return m
 }
 
 // environmentAt returns an environment whose members are at endpoints, and what is printed.

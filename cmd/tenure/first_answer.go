@@ -53,3 +53,26 @@ func (f *firstAnswer) ended(ctx context.Context, err error) error {
 	}
 	return saidBy(f.client, err)
 }
+
+// silenceOr returns errFellSilent if that is why ctx ended, and with it what err tells of.
+func silenceOr(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errFellSilent) {
+		return errFellSilent
+	}
+	return err
+}
+
+// noteBreak returns a function that tells people of a break, with its cause, and of its end.
+func (e *environment) noteBreak(broken, mended string) func(cause error) {
+	return func(cause error) {
+		if cause == nil {
+			e.notef("%s", mended)
+			return
+		}
+		text := cause.Error()
+		if told, ok := errors.AsType[*tenure.Error](cause); ok {
+			text = told.Message // Its kind says no more than broken.
+		}
+		e.notef("%s (%s); trying again.", broken, printable(text))
+	}
+}

@@ -104,14 +104,6 @@ func printKey(e *environment, answer *tenurev1.GetResponse, detailed bool) error
 	return nil
 }
 
-// orDash returns printable text, or a dash for none.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return printable(text)
-}
-
 // newKVDeleteCommand returns `tenure kv delete`.
 func newKVDeleteCommand(env *environment) *cobra.Command {
 	var prefix, all bool

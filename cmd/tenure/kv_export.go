@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,14 +77,6 @@ func exportKeys(ctx context.Context, e *environment, prefix string) error {
 		e.notef("Note: %d ephemeral keys were left out.", w.ephemeral)
 	}
 	return w.out.Flush()
-}
-
-// silenceOr returns errFellSilent if that is why ctx ended, and with it what err tells of.
-func silenceOr(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errFellSilent) {
-		return errFellSilent
-	}
-	return err
 }
 
 // exportWriter writes keys as lines.

@@ -70,7 +70,7 @@ func (f *putFlags) request(env *environment, args []string) (*tenurev1.PutReques
 	if err != nil {
 		return nil, err
 	}
-	value, err := env.valueArgument(args[1])
+	value, err := valueArgument(env, args[1])
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (f *putFlags) request(env *environment, args []string) (*tenurev1.PutReques
 }
 
 // valueArgument returns the value that an argument means.
-func (e *environment) valueArgument(argument string) ([]byte, error) {
+func valueArgument(e *environment, argument string) ([]byte, error) {
 	var source io.Reader
 	name, file := strings.CutPrefix(argument, "@")
 	switch {

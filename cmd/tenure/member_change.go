@@ -28,7 +28,7 @@ func newMemberPromoteCommand(env *environment) *cobra.Command {
 					answer, err = l.cluster().PromoteMember(ctx, &tenurev1.PromoteMemberRequest{MemberId: member.GetId(), Force: force})
 					return err
 				})
-				return env.changed(answer, err, "Success! Member %s is now a voter.", memberText(member))
+				return changed(env, answer, err, "Success! Member %s is now a voter.", memberText(member))
 			})
 		},
 	}
@@ -54,7 +54,7 @@ it with --join and the token that this prints.`,
 					answer, err = l.cluster().RemoveMember(ctx, &tenurev1.RemoveMemberRequest{MemberId: member.GetId(), Force: force})
 					return err
 				})
-				return env.changed(answer, err, "Success! Removed member %s; its data directory cannot be used again.", memberText(member))
+				return changed(env, answer, err, "Success! Removed member %s; its data directory cannot be used again.", memberText(member))
 			})
 		},
 	}
@@ -87,7 +87,7 @@ their TTLs start again under the new leader.`,
 					answer, err = l.cluster().TransferLeadership(ctx, request)
 					return err
 				})
-				return env.changed(answer, err, "Success! The leader is now %s.", printable(answer.GetLeader()))
+				return changed(env, answer, err, "Success! The leader is now %s.", printable(answer.GetLeader()))
 			})
 		},
 	}
@@ -107,7 +107,7 @@ func onMember(
 }
 
 // changed prints how a change of members ended.
-func (e *environment) changed(answer proto.Message, err error, format string, args ...any) error {
+func changed(e *environment, answer proto.Message, err error, format string, args ...any) error {
 	if err != nil {
 		return err
 	}

@@ -194,3 +194,11 @@ func lengthOrNone(d *durationpb.Duration) string {
 	}
 	return length(d)
 }
+
+// orDash returns printable text, or a dash for none.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}

@@ -69,7 +69,7 @@ func createQuery(ctx context.Context, e *environment, c *tenure.Client, f *query
 		answer, err = tenurev1.NewQueryServiceClient(member).CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: q, Options: actingAs(actor, once)})
 		return err
 	})
-	return e.toldChange(answer, err, "Query created: "+q.GetName()+" ("+answer.GetQueryId()+")")
+	return toldChange(e, answer, err, "Query created: "+q.GetName()+" ("+answer.GetQueryId()+")")
 }
 
 // newQueryUpdateCommand returns `tenure query update`.
@@ -119,7 +119,7 @@ func updateQuery(ctx context.Context, e *environment, c *tenure.Client, cmd *cob
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
 		return refusedError("the query %s changed at the same time; look at it with `tenure query show`, and try again", quoted(which))
 	}
-	return e.toldChange(answer, err, "Query updated: "+which)
+	return toldChange(e, answer, err, "Query updated: "+which)
 }
 
 // newQueryDeleteCommand returns `tenure query delete`.
@@ -141,7 +141,7 @@ func newQueryDeleteCommand(env *environment) *cobra.Command {
 					answer, err = tenurev1.NewQueryServiceClient(member).DeleteQuery(ctx, &tenurev1.DeleteQueryRequest{QueryId: q.GetQueryId(), Options: once})
 					return err
 				})
-				return env.toldChange(answer, err, "Query deleted: "+args[0])
+				return toldChange(env, answer, err, "Query deleted: "+args[0])
 			})
 		},
 	}

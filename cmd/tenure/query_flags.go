@@ -91,22 +91,6 @@ func present(values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 }
 
-// pairsOf reads the values of a flag that are NAME=VALUE.
-func pairsOf(flag string, values []string) (map[string]string, error) {
-	var pairs map[string]string
-	for _, pair := range values {
-		name, value, found := strings.Cut(pair, "=")
-		if !found {
-			return nil, usageError("--%s is %s; it must be NAME=VALUE", flag, quoted(pair))
-		}
-		if pairs == nil {
-			pairs = map[string]string{}
-		}
-		pairs[name] = value
-	}
-	return pairs, nil
-}
-
 // pairsText returns pairs as flags have them, in order.
 func pairsText(pairs map[string]string) string {
 	var all []string

@@ -92,7 +92,7 @@ func TestALongWorkTellsHowFarItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		env := &environment{stderr: &said}
-		slow := readerFunc(func(p []byte) (int, error) {
+		slow := slowReader(func(p []byte) (int, error) {
 			<-time.After(2 * time.Second)
 			return len(p), nil
 		})
@@ -107,3 +107,9 @@ func TestALongWorkTellsHowFarItIs(t *testing.T) {
 		}
 	})
 }
+
+// slowReader is a function that reads.
+type slowReader func(p []byte) (int, error)
+
+// Read calls the function.
+func (f slowReader) Read(p []byte) (int, error) { return f(p) }

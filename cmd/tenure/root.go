@@ -4,89 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
-
-// Exit codes of every command.
-const (
-	exitOK          = 0
-	exitRefused     = 1
-	exitUsage       = 2
-	exitUnavailable = 3
-)
-
-// Defaults of the flags that all commands share.
-const (
-	endpointDefault = "127.0.0.1:7400"
-	timeoutDefault  = 10 * time.Second
-	outputText      = "text"
-	outputJSON      = "json"
-)
-
-// environment is what every command shares: its streams, the process environment and the global flags, connections by them, and how answers are
-// printed. Each command is a function of its own. Flags are set when a command's RunE is called.
-type environment struct {
-	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
-	getenv  func(name string) (value string, set bool)
-	version string
-
-	// configFile is the file that gives what neither flag nor environment does; empty for none.
-	configFile string
-	// endpoints are the members a client command tries, as host:port.
-	endpoints []string
-	// security says whether client commands use TLS.
-	security security
-	// tokenFile is the file with the text of the token that says who calls; empty for none.
-	tokenFile string
-	// output is outputText or outputJSON.
-	output string
-	// timeout bounds one call of a client command.
-	timeout time.Duration
-	// firstAnswerMin is the least time for which what is followed may say nothing at its beginning; zero is timeoutDefault.
-	firstAnswerMin time.Duration
-
-	// started tells that a command's own code ran, so that an error is not one of usage.
-	started bool
-}
-
-// exitError ends the program with a code of its own. Without err nothing more is printed.
-type exitError struct {
-	code int
-	err  error
-}
-
-// Error returns the cause's text.
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *exitError) Unwrap() error { return e.err }
-
-// usageError returns an error that ends the program with exitUsage.
-func usageError(format string, args ...any) error {
-	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
-}
-
-// refusedError returns an error that ends the program with exitRefused.
-func refusedError(format string, args ...any) error {
-	return &exitError{code: exitRefused, err: fmt.Errorf(format, args...)}
-}
-
-// silentExit ends the program with a code and prints nothing more.
-func silentExit(code int) error { return &exitError{code: code} }
 
 // execute runs the command line and returns the exit code. Errors go to stderr as one line, "Error! ...".
 func execute(ctx context.Context, env *environment, args []string) int {
@@ -116,30 +38,6 @@ func oneLine(text string) string {
 		}
 	}
 	return strings.Join(said, "; ")
-}
-
-// exitCode returns the exit code for an error of a command.
-func exitCode(env *environment, err error) int {
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		return exit.code
-	}
-	if !env.started {
-		return exitUsage
-	}
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded:
-		return exitUnavailable
-	default:
-		return exitRefused
-	}
-}
-
-// errorText returns what people read: the message of a gRPC status without its technical prefix.
-func errorText(err error) string {
-	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
-		return s.Message()
-	}
-	return err.Error()
 }
 
 // newRootCommand returns the whole command line.
@@ -202,25 +100,6 @@ func prepare(env *environment, cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		prepare(env, child)
 	}
-}
-
-// validate checks the global flags, and replaces the endpoints by the addresses that they mean.
-func (e *environment) validate() error {
-	if e.output != outputText && e.output != outputJSON {
-		return usageError("--output is %q; it must be text or json", e.output)
-	}
-	if e.timeout <= 0 {
-		return usageError("--timeout is %v; it must be more than zero", e.timeout)
-	}
-	if len(e.endpoints) == 0 {
-		return usageError("--endpoints is empty; give at least one host:port")
-	}
-	endpoints, err := e.security.memberEndpoints(e.endpoints)
-	if err != nil {
-		return err
-	}
-	e.endpoints = endpoints
-	return e.security.validate()
 }
 
 // newVersionCommand returns `tenure version`.

@@ -23,9 +23,6 @@ import (
 	"github.com/tenure-io/tenure/internal/port"
 )
 
-// scriptPatience bounds every wait of a script, and each call of a client in it. It is generous: machines are loaded.
-const scriptPatience = time.Minute
-
 // outputPatience bounds how long the output of a program that ended is waited for: what outlives it may have it open, and must not hold the test up.
 const outputPatience = 10 * time.Second
 

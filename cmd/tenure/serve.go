@@ -16,21 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/consulhttp"
-	"github.com/tenure-io/tenure/internal/logline"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/certs"
-)
-
-// Formats of the log.
-const (
-	logConsole = "console"
-	logJSON    = "json"
 )
 
 // serveFlags are the flags of `tenure serve`.
@@ -193,30 +184,6 @@ func serve(ctx context.Context, env *environment, f *serveFlags) (err error) {
 	announce(env, s.Addresses(), f)
 	inside.announce(ctx, env)
 	return explainServe(config, <-ended)
-}
-
-// newLogger returns the logger that the flags ask for.
-func newLogger(env *environment, format, level string) (*zap.Logger, error) {
-	var encoder zapcore.Encoder
-	switch format {
-	case logConsole:
-		c := zap.NewDevelopmentEncoderConfig()
-		c.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
-		c.CallerKey = zapcore.OmitKey
-		encoder = zapcore.NewConsoleEncoder(c)
-	case logJSON:
-		c := zap.NewProductionEncoderConfig()
-		c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-		c.EncodeDuration = zapcore.StringDurationEncoder
-		encoder = zapcore.NewJSONEncoder(c)
-	default:
-		return nil, usageError("--log-format is %q; it must be console or json", format)
-	}
-	least, err := zapcore.ParseLevel(level)
-	if err != nil {
-		return nil, usageError("--log-level is %q; it must be debug, info, warn or error", level)
-	}
-	return zap.New(logline.Bounded(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(env.stderr)), least))), nil
 }
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.

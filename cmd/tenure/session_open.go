@@ -111,3 +111,6 @@ func protoDuration(set bool, d time.Duration) *durationpb.Duration {
 	}
 	return durationpb.New(d)
 }
+
+// parentsEntry names, in a session's metadata, the sessions under which the command that opened it runs.
+const parentsEntry = "parent_sessions"

@@ -157,3 +157,9 @@ func lettersApart(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Formats of the log.
+const (
+	logConsole = "console"
+	logJSON    = "json"
+)

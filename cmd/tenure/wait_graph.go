@@ -8,9 +8,6 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// parentsEntry names, in a session's metadata, the sessions under which the command that opened it runs.
-const parentsEntry = "parent_sessions"
-
 // waitGraph is who waits for whom. A session waits for those who hold what it queues for, for those who stand before it in
 // the queue, and for the sessions that its own command opened, because the command waits for them.
 type waitGraph struct {
