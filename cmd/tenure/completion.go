@@ -9,6 +9,9 @@ import (
 	"google.golang.org/grpc"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cluster"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -20,11 +23,11 @@ const (
 )
 
 // finder returns what an argument that starts with some text may be.
-type finder func(ctx context.Context, e *environment, text string) ([]cobra.Completion, error)
+type finder func(ctx context.Context, e *cli.Environment, text string) ([]cobra.Completion, error)
 
 // offerArguments has shells complete the first argument of a command, and of those below it, with what the cluster has. The command's
 // usage line says what the argument is.
-func offerArguments(env *environment, cmd *cobra.Command) {
+func offerArguments(env *cli.Environment, cmd *cobra.Command) {
 	if words := strings.Fields(cmd.Use); len(words) > 1 && cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = completion(env, strings.Trim(words[1], "[]"))
 	}
@@ -52,17 +55,17 @@ func finderOf(cmd *cobra.Command, argument string) finder {
 
 // completion returns what completes the first argument of a command, which its usage line calls so. Where no member answers in time
 // there are no completions.
-func completion(e *environment, argument string) cobra.CompletionFunc {
+func completion(e *cli.Environment, argument string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		find := finderOf(cmd, argument)
 		if find == nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		if len(args) > 0 || applySettings(e, cmd) != nil || e.validate() != nil {
+		if len(args) > 0 || cli.ApplySettings(e, cmd) != nil || e.Validate() != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		e.timeout = min(e.timeout, completionTimeout)
-		ctx, cancel := context.WithTimeout(cmd.Context(), e.timeout)
+		e.Timeout = min(e.Timeout, completionTimeout)
+		ctx, cancel := context.WithTimeout(cmd.Context(), e.Timeout)
 		defer cancel()
 		found, err := find(ctx, e, text)
 		if err != nil {
@@ -73,8 +76,8 @@ func completion(e *environment, argument string) cobra.CompletionFunc {
 }
 
 // findKeys finds keys. A key that a terminal would obey is left out.
-func findKeys(ctx context.Context, e *environment, text string) (found []cobra.Completion, err error) {
-	err = e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
+func findKeys(ctx context.Context, e *cli.Environment, text string) (found []cobra.Completion, err error) {
+	err = e.WithClient(ctx, func(ctx context.Context, c *tenure.Client) error {
 		return c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) error {
 			request := &tenurev1.ListRequest{Prefix: text, KeysOnly: true, PageSize: completionsMax}
 			page, failed := tenurev1.NewKVServiceClient(member).List(ctx, request)
@@ -89,8 +92,8 @@ func findKeys(ctx context.Context, e *environment, text string) (found []cobra.C
 }
 
 // findLocks finds locks that are held, waited for or delayed.
-func findLocks(ctx context.Context, e *environment, text string) (found []cobra.Completion, err error) {
-	err = e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
+func findLocks(ctx context.Context, e *cli.Environment, text string) (found []cobra.Completion, err error) {
+	err = e.WithClient(ctx, func(ctx context.Context, c *tenure.Client) error {
 		return c.Read(ctx, func(ctx context.Context, member grpc.ClientConnInterface) error {
 			request := &tenurev1.ListLocksRequest{Prefix: text, PageSize: completionsMax}
 			page, failed := tenurev1.NewLockServiceClient(member).ListLocks(ctx, request)
@@ -105,9 +108,9 @@ func findLocks(ctx context.Context, e *environment, text string) (found []cobra.
 }
 
 // findSessions finds live sessions by the beginning of their ids, and describes them by their names.
-func findSessions(ctx context.Context, e *environment, text string) (found []cobra.Completion, err error) {
-	err = e.withClient(ctx, func(ctx context.Context, c *tenure.Client) error {
-		_, failed := eachSession(ctx, c, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) {
+func findSessions(ctx context.Context, e *cli.Environment, text string) (found []cobra.Completion, err error) {
+	err = e.WithClient(ctx, func(ctx context.Context, c *tenure.Client) error {
+		_, failed := session.EachSession(ctx, c, &tenurev1.ListSessionsRequest{}, func(s *tenurev1.Session) {
 			found = offer(found, text, s.GetSessionId(), s.GetName())
 		})
 		return failed
@@ -116,9 +119,9 @@ func findSessions(ctx context.Context, e *environment, text string) (found []cob
 }
 
 // findMembers finds members by the beginning of their names.
-func findMembers(ctx context.Context, e *environment, text string) (found []cobra.Completion, err error) {
-	err = e.withMembers(ctx, func(ctx context.Context, m *members) error {
-		answer, failed := listMembers(ctx, m)
+func findMembers(ctx context.Context, e *cli.Environment, text string) (found []cobra.Completion, err error) {
+	err = e.WithMembers(ctx, func(ctx context.Context, m *cli.Members) error {
+		answer, failed := cluster.ListMembers(ctx, m)
 		for _, member := range answer.GetMembers() {
 			found = offer(found, text, member.GetName(), member.GetClientAddress())
 		}
@@ -129,8 +132,8 @@ func findMembers(ctx context.Context, e *environment, text string) (found []cobr
 
 // offer adds a completion of some text, with a description, unless it has another beginning, a terminal would obey it, or there are enough.
 func offer(found []cobra.Completion, text, word, description string) []cobra.Completion {
-	if len(found) == completionsMax || !strings.HasPrefix(word, text) || printable(word) != word {
+	if len(found) == completionsMax || !strings.HasPrefix(word, text) || cli.Printable(word) != word {
 		return found
 	}
-	return append(found, cobra.CompletionWithDesc(word, printable(description)))
+	return append(found, cobra.CompletionWithDesc(word, cli.Printable(description)))
 }

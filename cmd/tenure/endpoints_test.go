@@ -4,18 +4,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // All commands agree on what an address of a member is, whether they go through the Go client or not.
 func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
-	member := &fakeMember{
-		get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+	member := &fake.Member{
+		OnGet: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 			return &tenurev1.GetResponse{Kv: &tenurev1.KeyValue{Key: "k"}}, nil
 		},
-		status: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil },
+		OnStatus: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil },
 	}
-	there, nobody := member.serve(t), closedEndpoint(t)
+	there, nobody := member.Serve(t), fake.ClosedEndpoint(t)
 	for name, test := range map[string]struct {
 		endpoints string
 		bad       bool
@@ -40,18 +42,18 @@ func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
 	} {
 		for _, command := range []string{"kv get k", "status"} {
 			t.Run(name+" for "+command, func(t *testing.T) {
-				env, out := environmentAt()
-				env.getenv = func(variable string) (string, bool) { return test.endpoints, variable == "TENURE_ENDPOINTS" }
+				env, out := fake.EnvironmentAt()
+				env.Getenv = func(variable string) (string, bool) { return test.endpoints, variable == "TENURE_ENDPOINTS" }
 				code := execute(t.Context(), env, strings.Fields(command))
 				if !test.bad {
-					if code != exitOK {
+					if code != cli.ExitOK {
 						t.Errorf("got exit code %d: %s", code, out)
 					}
 					return
 				}
-				want := "Error! --endpoints: " + quoted(test.refused) + " is not host:port, with the port as a number\n"
-				if code != exitUsage || !strings.HasPrefix(out.String(), want) {
-					t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitUsage, want)
+				want := "Error! --endpoints: " + cli.Quoted(test.refused) + " is not host:port, with the port as a number\n"
+				if code != cli.ExitUsage || !strings.HasPrefix(out.String(), want) {
+					t.Errorf("got exit code %d and %q, want %d and %q", code, out, cli.ExitUsage, want)
 				}
 			})
 		}
@@ -65,9 +67,9 @@ func TestConnectionStringsOfCommandsNameMembersOnly(t *testing.T) {
 		"tenure://h1,h2?ttl=30s": `leave out "?ttl=30s"`,
 		"tenures://h/n":          `leave out "/n"`,
 	} {
-		env, out := environmentAt()
-		if code := execute(t.Context(), env, []string{"kv", "get", "k", "--endpoints", endpoints}); code != exitUsage || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: got exit code %d and %q, want %d and %q", endpoints, code, out, exitUsage, want)
+		env, out := fake.EnvironmentAt()
+		if code := execute(t.Context(), env, []string{"kv", "get", "k", "--endpoints", endpoints}); code != cli.ExitUsage || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got exit code %d and %q, want %d and %q", endpoints, code, out, cli.ExitUsage, want)
 		}
 	}
 }

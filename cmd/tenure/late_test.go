@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -48,15 +50,15 @@ func TestCommandsWaitForAMemberThatIsLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			member := &fakeMember{
-				get: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
+			member := &fake.Member{
+				OnGet: func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 					return &tenurev1.GetResponse{Kv: &tenurev1.KeyValue{Key: "k"}}, nil
 				},
-				status: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil },
+				OnStatus: func() (*tenurev1.GetStatusResponse, error) { return &tenurev1.GetStatusResponse{}, nil },
 			}
-			env, out := environmentAt()
-			args := append(strings.Fields(command), "--timeout", scriptPatience.String(), "--endpoints", member.serveOn(t, &deafAtFirst{Listener: inner}))
-			if code := execute(t.Context(), env, args); code != exitOK {
+			env, out := fake.EnvironmentAt()
+			args := append(strings.Fields(command), "--timeout", fake.Patience.String(), "--endpoints", member.ServeOn(t, &deafAtFirst{Listener: inner}))
+			if code := execute(t.Context(), env, args); code != cli.ExitOK {
 				t.Errorf("got exit code %d and %q", code, out)
 			}
 		})

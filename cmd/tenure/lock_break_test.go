@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -24,9 +26,9 @@ func TestABreakSaysHowManyHoldsRemain(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"in three calls":                {answers: some, code: exitOK, says: "Success! Lock broken: k (6 holds, 1 places in the queue)\n"},
-		"in three calls, as a document": {answers: some, flags: []string{"-o", "json"}, code: exitOK, says: `"holds": 6`},
-		"the third never comes":         {answers: some[:2], code: exitRefused, says: "5 holds and 1 places in the queue were taken away, and 1 remain"},
+		"in three calls":                {answers: some, code: cli.ExitOK, says: "Success! Lock broken: k (6 holds, 1 places in the queue)\n"},
+		"in three calls, as a document": {answers: some, flags: []string{"-o", "json"}, code: cli.ExitOK, says: `"holds": 6`},
+		"the third never comes":         {answers: some[:2], code: cli.ExitRefused, says: "5 holds and 1 places in the queue were taken away, and 1 remain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -45,13 +47,13 @@ func TestABreakSaysHowManyHoldsRemain(t *testing.T) {
 				}
 				return test.answers[len(tokens)-1], nil
 			}
-			endpoint := (&fakeMember{}).serve(t, grpc.UnaryInterceptor(member))
-			env, out := environmentAt()
+			endpoint := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(member))
+			env, out := fake.EnvironmentAt()
 			code := execute(ctx, env, append([]string{"lock", "break", "k", "--reason", "r", "--endpoints", endpoint}, test.flags...))
 			if code != test.code || !strings.Contains(out.String(), test.says) {
 				t.Errorf("got exit code %d and %q, want %d and %q", code, out, test.code, test.says)
 			}
-			if code != exitOK && strings.Contains(out.String(), "Success") {
+			if code != cli.ExitOK && strings.Contains(out.String(), "Success") {
 				t.Errorf("got %q, want no success", out)
 			}
 			if got := fmt.Sprint(tokens); got != "[ a b]" {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"github.com/tenure-io/tenure/test/rig"
 )
 
@@ -43,7 +46,7 @@ func finished(t *testing.T, b *background) int {
 	t.Helper()
 	select {
 	case <-b.done:
-	case <-time.After(scriptPatience):
+	case <-time.After(fake.Patience):
 		t.Fatalf("it does not end; all it printed: %s", b.text())
 	}
 	return b.cmd.ProcessState.ExitCode()
@@ -78,12 +81,12 @@ func TestACommandThatIsCutOffWritesNothingOnceAnotherHasTheLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := finished(t, second); code != exitOK {
+	if code := finished(t, second); code != cli.ExitOK {
 		t.Errorf("the second ended with exit code %d", code)
 	}
 	proxy.Heal() // The first ends sooner when the cluster tells it that the session is over.
-	if code := finished(t, first); code != exitLost {
-		t.Errorf("the first ended with exit code %d, want %d", code, exitLost)
+	if code := finished(t, first); code != process.ExitLost {
+		t.Errorf("the first ended with exit code %d, want %d", code, process.ExitLost)
 	}
 	expect(t, first, "(?m)^told$")
 	info, err := os.Stat(file)

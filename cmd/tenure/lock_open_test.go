@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -40,19 +42,19 @@ func TestALockWaitsForItsSessionAsForItself(t *testing.T) {
 	for name, wait := range map[string][]string{"without end": nil, "for a while": {"--wait", "1h"}} {
 		t.Run(name, func(t *testing.T) {
 			out := &heard{text: "still trying", said: make(chan struct{})}
-			late := &fakeMember{create: func(ctx context.Context, _ *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
+			late := &fake.Member{OnCreate: func(ctx context.Context, _ *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
 				select {
 				case <-out.said:
-					return nil, refusal(codes.PermissionDenied, "PERMISSION_DENIED", "no")
+					return nil, fake.Refusal(codes.PermissionDenied, "PERMISSION_DENIED", "no")
 				case <-ctx.Done():
 					return nil, ctx.Err()
 				}
 			}}
-			env, _ := environmentAt()
-			env.stdout, env.stderr = out, out
-			args := append([]string{"lock", "job", "--timeout", "50ms", "--endpoints", late.serve(t)}, wait...)
-			if code := execute(t.Context(), env, append(args, "--", "true")); code != exitRefused {
-				t.Errorf("got exit code %d and %q, want %d: what the member answered at last", code, out.all.String(), exitRefused)
+			env, _ := fake.EnvironmentAt()
+			env.Stdout, env.Stderr = out, out
+			args := append([]string{"lock", "job", "--timeout", "50ms", "--endpoints", late.Serve(t)}, wait...)
+			if code := execute(t.Context(), env, append(args, "--", "true")); code != cli.ExitRefused {
+				t.Errorf("got exit code %d and %q, want %d: what the member answered at last", code, out.all.String(), cli.ExitRefused)
 			}
 		})
 	}
@@ -60,14 +62,14 @@ func TestALockWaitsForItsSessionAsForItself(t *testing.T) {
 
 // A try does not wait, and so the session that it opens has the time of one call.
 func TestATryDoesNotWaitForItsSession(t *testing.T) {
-	never := &fakeMember{create: func(ctx context.Context, _ *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
+	never := &fake.Member{OnCreate: func(ctx context.Context, _ *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	env, out := environmentAt()
-	code := execute(t.Context(), env, []string{"lock", "job", "--try", "--timeout", "300ms", "--endpoints", never.serve(t), "--", "true"})
-	if code != exitUnavailable {
-		t.Errorf("got exit code %d and %q, want %d", code, out, exitUnavailable)
+	env, out := fake.EnvironmentAt()
+	code := execute(t.Context(), env, []string{"lock", "job", "--try", "--timeout", "300ms", "--endpoints", never.Serve(t), "--", "true"})
+	if code != cli.ExitUnavailable {
+		t.Errorf("got exit code %d and %q, want %d", code, out, cli.ExitUnavailable)
 	}
 }
 
@@ -116,20 +118,20 @@ func TestALockConnectsAgainWhenNobodyAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	member := &fakeMember{create: func(context.Context, *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
-		return nil, refusal(codes.PermissionDenied, "PERMISSION_DENIED", "no")
+	member := &fake.Member{OnCreate: func(context.Context, *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
+		return nil, fake.Refusal(codes.PermissionDenied, "PERMISSION_DENIED", "no")
 	}}
-	env, out := environmentAt(member.serveOn(t, &firstIsDeaf{Listener: listener}))
-	if code := execute(t.Context(), env, []string{"lock", "job", "--endpoints", env.endpoints[0], "--", "true"}); code != exitRefused {
-		t.Errorf("got exit code %d and %q, want %d: what the member answered", code, out, exitRefused)
+	env, out := fake.EnvironmentAt(member.ServeOn(t, &firstIsDeaf{Listener: listener}))
+	if code := execute(t.Context(), env, []string{"lock", "job", "--endpoints", env.Endpoints[0], "--", "true"}); code != cli.ExitRefused {
+		t.Errorf("got exit code %d and %q, want %d: what the member answered", code, out, cli.ExitRefused)
 	}
 }
 
 // Where nobody listens there is nobody to wait for.
 func TestALockDoesNotWaitForAMemberThatIsNotThere(t *testing.T) {
-	env, out := environmentAt()
-	code := execute(t.Context(), env, []string{"lock", "job", "--endpoints", closedEndpoint(t), "--", "true"})
-	if code != exitUnavailable {
-		t.Errorf("got exit code %d and %q, want %d", code, out, exitUnavailable)
+	env, out := fake.EnvironmentAt()
+	code := execute(t.Context(), env, []string{"lock", "job", "--endpoints", fake.ClosedEndpoint(t), "--", "true"})
+	if code != cli.ExitUnavailable {
+		t.Errorf("got exit code %d and %q, want %d", code, out, cli.ExitUnavailable)
 	}
 }

@@ -6,6 +6,8 @@ package main
 
 import (
 	"context"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,8 +17,8 @@ import (
 var version = "dev"
 
 func main() {
-	if os.Args[0] == guardianName {
-		os.Exit(guard(os.Stdin))
+	if os.Args[0] == process.GuardianName {
+		os.Exit(process.Guard(os.Stdin))
 	}
 	os.Exit(run())
 }
@@ -27,12 +29,12 @@ func run() int {
 	defer stop()
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	env := &environment{
-		stdin:   os.Stdin,
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		getenv:  os.LookupEnv,
-		version: version,
+	env := &cli.Environment{
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Getenv:  os.LookupEnv,
+		Version: version,
 	}
 	return execute(ctx, env, os.Args[1:])
 }

@@ -7,13 +7,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 )
 
 // TestMain makes this test binary the program `tenure` for scripts, and the guardian of commands, and finds goroutines that tests leave behind.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFinder{m}, map[string]func(){
 		"tenure":     func() { os.Exit(run()) },
-		guardianName: func() { os.Exit(guard(os.Stdin)) },
+		process.GuardianName: func() { os.Exit(process.Guard(os.Stdin)) },
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/test/rig"
 )
@@ -81,12 +83,12 @@ func TestAChangeWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := &forgetful{answer: test.answer}
-			endpoint := (&fakeMember{}).serve(t, grpc.UnaryInterceptor(asked.intercept))
-			env, out := environmentAt()
-			env.stdin = strings.NewReader(test.stdin)
+			endpoint := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(asked.intercept))
+			env, out := fake.EnvironmentAt()
+			env.Stdin = strings.NewReader(test.stdin)
 			code := execute(t.Context(), env, append(test.args, "--endpoints", endpoint))
-			if code != exitOK || !strings.Contains(out.String(), test.says) {
-				t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, test.says)
+			if code != cli.ExitOK || !strings.Contains(out.String(), test.says) {
+				t.Errorf("got exit code %d and %q, want %d and %q", code, out, cli.ExitOK, test.says)
 			}
 			if len(asked.keys) != 2 || len(asked.keys[0]) < 16 || !bytes.Equal(asked.keys[0], asked.keys[1]) {
 				t.Errorf("got keys %x, want one key twice", asked.keys)
@@ -98,10 +100,10 @@ func TestAChangeWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 // A transaction that says itself how it is known again stays as it is.
 func TestATransactionKeepsItsOwnKey(t *testing.T) {
 	asked := &forgetful{answer: &tenurev1.TxnResponse{Succeeded: true}}
-	endpoint := (&fakeMember{}).serve(t, grpc.UnaryInterceptor(asked.intercept))
-	env, out := environmentAt()
-	env.stdin = strings.NewReader(`{"then": [], "options": {"idempotencyKey": "MDEyMzQ1Njc4OWFiY2RlZg=="}}`)
-	if code := execute(t.Context(), env, []string{"txn", "-", "--endpoints", endpoint}); code != exitOK {
+	endpoint := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(asked.intercept))
+	env, out := fake.EnvironmentAt()
+	env.Stdin = strings.NewReader(`{"then": [], "options": {"idempotencyKey": "MDEyMzQ1Njc4OWFiY2RlZg=="}}`)
+	if code := execute(t.Context(), env, []string{"txn", "-", "--endpoints", endpoint}); code != cli.ExitOK {
 		t.Errorf("got exit code %d: %s", code, out)
 	}
 	if got := bytes.Join(asked.keys, []byte(" ")); string(got) != "0123456789abcdef 0123456789abcdef" {
@@ -120,7 +122,7 @@ func TestAPutIsMadeOnceByARealMember(t *testing.T) {
 	member := launched(t, "", "serve", "--dev", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0")
 	address := expect(t, member, servingLine.String())[1]
 	proxy.SetTarget(address)
-	over, beside := clientAt(t, proxy.Address()), clientAt(t, address)
+	over, beside := fake.ClientAt(t, proxy.Address()), fake.ClientAt(t, address)
 	proxy.Block("out")
 	done := make(chan error, 1)
 	go func() {

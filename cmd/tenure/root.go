@@ -8,23 +8,26 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/offline"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/serve"
 )
 
 // execute runs the command line and returns the exit code. Errors go to stderr as one line, "Error! ...".
-func execute(ctx context.Context, env *environment, args []string) int {
+func execute(ctx context.Context, env *cli.Environment, args []string) int {
 	root := newRootCommand(env) //nolint:contextcheck // Commands get their context from cobra.
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return exitOK
+		return cli.ExitOK
 	}
-	code := exitCode(env, err)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
+	code := cli.ExitCode(env, err)
+	if exit, ok := errors.AsType[*cli.ExitError](err); ok && exit.Err == nil {
 		return code
 	}
-	_, _ = fmt.Fprintf(env.stderr, "Error! %s\n", oneLine(errorText(err)))
-	if code == exitUsage {
-		_, _ = fmt.Fprintf(env.stderr, "See %q.\n", cmd.CommandPath()+" --help")
+	_, _ = fmt.Fprintf(env.Stderr, "Error! %s\n", oneLine(cli.ErrorText(err)))
+	if code == cli.ExitUsage {
+		_, _ = fmt.Fprintf(env.Stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	}
 	return code
 }
@@ -41,7 +44,7 @@ func oneLine(text string) string {
 }
 
 // newRootCommand returns the whole command line.
-func newRootCommand(env *environment) *cobra.Command {
+func newRootCommand(env *cli.Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenure",
 		Short: "Coordination service: sessions, locks, keys, watches and fencing tokens",
@@ -57,43 +60,43 @@ environment, and the environment overrides the file.`,
   tenure kv put greeting hello
   tenure kv get greeting
   tenure lock jobs/nightly -- ./nightly.sh`,
-		Version:       env.version,
+		Version:       env.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := applySettings(env, cmd); err != nil {
+			if err := cli.ApplySettings(env, cmd); err != nil {
 				return err
 			}
-			return env.validate()
+			return env.Validate()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(env.stdin)
-	root.SetOut(env.stdout)
-	root.SetErr(env.stderr)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
 	root.SetVersionTemplate("tenure {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVar(&env.configFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
-	flags.StringSliceVar(&env.endpoints, "endpoints", []string{endpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
-	env.security.register(flags)
-	flags.StringVar(&env.tokenFile, "token-file", "", "file with the token that says who calls, also in TENURE_TOKEN_FILE; without a file, its text can be in TENURE_TOKEN")
-	flags.StringVarP(&env.output, "output", "o", outputText, "output format: text or json")
-	flags.DurationVar(&env.timeout, "timeout", timeoutDefault, "longest time for one call")
-	root.AddCommand(newServeCommand(env), newRecoverCommand(env), newRestoreCommand(env), newCertCommand(env), newVersionCommand(env))
+	flags.StringVar(&env.ConfigFile, "config", "", "YAML file with settings, one \"flag: value\" a line")
+	flags.StringSliceVar(&env.Endpoints, "endpoints", []string{cli.EndpointDefault}, "gRPC addresses of members, host:port (default port 7400), or a connection string; short commands try them in order, long-running ones discover the other members")
+	env.Security.Register(flags)
+	flags.StringVar(&env.TokenFile, "token-file", "", "file with the token that says who calls, also in TENURE_TOKEN_FILE; without a file, its text can be in TENURE_TOKEN")
+	flags.StringVarP(&env.Output, "output", "o", cli.OutputText, "output format: text or json")
+	flags.DurationVar(&env.Timeout, "timeout", cli.TimeoutDefault, "longest time for one call")
+	root.AddCommand(serve.NewCommand(env), offline.NewRecoverCommand(env), offline.NewRestoreCommand(env), offline.NewCertCommand(env), newVersionCommand(env))
 	root.AddCommand(clientCommands(env)...)
 	prepare(env, root)
-	explainUsage(root)
+	cli.ExplainUsage(root)
 	return root
 }
 
 // prepare walks the commands: it marks when one's own code begins, and names each flag's environment variable in its
 // help.
-func prepare(env *environment, cmd *cobra.Command) {
-	describeVariables(cmd)
+func prepare(env *cli.Environment, cmd *cobra.Command) {
+	cli.DescribeVariables(cmd)
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			env.started = true
+			env.Started = true
 			return run(c, args)
 		}
 	}
@@ -103,18 +106,18 @@ func prepare(env *environment, cmd *cobra.Command) {
 }
 
 // newVersionCommand returns `tenure version`.
-func newVersionCommand(env *environment) *cobra.Command {
+func newVersionCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this program",
 		Example: "  tenure version\n  tenure version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if env.output == outputJSON {
-				_, err := fmt.Fprintf(env.stdout, "{\"version\": %q}\n", env.version)
+			if env.Output == cli.OutputJSON {
+				_, err := fmt.Fprintf(env.Stdout, "{\"version\": %q}\n", env.Version)
 				return err
 			}
-			_, err := fmt.Fprintf(env.stdout, "tenure %s\n", env.version)
+			_, err := fmt.Fprintf(env.Stdout, "tenure %s\n", env.Version)
 			return err
 		},
 	}

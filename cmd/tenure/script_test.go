@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	"github.com/tenure-io/tenure/internal/issuer"
 	"github.com/tenure-io/tenure/internal/port"
 )
@@ -59,7 +60,7 @@ func runScripts(t *testing.T, scripts testscript.Params, atAgent bool) {
 		Setup: func(e *testscript.Env) error {
 			e.Values[backgroundKey{}] = map[string]*background{}
 			e.Values[issuerKey{}] = issuer.New()
-			e.Setenv("TENURE_TIMEOUT", scriptPatience.String())
+			e.Setenv("TENURE_TIMEOUT", fake.Patience.String())
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -111,7 +112,7 @@ func (b *background) Write(p []byte) (int, error) {
 
 // await waits until the output has an expression after what was expected before, and returns its submatches.
 func (b *background) await(expression *regexp.Regexp) []string {
-	deadline := time.NewTimer(scriptPatience)
+	deadline := time.NewTimer(fake.Patience)
 	defer deadline.Stop()
 	done := b.done
 	for {
@@ -162,7 +163,7 @@ func startBackground(dir, endpoints string, argv []string) (*background, error) 
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err
 	}
-	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "TENURE_TIMEOUT="+scriptPatience.String(),
+	b.cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "TENURE_TIMEOUT="+fake.Patience.String(),
 		"TENURE_GOSSIP=off") // The node of a member would take a revision at any time; scripts about gossip give --gossip.
 	if endpoints != "" {
 		b.cmd.Env = append(b.cmd.Env, "TENURE_ENDPOINTS="+endpoints)
@@ -290,7 +291,7 @@ func scriptFinish(ts *testscript.TestScript, _ bool, args []string) {
 	b := program(ts, args)
 	select {
 	case <-b.done:
-	case <-time.After(scriptPatience):
+	case <-time.After(fake.Patience):
 		ts.Fatalf("%s does not end; all it printed: %s", args[0], b.text())
 	}
 	want := 0

@@ -9,17 +9,19 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // silent is a member that takes what follows something, and says nothing.
-func silent() *fakeMember {
-	return &fakeMember{
-		watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+func silent() *fake.Member {
+	return &fake.Member{
+		OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 			<-s.Context().Done()
 			return nil
 		},
-		observe: func(_ *tenurev1.ObserveRequest, s grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error {
+		OnObserve: func(_ *tenurev1.ObserveRequest, s grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error {
 			<-s.Context().Done()
 			return nil
 		},
@@ -27,15 +29,15 @@ func silent() *fakeMember {
 }
 
 // saysNoAnswer tests that a command ended because nobody answered, and says so and no more than that.
-func saysNoAnswer(t *testing.T, env *environment, code int, said string) {
+func saysNoAnswer(t *testing.T, env *cli.Environment, code int, said string) {
 	t.Helper()
-	if want := "Error! no answer within " + env.timeout.String() + ": try `tenure status`, or a longer --timeout\n"; code != exitUnavailable || said != want {
-		t.Errorf("got exit code %d and %q, want %d and %q", code, said, exitUnavailable, want)
+	if want := "Error! no answer within " + env.Timeout.String() + ": try `tenure status`, or a longer --timeout\n"; code != cli.ExitUnavailable || said != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, said, cli.ExitUnavailable, want)
 	}
 }
 
 func TestAnExportFromASilentMemberSaysThatItDidNotAnswer(t *testing.T) {
-	begun := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+	begun := &fake.Member{OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 		err := s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Initial{
 			Initial: &tenurev1.WatchInitial{Kvs: []*tenurev1.KeyValue{{Key: "k"}}},
 		}})
@@ -43,12 +45,12 @@ func TestAnExportFromASilentMemberSaysThatItDidNotAnswer(t *testing.T) {
 		return err
 	}}
 	for name, endpoint := range map[string]string{
-		"from the beginning":            silent().serve(t),
-		"after a part":                  begun.serve(t),
-		"before it took the connection": deafEndpoint(t),
+		"from the beginning":            silent().Serve(t),
+		"after a part":                  begun.Serve(t),
+		"before it took the connection": fake.DeafEndpoint(t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			env, out := environmentAt()
+			env, out := fake.EnvironmentAt()
 			code := execute(t.Context(), env, []string{"kv", "export", "--timeout", "300ms", "--endpoints", endpoint})
 			saysNoAnswer(t, env, code, out.String())
 		})
@@ -59,31 +61,31 @@ func TestAnExportFromASilentMemberSaysThatItDidNotAnswer(t *testing.T) {
 func TestAnExportThatIsInterruptedSaysNothing(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	member := silent()
-	watch := member.watch
-	member.watch = func(r *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+	watch := member.OnWatch
+	member.OnWatch = func(r *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 		interrupt()
 		return watch(r, s)
 	}
-	env, out := environmentAt()
-	code := execute(ctx, env, []string{"kv", "export", "--endpoints", member.serve(t)})
-	if code != exitInterrupted || out.Len() > 0 {
-		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitInterrupted)
+	env, out := fake.EnvironmentAt()
+	code := execute(ctx, env, []string{"kv", "export", "--endpoints", member.Serve(t)})
+	if code != cli.ExitInterrupted || out.Len() > 0 {
+		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, cli.ExitInterrupted)
 	}
 }
 
 // What is followed goes on over breaks once anything came. Before that, nobody knows that there is anything to wait for.
 func TestWhatIsFollowedEndsIfNothingEverCame(t *testing.T) {
-	refusing := &fakeMember{watch: func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
-		return refusal(codes.Unavailable, "NO_LEADER", "no")
+	refusing := &fake.Member{OnWatch: func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		return fake.Refusal(codes.Unavailable, "NO_LEADER", "no")
 	}}
 	for name, test := range map[string]struct{ command, endpoint string }{
-		"a watch of a member that says nothing":        {"watch k", silent().serve(t)},
-		"a watch of a member that refuses":             {"watch k", refusing.serve(t)},
-		"an observer of a member that does not answer": {"elect k --observe", silent().serve(t)},
+		"a watch of a member that says nothing":        {"watch k", silent().Serve(t)},
+		"a watch of a member that refuses":             {"watch k", refusing.Serve(t)},
+		"an observer of a member that does not answer": {"elect k --observe", silent().Serve(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env, out := environmentAt()
-			env.firstAnswerMin = time.Millisecond
+			env, out := fake.EnvironmentAt()
+			env.FirstAnswerMin = time.Millisecond
 			code := execute(t.Context(), env, append(strings.Fields(test.command), "--timeout", "300ms", "--endpoints", test.endpoint))
 			_, last, _ := strings.Cut("\n"+out.String(), "\nError!")
 			saysNoAnswer(t, env, code, "Error!"+last)
@@ -96,16 +98,16 @@ func TestAWatchThatBeganWaitsOn(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	over := time.AfterFunc(time.Hour, interrupt)
 	defer over.Stop()
-	member := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+	member := &fake.Member{OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 		err := s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Started{Started: &tenurev1.WatchStarted{AfterRevision: 1}}})
 		over.Reset(5500 * time.Millisecond)
 		<-s.Context().Done()
 		return err
 	}}
-	env, out := environmentAt()
-	env.firstAnswerMin = time.Millisecond
-	code := execute(ctx, env, []string{"watch", "k", "--timeout", "5s", "--endpoints", member.serve(t)})
-	if code != exitOK || out.Len() > 0 {
-		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
+	env, out := fake.EnvironmentAt()
+	env.FirstAnswerMin = time.Millisecond
+	code := execute(ctx, env, []string{"watch", "k", "--timeout", "5s", "--endpoints", member.Serve(t)})
+	if code != cli.ExitOK || out.Len() > 0 {
+		t.Errorf("got exit code %d and %q, want %d and nothing", code, out, cli.ExitOK)
 	}
 }

@@ -9,13 +9,15 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // A break is told by what happened: there is no outcome of a watch that could be unknown.
 func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
 	watches := 0
-	member := &fakeMember{watch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+	member := &fake.Member{OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 		if watches++; watches == 1 {
 			return nil
 		}
@@ -23,12 +25,12 @@ func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
 			Events: []*tenurev1.Event{{Type: tenurev1.EventType_EVENT_TYPE_DELETED, Revision: 7, Key: "k"}},
 		}}})
 	}}
-	env, out := environmentAt()
-	code := execute(t.Context(), env, []string{"watch", "k", "--once", "--endpoints", member.serve(t)})
+	env, out := fake.EnvironmentAt()
+	code := execute(t.Context(), env, []string{"watch", "k", "--once", "--endpoints", member.Serve(t)})
 	want := "The watch was interrupted (the member ended the stream); trying again.\n" +
 		"The watch has resumed; nothing was missed.\n7\tdeleted\tk\t\n"
-	if code != exitOK || out.String() != want {
-		t.Errorf("got exit code %d and %q, want %d and %q", code, out, exitOK, want)
+	if code != cli.ExitOK || out.String() != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, out, cli.ExitOK, want)
 	}
 }
 
@@ -51,10 +53,10 @@ func TestAnInterruptEndsWhatIsFollowedWellWhileItConnects(t *testing.T) {
 				}
 				connecting <- err
 			}()
-			env, out := environmentAt()
+			env, out := fake.EnvironmentAt()
 			code := execute(ctx, env, append(strings.Fields(command), "--endpoints", listener.Addr().String()))
-			if code != exitOK || out.Len() > 0 {
-				t.Errorf("got exit code %d and %q, want %d and nothing", code, out, exitOK)
+			if code != cli.ExitOK || out.Len() > 0 {
+				t.Errorf("got exit code %d and %q, want %d and nothing", code, out, cli.ExitOK)
 			}
 			_ = listener.Close()
 			if err := <-connecting; ctx.Err() == nil {

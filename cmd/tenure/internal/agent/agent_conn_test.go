@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
+)
+
+// A change that an agent passes on, and whose answer is lost, is sent again under its key, or not at all.
+func TestAnAgentSendsNoChangeTwice(t *testing.T) {
+	for name, test := range map[string]struct {
+		method            string
+		request, response proto.Message
+		calls             int
+		code              codes.Code
+	}{
+		"a put is known again": {tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: "a"}, &tenurev1.PutResponse{}, 2, codes.OK},
+		"a new session is known again": {
+			tenurev1.SessionService_CreateSession_FullMethodName, &tenurev1.CreateSessionRequest{}, &tenurev1.CreateSessionResponse{}, 2, codes.OK,
+		},
+		"a renewal may be sent again": {
+			tenurev1.SessionService_RenewSession_FullMethodName, &tenurev1.RenewSessionRequest{}, &tenurev1.RenewSessionResponse{}, 2, codes.OK,
+		},
+		"so may the end of a session, which takes no key": {
+			tenurev1.SessionService_DestroySession_FullMethodName, &tenurev1.DestroySessionRequest{}, &tenurev1.DestroySessionResponse{}, 2, codes.OK,
+		},
+		"a read may be sent again": {tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{}, &tenurev1.GetResponse{}, 2, codes.OK},
+		"a run of a query is a read": {
+			tenurev1.QueryService_ExecuteQuery_FullMethodName, &tenurev1.ExecuteQueryRequest{}, &tenurev1.ExecuteQueryResponse{}, 2, codes.OK,
+		},
+		"and so is its explanation": {
+			tenurev1.QueryService_ExplainQuery_FullMethodName, &tenurev1.ExplainQueryRequest{}, &tenurev1.ExplainQueryResponse{}, 2, codes.OK,
+		},
+		"a change without a key is sent once": {
+			tenurev1.ClusterService_TransferLeadership_FullMethodName,
+			&tenurev1.TransferLeadershipRequest{}, &tenurev1.TransferLeadershipResponse{}, 1, codes.Unknown,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls, keys := 0, map[string]bool{}
+			address := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(func(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+				if info.FullMethod != test.method {
+					return nil, status.Errorf(codes.Unimplemented, "unknown method %s", info.FullMethod)
+				}
+				calls++
+				if change, ok := request.(interface{ GetOptions() *tenurev1.CallOptions }); ok {
+					key := string(change.GetOptions().GetIdempotencyKey())
+					if _, end := request.(*tenurev1.DestroySessionRequest); end && key != "" {
+						return nil, status.Error(codes.InvalidArgument, "the key has no effect")
+					}
+					keys[key] = true
+				}
+				if calls == 1 {
+					return nil, status.Error(codes.Unavailable, "the connection was lost")
+				}
+				return test.response, nil
+			}))
+			client, err := tenure.Open("tenure://" + address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = client.Close() }()
+			err = clusterConn{client}.Invoke(t.Context(), test.method, test.request, proto.Clone(test.response))
+			if status.Code(err) != test.code || calls != test.calls || len(keys) > 1 {
+				t.Fatalf("got %v after %d calls with %d keys; want %v after %d calls with one key", err, calls, len(keys), test.code, test.calls)
+			}
+			if test.code == codes.Unknown && errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN {
+				t.Errorf("the reason is %v", errorinfo.Reason(err))
+			}
+		})
+	}
+}

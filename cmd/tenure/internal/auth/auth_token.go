@@ -1,0 +1,342 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// adminPolicy is the built-in policy that allows everything.
+const adminPolicy = "admin"
+
+// newAuthTokenCommand returns `tenure auth token`.
+func newAuthTokenCommand(env *cli.Environment) *cobra.Command {
+	return cli.GroupCommand("token", "Create, list, show, rotate and revoke tokens", `  tenure auth token create --name web --policy web > web.token
+  tenure auth token list
+  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a`,
+		newAuthTokenCreateCommand(env), newAuthTokenListCommand(env), newAuthTokenInfoCommand(env),
+		newAuthTokenRotateCommand(env), newAuthTokenRevokeCommand(env))
+}
+
+// newAuthTokenCreateCommand returns `tenure auth token create`.
+func newAuthTokenCreateCommand(env *cli.Environment) *cobra.Command {
+	request := &tenurev1.CreateTokenRequest{}
+	var ttl string
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create a token and print its text",
+		Long: `Create a token with the rights of its policies. Its text is printed alone on standard output, once: the cluster
+keeps only a hash. Send it as "authorization: Bearer TEXT", or let the commands and libraries read it from
+TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
+		Example: `  tenure auth token create --name web --policy web > web.token
+  tenure auth token create --name ci --policy deploy --policy ro --ttl 1h -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := setLife(request, ttl); err != nil {
+				return err
+			}
+			return createToken(cmd.Context(), env, request)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&request.Name, "name", "", "name of the token, for people")
+	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the token; may be repeated")
+	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
+	flags.StringVar(&ttl, "ttl", "", "how long the token lasts, at least 1m, such as 24h; none: until it is revoked; default 90 days")
+	return cmd
+}
+
+// setLife sets how long a token lasts.
+func setLife(request *tenurev1.CreateTokenRequest, ttl string) error {
+	switch ttl {
+	case "":
+		return nil
+	case "none":
+		request.NoExpiry = true
+		return nil
+	}
+	d, err := time.ParseDuration(ttl)
+	if err != nil || d <= 0 {
+		return cli.UsageError("--ttl is %s; it must be a duration such as 30m or 24h, or none", cli.Quoted(ttl))
+	}
+	request.Ttl = durationpb.New(d)
+	return nil
+}
+
+// createToken creates a token and prints its text.
+func createToken(ctx context.Context, e *cli.Environment, request *tenurev1.CreateTokenRequest) error {
+	var answer *tenurev1.CreateTokenResponse
+	err := callAuth(ctx, e, cli.OnlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+		answer, err = auth.CreateToken(ctx, request)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return printSecret(e, answer, answer.GetText(), answer.GetToken())
+}
+
+// printSecret prints the text of a token alone, and notes what it is of.
+func printSecret(e *cli.Environment, answer proto.Message, text string, token *tenurev1.Token) error {
+	if e.JSON() {
+		return e.PrintDocument(answer)
+	}
+	ends := "does not end"
+	if token.GetExpireTime() != nil {
+		ends = "ends " + cli.Moment(token.GetExpireTime())
+	}
+	e.Notef("The token %s %s. Its text is not shown again.", token.GetAccessor(), ends)
+	return e.Printf("%s\n", text)
+}
+
+// newAuthTokenListCommand returns `tenure auth token list`.
+func newAuthTokenListCommand(env *cli.Environment) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List tokens",
+		Long:    "List tokens: accessor, name, policies, when they were made and when they end. Their texts are never listed.",
+		Example: "  tenure auth token list\n  tenure auth token list -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := listTokens(cmd.Context(), env)
+			if err != nil {
+				return err
+			}
+			if env.JSON() {
+				return env.PrintDocument(all)
+			}
+			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS"}}
+			for _, t := range all.GetTokens() {
+				rows = append(rows, []string{
+					t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), cli.Moment(t.GetCreateTime()), tokenEnd(t),
+				})
+			}
+			return env.PrintTable(rows)
+		},
+	}
+}
+
+// listTokens returns all tokens.
+func listTokens(ctx context.Context, e *cli.Environment) (*tenurev1.ListTokensResponse, error) {
+	all := &tenurev1.ListTokensResponse{}
+	err := authPages(ctx, e, func(ctx context.Context, auth tenurev1.AuthServiceClient, token string) (string, error) {
+		page, err := auth.ListTokens(ctx, &tenurev1.ListTokensRequest{PageToken: token})
+		if err != nil {
+			return "", err
+		}
+		all.Header, all.Tokens = page.GetHeader(), append(all.Tokens, page.GetTokens()...)
+		return page.GetNextPageToken(), nil
+	})
+	return all, err
+}
+
+// lastAdmin reports whether a token is the only one with the policy admin; an empty accessor is the caller's own. It is not known to a
+// caller who may not list tokens.
+func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
+	if accessor == "" {
+		err := callAuth(ctx, e, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
+			me, err := auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
+			if slices.Contains(me.GetPolicies(), adminPolicy) {
+				accessor = strings.TrimPrefix(me.GetPrincipal(), "token:")
+			}
+			return err
+		})
+		if err != nil || accessor == "" {
+			return false
+		}
+	}
+	all, err := listTokens(ctx, e)
+	if err != nil {
+		return false
+	}
+	var admins []string
+	for _, t := range all.GetTokens() {
+		if slices.Contains(t.GetPolicies(), adminPolicy) {
+			admins = append(admins, t.GetAccessor())
+		}
+	}
+	return len(admins) == 1 && accessor == admins[0]
+}
+
+// dashed returns a text for a table, where an empty one is a dash.
+func dashed(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return cli.Printable(text)
+}
+
+// tokenEnd returns when a token ends.
+func tokenEnd(t *tenurev1.Token) string {
+	if t.GetExpireTime() == nil {
+		return "never"
+	}
+	return cli.Moment(t.GetExpireTime())
+}
+
+// newAuthTokenInfoCommand returns `tenure auth token info`.
+func newAuthTokenInfoCommand(env *cli.Environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:     "info ACCESSOR|--self",
+		Short:   "Show a token",
+		Long:    "Show what is known of a token, or of your own with --self. Its text is not known.",
+		Example: "  tenure auth token info --self\n  tenure auth token info 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.GetTokenResponse
+			err = callAuth(cmd.Context(), env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.GetToken(ctx, &tenurev1.GetTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if env.JSON() {
+				return env.PrintDocument(answer)
+			}
+			t := answer.GetToken()
+			return env.PrintTable([][]string{
+				{"accessor", t.GetAccessor()},
+				{"name", dashed(t.GetName())},
+				{"policies", dashed(strings.Join(t.GetPolicies(), " "))},
+				{"node", dashed(t.GetNode())},
+				{"ends", tokenEnd(t)},
+				{"made by", dashed(t.GetCreatedBy())},
+				{"made at", cli.Moment(t.GetCreateTime())},
+			})
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// addSelf adds the flag for one's own token.
+func addSelf(cmd *cobra.Command, self *bool) {
+	cmd.Flags().BoolVar(self, "self", false, "the token that this command uses")
+}
+
+// accessorOf returns the accessor of a command's arguments; empty for one's own token.
+func accessorOf(args []string, self bool) (string, error) {
+	switch {
+	case self && len(args) > 0:
+		return "", cli.UsageError("give an accessor or --self, not both")
+	case self:
+		return "", nil
+	case len(args) == 0 || args[0] == "":
+		return "", cli.UsageError("give the accessor of a token, or --self for your own")
+	default:
+		return args[0], nil
+	}
+}
+
+// newAuthTokenRotateCommand returns `tenure auth token rotate`.
+func newAuthTokenRotateCommand(env *cli.Environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:   "rotate ACCESSOR|--self",
+		Short: "Give a token a new text and print it",
+		Long: `Give a token a new text, which is printed alone on standard output, once. The old text is refused from then on.
+To change a token without a gap, create a second one, and revoke the first when nothing uses it.`,
+		Example: "  tenure auth token rotate --self > new.token && mv new.token web.token",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			var answer *tenurev1.RotateTokenResponse
+			err = callAuth(cmd.Context(), env, cli.OnlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.RotateToken(ctx, &tenurev1.RotateTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return printSecret(env, answer, answer.GetText(), answer.GetToken())
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// newAuthTokenRevokeCommand returns `tenure auth token revoke`.
+func newAuthTokenRevokeCommand(env *cli.Environment) *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:   "revoke ACCESSOR|--self",
+		Short: "Revoke a token",
+		Long: `Revoke a token. Once this command has succeeded, no change that the token would have allowed takes effect. Sessions
+that were made with it live until their TTL is over, and are not renewed. If there is no such token, the exit code
+is 1: it may have been revoked before.`,
+		Example: "  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			accessor, err := accessorOf(args, self)
+			if err != nil {
+				return err
+			}
+			last := lastAdmin(cmd.Context(), env, accessor)
+			var answer *tenurev1.RevokeTokenResponse
+			err = callAuth(cmd.Context(), env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if answer.GetRevoked() && last {
+				env.Notef("That was the last token with the policy %s; `tenure auth reset` makes another one.", adminPolicy)
+			}
+			return revoked(env, answer, accessor)
+		},
+	}
+	addSelf(cmd, &self)
+	return cmd
+}
+
+// revoked prints the outcome of a revocation.
+func revoked(e *cli.Environment, answer *tenurev1.RevokeTokenResponse, accessor string) error {
+	if e.JSON() {
+		if err := e.PrintDocument(answer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !answer.GetRevoked() && e.JSON():
+		return cli.SilentExit(cli.ExitRefused)
+	case !answer.GetRevoked():
+		return &cli.ExitError{Code: cli.ExitRefused, Err: fmt.Errorf("there is no token %s: it was revoked before, or never was", cli.Printable(accessor))}
+	case e.JSON():
+		return nil
+	default:
+		return e.Printf("Success! The token is revoked.\n")
+	}
+}
+
+// deleted prints the outcome of a deletion.
+func deleted(e *cli.Environment, err error, answer proto.Message, deleted bool, thing, name string) error {
+	if err != nil {
+		return err
+	}
+	if e.JSON() {
+		return e.PrintDocument(answer)
+	}
+	if !deleted {
+		return e.Printf("Success! There is no %s %s.\n", thing, cli.Printable(name))
+	}
+	return e.Printf("Success! The %s %s is deleted.\n", thing, cli.Printable(name))
+}

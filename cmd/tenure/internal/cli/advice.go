@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
+)
+
+// ExitInterrupted is the exit code after Ctrl-C of a command that did not do what it was for.
+const ExitInterrupted = 130
+
+// Explain turns an error of a command into what people read, with what to do next, and the exit code.
+func Explain(timeout time.Duration, err error) error {
+	var exit *ExitError
+	if err == nil || errors.As(err, &exit) {
+		return err
+	}
+	if unreachable := new(UnreachableError); errors.As(err, &unreachable) {
+		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)",
+			unreachable.Error(), Printable(plainCause(unreachable.causes[0])))}
+	}
+	if stranger := new(StrangerError); errors.As(err, &stranger) {
+		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): use the gRPC address, which is --listen of `tenure serve` "+
+			"(default port 7400)", stranger.Error(), Printable(ErrorText(stranger.Err)))}
+	}
+	if ended := new(SessionEndedError); errors.As(err, &ended) {
+		return RefusedError("%s; `tenure session info %s` shows more", ended.Error(), ended.ID)
+	}
+	text := Printable(ErrorText(err))
+	switch {
+	case errors.Is(err, ErrOutcomeUnknown):
+		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%w: check whether it was made before you retry", ErrOutcomeUnknown)}
+	case errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
+		return SilentExit(ExitInterrupted)
+	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
+		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("no answer within %v%s: try `tenure status`, or a longer --timeout",
+			timeout, lateText(err))}
+	}
+	code := ExitRefused
+	if status.Code(err) == codes.Unavailable || errors.Is(err, tenure.ErrUnavailable) {
+		code = ExitUnavailable
+	}
+	if next := adviceFor(errorinfo.Reason(err)); next != "" {
+		text += ": " + next
+	}
+	return &ExitError{Code: code, Err: errors.New(text)}
+}
+
+// lateText tells what was said before the time was over, and whether something may have been changed.
+func lateText(err error) (said string) {
+	if errors.Is(err, ErrFellSilent) {
+		return ""
+	}
+	if late := new(lateError); errors.As(err, &late) {
+		said = "; before that: " + Printable(ErrorText(late.before))
+	}
+	failed, ok := errors.AsType[*tenure.Error](err)
+	if ok {
+		// The client tells that the time was over, and then of its last attempt.
+		if _, before, found := strings.Cut(failed.Message, "; "); found {
+			said = "; before that: " + Printable(before)
+		}
+	}
+	if !ok || failed.Applied != tenure.AppliedNo {
+		said += "; it is not known whether a change was made"
+	}
+	return said
+}
+
+// plainCause returns why a connection failed, without the address that is named already.
+func plainCause(err error) string {
+	op, ok := err.(*net.OpError) //nolint:errorlint // An error that wraps one has words of its own.
+	if !ok {
+		return err.Error()
+	}
+	if number, ok := errors.AsType[syscall.Errno](op); ok {
+		return number.Error()
+	}
+	return op.Err.Error()
+}
+
+// adviceFor returns what to do after a refusal, or nothing if the refusal says it all.
+func adviceFor(reason tenurev1.ErrorReason) string {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
+		return "`tenure session list` shows the live ones"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
+		return "give the id that `tenure session create` printed"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED:
+		return "`tenure session info ID` shows why; create another one"
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+		return "set TENURE_SESSION_SECRET, or --session-secret, to what `tenure session create --secret` printed"
+	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
+		return "`tenure kv get --detailed KEY` shows its revision"
+	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
+		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
+		return "try again in a moment; `tenure status` shows the members"
+	case tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN:
+		return "check whether it was made before you retry"
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED, tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW,
+		tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED:
+		return "events were missed; start again from the current state with --initial"
+	case tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
+		return "`tenure status` shows the current revision"
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
+		return "delete in smaller parts, with longer prefixes"
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
+		return "try again in a moment"
+	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:
+		return "delete what is not needed; `tenure status` shows the store's size"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/tenure-io/tenure/server/certs"
+)
+
+// CAName is the name of the files of a CA that `tenure cert` made.
+const CAName = "ca"
+
+// The schemes of connection strings: without TLS, and with it.
+const (
+	schemePlain  = "tenure://"
+	schemeSecure = "tenures://"
+)
+
+// security says whether commands use TLS, and how they and the members are sure of each other.
+type security struct {
+	Dialing certs.Dialing
+	// scheme is the one that --endpoints began with; empty for none.
+	scheme string
+}
+
+// Register declares the flags.
+func (s *security) Register(flags *pflag.FlagSet) {
+	d := &s.Dialing
+	flags.StringVar(&d.CA, "ca-file", "", "CAs that members' certificates are verified with, PEM; commands then use TLS. With TLS, the default is the system's CAs")
+	flags.StringVar(&d.Cert, "cert-file", "", "certificate to show to members, PEM; commands then use TLS")
+	flags.StringVar(&d.Key, "key-file", "", "private key of --cert-file, PEM")
+	flags.StringVar(&d.ServerName, "server-name", "", "name that members' certificates must have, instead of the host in --endpoints; commands then use TLS")
+}
+
+// on reports whether commands use TLS.
+func (s *security) on() bool {
+	return s.scheme == schemeSecure || s.Dialing != (certs.Dialing{})
+}
+
+// validate refuses settings that contradict each other.
+func (s *security) validate() error {
+	d := s.Dialing
+	if (d.Cert == "") != (d.Key == "") {
+		return UsageError("--cert-file and --key-file belong together; give both or neither")
+	}
+	if s.scheme == schemePlain && s.on() {
+		return UsageError("--endpoints begins with tenure://, which means no TLS, but --ca-file, --cert-file or --server-name is set; begin it with tenures://")
+	}
+	return nil
+}
+
+// config returns how TLS is spoken, with the files as they are now. There must be TLS.
+func (s *security) config() (*tls.Config, error) { //nolint:forbidigo // It comes from certs, for the library.
+	c, err := s.Dialing.Config()
+	if err != nil {
+		return nil, UsageError("%w", err)
+	}
+	return c, nil
+}
+
+// credentials returns what gRPC dials with, with the files as they are now.
+func (s *security) credentials() (credentials.TransportCredentials, error) {
+	if !s.on() {
+		return insecure.NewCredentials(), nil
+	}
+	c, err := s.Dialing.Credentials()
+	if err != nil {
+		return nil, UsageError("%w", err)
+	}
+	return c, nil
+}
+
+// withoutScheme returns a list of endpoints without the scheme of a connection string, which it notes.
+func (s *security) withoutScheme(list string) (endpoints string, isString bool) {
+	for _, scheme := range []string{schemePlain, schemeSecure} {
+		if rest, found := strings.CutPrefix(list, scheme); found {
+			s.scheme = scheme
+			return rest, true
+		}
+	}
+	return list, false
+}
+
+// attempt is one attempt to connect, and notes why it failed.
+type attempt struct {
+	mu    sync.Mutex // Guards cause.
+	cause error
+}
+
+func (a *attempt) fail(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cause = cause
+}
+
+// why returns why the attempt failed: before its time was over, or because it was.
+func (a *attempt) why(failed bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if failed && errors.Is(a.cause, errNoAnswer) {
+		return errNotGRPC
+	}
+	return a.cause
+}
+
+// dial connects.
+func (a *attempt) dial(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		a.fail(err)
+	}
+	return conn, err
+}
+
+// watched are credentials that note why a handshake fails.
+type watched struct {
+	credentials.TransportCredentials
+	attempt *attempt
+}
+
+// ClientHandshake makes a handshake.
+func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil && ctx.Err() == nil {
+		w.attempt.fail(&handshakeError{err: err})
+	}
+	return conn, info, err
+}
+
+// Clone copies the credentials.
+func (w watched) Clone() credentials.TransportCredentials {
+	return watched{TransportCredentials: w.TransportCredentials.Clone(), attempt: w.attempt}
+}
+
+// handshakeError says that a member and this program did not agree on TLS.
+type handshakeError struct{ err error }
+
+// Error says why, and what to do where that is known. The words are those of the client libraries.
+func (e *handshakeError) Error() string {
+	if record := new(tls.RecordHeaderError); errors.As(e.err, record) {
+		return "it has no TLS: use tenure://"
+	}
+	return "TLS failed: " + e.reason()
+}
+
+// reason says what is wrong with the member's certificate.
+func (e *handshakeError) reason() string {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](e.err); ok {
+		return "its certificate is not signed by a trusted authority: set ca_file to the certificate of the one that signed it"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](e.err); ok {
+		return "its certificate is for another name: connect by a name that it has, or set server_name"
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns what TLS said.
+func (e *handshakeError) Unwrap() error { return e.err }

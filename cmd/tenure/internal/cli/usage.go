@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// typoMax is how many letters may differ between what was written and what was probably meant.
+const typoMax = 2
+
+// PrefixFlag is a flag of which people often do not remember whether it takes the prefix, or only says that there is one.
+const PrefixFlag = "prefix"
+
+// offerChoices has shells complete the values of flags that take one of a few. Other flags take no names of files, unless
+// they are about files.
+func offerChoices(cmd *cobra.Command) {
+	choices := map[string][]string{
+		"output": {OutputText, OutputJSON}, "behavior": {"release", "delete"},
+		"log-format": {LogConsole, LogJSON}, "log-level": {"debug", "info", "warn", "error"},
+	}
+	offer := func(flag *pflag.Flag) {
+		switch {
+		case flag.Name == "config" || strings.HasSuffix(flag.Name, "-dir"):
+		default:
+			// It fails only for a flag that is not there, or has completions already.
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(choices[flag.Name], cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(offer)
+	cmd.PersistentFlags().VisitAll(offer)
+}
+
+// ExplainUsage makes a command, and those below it, say what was probably meant by a wrong use.
+func ExplainUsage(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(flagMistake)
+	cmd.SuggestionsMinimumDistance = typoMax
+	offerChoices(cmd)
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if exit := new(ExitError); err == nil || errors.As(err, &exit) {
+				return err
+			}
+			if cmd.HasAvailableSubCommands() {
+				return UnknownCommand(cmd, args[0])
+			}
+			return argumentMistake(cmd, len(args))
+		}
+	}
+	for _, child := range cmd.Commands() {
+		ExplainUsage(child)
+	}
+}
+
+// UnknownCommand says that a command has no such command below it.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	return UsageError("unknown command %s for %q%s", Quoted(name), cmd.CommandPath(), CommandMeant(cmd, name))
+}
+
+// CommandMeant returns which command below cmd was probably meant, after a semicolon, or nothing.
+func CommandMeant(cmd *cobra.Command, name string) string {
+	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+		return fmt.Sprintf("; did you mean %q?", cmd.CommandPath()+" "+names[0])
+	}
+	return ""
+}
+
+// argumentMistake says what arguments a command wants.
+func argumentMistake(cmd *cobra.Command, given int) error {
+	want := "want " + strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	switch given {
+	case 0:
+		return UsageError("%s", want)
+	case 1:
+		return UsageError("%s; 1 argument was given", want)
+	default:
+		return UsageError("%s; %d arguments were given", want, given)
+	}
+}
+
+// flagMistake says what is wrong with a flag in the words of this program.
+func flagMistake(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return UsageError("%w%s", err, flagMeant(cmd, unknown.GetSpecifiedName()))
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetSpecifiedName() == PrefixFlag {
+		return UsageError("%w; want %s --prefix PREFIX", err, cmd.CommandPath())
+	}
+	invalid, want := valueWanted(err)
+	switch {
+	case invalid != nil && invalid.GetFlag().Hidden && invalid.GetFlag().Name == PrefixFlag:
+		return UsageError("want %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	case want == "":
+		return UsageError("%w", err)
+	}
+	return UsageError("--%s is %s; %s", invalid.GetFlag().Name, Quoted(invalid.GetValue()), want)
+}
+
+// valueWanted returns the error of a flag's value, and what the value must be; nothing if the error says that itself.
+func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return nil, ""
+	}
+	switch kind := invalid.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		want = "it is too large"
+	case kind == sessionIDType:
+		want = sessionIDWanted
+	case kind == "duration":
+		want = "it must be a duration such as 500ms, 15s, 10m or 1h30m"
+	case strings.HasPrefix(kind, "uint"):
+		want = "it must be a whole number, zero or more"
+	case strings.HasPrefix(kind, "int"):
+		want = "it must be a whole number"
+	case kind == "bool":
+		want = "it must be true or false"
+	}
+	return invalid, want
+}
+
+// flagMeant returns which flag of a command was probably meant, after a semicolon, or nothing.
+func flagMeant(cmd *cobra.Command, name string) string {
+	nearest, distance := "", typoMax+1
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if d := lettersApart(name, flag.Name); !flag.Hidden && d < distance && d < len(flag.Name) {
+			nearest, distance = flag.Name, d
+		}
+	})
+	if nearest == "" {
+		return ""
+	}
+	return "; did you mean --" + nearest + "?"
+}
+
+// lettersApart returns how many letters must be put in, taken out or replaced to make one word of another.
+func lettersApart(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Formats of the log.
+const (
+	LogConsole = "console"
+	LogJSON    = "json"
+)

@@ -1,0 +1,62 @@
+package lock
+
+import (
+	"context"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
+	"os"
+	"time"
+)
+
+// openInTime opens the session that holds a lock. Opening it is a part of the wait for the lock, and lasts as long: to the end of --wait, or
+// without end, but no shorter than one call may. A signal ends it.
+func openInTime(
+	ctx context.Context, e *cli.Environment, f *lockFlags, key string, argv []string, signals <-chan os.Signal,
+) (*session.OwnSession, error) {
+	ctx, cancel := f.opening(ctx, e.Timeout)
+	defer cancel()
+	type outcome struct {
+		session *session.OwnSession
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		session, err := openLockSession(ctx, e, f, key, argv)
+		done <- outcome{session, err}
+	}()
+	oneCall := time.NewTimer(e.Timeout)
+	defer oneCall.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.session, o.err
+		case s := <-signals:
+			if !process.Ends(s) {
+				continue
+			}
+			cancel()
+			if o := <-done; o.err == nil {
+				// It holds nothing yet; if nobody can be told, its TTL ends it.
+				_ = o.session.Close() //nolint:contextcheck // The end of ctx must not keep the session alive.
+			}
+			return nil, signalled(s)
+		case <-oneCall.C:
+			if !f.try {
+				e.Notef("Waiting for %s: the cluster does not answer; still trying", f.what(key))
+			}
+		}
+	}
+}
+
+// opening returns the context in which a lock's session is opened, when one call may last so long.
+func (f *lockFlags) opening(ctx context.Context, oneCall time.Duration) (context.Context, context.CancelFunc) {
+	switch {
+	case f.try:
+		return context.WithTimeout(ctx, oneCall)
+	case f.waitSet:
+		return context.WithTimeout(ctx, max(f.wait, oneCall))
+	default:
+		return context.WithCancel(ctx)
+	}
+}

@@ -1,0 +1,17 @@
+package process
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithParent has a command terminated when this program dies.
+func dieWithParent(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGTERM }
+
+// justStopped tells whether a child was stopped, by Ctrl-Z for one, since it was last asked.
+func justStopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}
