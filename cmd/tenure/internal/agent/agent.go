@@ -24,9 +24,6 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// AgentDefault is where an agent serves commands.
-const AgentDefault = "127.0.0.1:7404"
-
 // agentFlags are the flags of `tenure agent`.
 type agentFlags struct {
 	node      tenurev1.Node
@@ -83,7 +80,7 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.node.Address, "address", "", "host name or IP address of the node (default: the one from which it reaches the first of --endpoints)")
 	flags.StringVar(&f.node.Zone, "zone", "", "failure domain of the node, such as a rack or a data center")
 	flags.StringArrayVar(&f.meta, "meta", nil, "fact about the node, NAME=VALUE; repeatable")
-	flags.StringVar(&o.Listen, "listen", AgentDefault, "address for commands and other gRPC clients on this machine, host:port")
+	flags.StringVar(&o.Listen, "listen", daemon.AgentDefault, "address for commands and other gRPC clients on this machine, host:port")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for REST, metrics and health checks, host:port; empty: none")
 	flags.StringVar(&o.Consul, "consul-http", "", "address for clients of Consul on this machine, host:port, such as 127.0.0.1:8500; empty: none")
 	daemon.RegisterConsul(flags, &f.consul)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/daemon"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
@@ -25,7 +26,7 @@ type agentFlag struct{ address string }
 
 // add adds the flag.
 func (f *agentFlag) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "agent", "", "gRPC address of the agent, host:port (default "+AgentDefault+") ["+agentVariable+"]")
+	flags.StringVar(&f.address, "agent", "", "gRPC address of the agent, host:port (default "+daemon.AgentDefault+") ["+agentVariable+"]")
 }
 
 // call runs one short piece of work with the agent, within --timeout.
@@ -35,7 +36,7 @@ func (f *agentFlag) call(ctx context.Context, env *cli.Environment, work func(co
 		address, _ = env.Getenv(agentVariable)
 	}
 	if address == "" {
-		address = AgentDefault
+		address = daemon.AgentDefault
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithUserAgent("tenure-cli/"+env.Version), grpc.WithNoProxy(), grpc.WithDisableServiceConfig())

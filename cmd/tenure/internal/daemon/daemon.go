@@ -12,6 +12,9 @@ import (
 	"github.com/tenure-io/tenure/internal/logline"
 )
 
+// AgentDefault is where an agent serves commands.
+const AgentDefault = "127.0.0.1:7404"
+
 // NewLogger returns the logger that the flags ask for.
 func NewLogger(env *cli.Environment, format, level string) (*zap.Logger, error) {
 	var encoder zapcore.Encoder

@@ -159,16 +159,16 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 	defer stopSignals()
 	ctx = context.WithoutCancel(ctx)
 	begun := time.Now()
-	session, err := openInTime(ctx, e, f, key, argv, signals)
+	own, err := openInTime(ctx, e, f, key, argv, signals)
 	if err != nil {
 		return err
 	}
-	session.NoteTTL(e, f.ttl, session.TTL())
+	session.NoteTTL(e, f.ttl, own.TTL())
 	losses := make(chan error, 2)
-	stopTelling := session.TellEnd(ctx, losses)
+	stopTelling := own.TellEnd(ctx, losses)
 	w := &lockQueue{
-		session: session, key: key, what: f.what(key), note: e.Notef, timeout: e.Timeout,
-		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(session.Session, key, options) },
+		session: own, key: key, what: f.what(key), note: e.Notef, timeout: e.Timeout,
+		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(own.Session, key, options) },
 	}
 	switch {
 	case f.try && f.waitSet:
@@ -178,23 +178,23 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 	case f.waitSet:
 		w.deadline = begun.Add(f.wait)
 	}
-	session.Vigil.Hangs(process.Stake{Text: "the place in the queue for " + f.what(key) + " is kept"})
+	own.Vigil.Hangs(process.Stake{Text: "the place in the queue for " + f.what(key) + " is kept"})
 	hold, err := w.take(ctx, signals, losses)
 	code := cli.ExitOK
 	if err == nil {
 		g := &process.Guarded{
-			Lease: process.HoldLease{session.Session, hold}, Vigil: session.Vigil, Grace: f.killAfter, Signals: signals, Losses: losses, Note: e.Notef,
+			Lease: process.HoldLease{Session: own.Session, Held: hold}, Vigil: own.Vigil, Grace: f.killAfter, Signals: signals, Losses: losses, Note: e.Notef,
 			What: f.what(key), Program: program, Argv: argv,
 			Streams: process.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr},
 		}
 		g.Variables = f.variables(hold)
-		code, err = g.runHolding(ctx, session.Client, hold, losses)
+		code, err = runHolding(ctx, g, own.Client, hold, losses)
 	}
 	stopTelling()
-	closeErr := session.Close()
+	closeErr := own.Close()
 	if closeErr != nil && code != process.ExitLost {
 		e.Notef("Could not release the lock (%s); it becomes free after the TTL (%v) and the lock-delay.",
-			cli.Printable(cli.ErrorText(closeErr)), session.TTL())
+			cli.Printable(cli.ErrorText(closeErr)), own.TTL())
 	}
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 }
 
 // openLockSession opens the session that holds the lock.
-func openLockSession(ctx context.Context, e *cli.Environment, f *lockFlags, key string, argv []string) (*session.OwnSession, error) {
+func openLockSession(ctx context.Context, e *cli.Environment, f *lockFlags, key string, argv []string) (*session.Own, error) {
 	name := "tenure lock " + key
 	if f.election {
 		name = "tenure elect " + key
@@ -217,7 +217,7 @@ func openLockSession(ctx context.Context, e *cli.Environment, f *lockFlags, key 
 		LockDelay: durationpb.New(f.lockDelay),
 		Secret:    session.NewSecret(),
 	}
-	session.DescribeSession(e, request, argv[0])
+	session.Describe(e, request, argv[0])
 	return session.OpenOwn(ctx, e, request)
 }
 
@@ -239,10 +239,8 @@ func (f *lockFlags) variables(held *tenure.Held) []string {
 	return variables
 }
 
-// runHolding runs the command while a hold lasts.
-func (g *process.Guarded) runHolding(
-	ctx context.Context, c *tenure.Client, held *tenure.Held, losses chan<- error,
-) (int, error) {
+// runHolding runs a command while a hold lasts, and tells losses how that ended.
+func runHolding(ctx context.Context, g *process.Guarded, c *tenure.Client, held *tenure.Held, losses chan<- error) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

@@ -13,11 +13,11 @@ import (
 // without end, but no shorter than one call may. A signal ends it.
 func openInTime(
 	ctx context.Context, e *cli.Environment, f *lockFlags, key string, argv []string, signals <-chan os.Signal,
-) (*session.OwnSession, error) {
+) (*session.Own, error) {
 	ctx, cancel := f.opening(ctx, e.Timeout)
 	defer cancel()
 	type outcome struct {
-		session *session.OwnSession
+		session *session.Own
 		err     error
 	}
 	done := make(chan outcome, 1)

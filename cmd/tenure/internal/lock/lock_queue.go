@@ -16,7 +16,7 @@ import (
 
 // lockQueue waits for a lock in its queue, and tells people about it.
 type lockQueue struct {
-	session *session.OwnSession
+	session *session.Own
 	key     string
 	// lock returns what is wanted: the lock, how to share it and the value to write.
 	lock func(options ...tenure.LockOption) *tenure.Lock

@@ -24,7 +24,7 @@ func TestAWaitThatFailsAtOncePausesBeforeTheNext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
-				q := &lockQueue{session: &session.OwnSession{Session: &tenure.Session{}}, note: func(string, ...any) {}}
+				q := &lockQueue{session: &session.Own{Session: &tenure.Session{}}, note: func(string, ...any) {}}
 				began := time.Now()
 				if test.deadline > 0 {
 					q.deadline = began.Add(test.deadline)

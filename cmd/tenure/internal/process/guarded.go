@@ -32,11 +32,11 @@ func (SessionLease) RanOut() bool { return false }
 type HoldLease struct {
 	*tenure.Session
 
-	held *tenure.Held
+	Held *tenure.Held
 }
 
 // RanOut tells whether the hold is given back.
-func (l HoldLease) RanOut() bool { return l.held.Cause() == tenure.EndLeaseRanOut }
+func (l HoldLease) RanOut() bool { return l.Held.Cause() == tenure.EndLeaseRanOut }
 
 // Exit codes of commands that run a command under a lease.
 const (
@@ -84,7 +84,7 @@ func (g *Guarded) Run() (int, error) {
 		return exitNotExecutable, &cli.ExitError{Code: exitNotExecutable, Err: err}
 	}
 	defer guardian.dismiss()
-	p, err := StartProcess(g.Program, g.Argv, g.Variables, g.Streams)
+	p, err := Start(g.Program, g.Argv, g.Variables, g.Streams)
 	if err != nil {
 		return exitNotExecutable, err
 	}
@@ -193,7 +193,7 @@ func (g *Guarded) watch(p *Process, dog *watchdog) {
 	}
 }
 
-// KillAfter returns the default of guarded.grace for a TTL; zero is none.
+// KillAfter returns the default of Guarded.Grace for a TTL; zero is none.
 func KillAfter(ttl time.Duration) time.Duration {
 	if ttl == 0 {
 		return killAfterDefault

@@ -13,8 +13,8 @@ import (
 func TestAGuardianThatIsDismissedTerminatesNothing(t *testing.T) {
 	var out bytes.Buffer
 	g := guardedShell(&fakeLease{left: 15 * time.Second}, nil, "sleep 600 >/dev/null 2>&1 & echo $!")
-	g.streams.out = &out
-	if code, err := g.run(); code != 0 || err != nil {
+	g.Streams.Out = &out
+	if code, err := g.Run(); code != 0 || err != nil {
 		t.Fatalf("got %d, %v", code, err)
 	}
 	left, err := strconv.Atoi(strings.TrimSpace(out.String()))

@@ -47,9 +47,9 @@ func LookUp(argv []string) (string, error) {
 	}
 }
 
-// StartProcess starts a command with more variables in its environment. When this program dies without a word, the
+// Start starts a command with more variables in its environment. When this program dies without a word, the
 // command is terminated, where the system can do that.
-func StartProcess(program string, argv, variables []string, s Streams) (*Process, error) {
+func Start(program string, argv, variables []string, s Streams) (*Process, error) {
 	// The context of a command would kill it; ending it is decided elsewhere.
 	cmd := &exec.Cmd{
 		Path:        program,

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/tenure-io/tenure/agent"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/agent"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/daemon"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
 )
@@ -27,7 +27,7 @@ type insideFlags struct {
 
 // register declares the flags. Their names begin as no others, as do the variables for them: TENURE_AGENT and TENURE_AGENT_HTTP are of other commands.
 func (f *insideFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "with-agent", "", "address, such as "+agent.AgentDefault+", at which the agent of this machine runs inside the member, for commands and gRPC clients; empty: none")
+	flags.StringVar(&f.listen, "with-agent", "", "address, such as "+daemon.AgentDefault+", at which the agent of this machine runs inside the member, for commands and gRPC clients; empty: none")
 	flags.StringVar(&f.http, "with-agent-http", "", "address for REST, metrics and health checks of the agent, host:port; empty: none")
 	flags.StringVar(&f.services, "with-agent-services", "", "YAML or JSON file with services and checks for the agent, or a directory of such files")
 	flags.StringVar(&f.exec, "with-agent-enable-exec", "", "run checks of kind exec: file (those in --with-agent-services) or api (also those that calls register)")

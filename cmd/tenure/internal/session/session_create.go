@@ -115,7 +115,7 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 
 // createSession opens a session and prints its id.
 func createSession(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest) error {
-	DescribeSession(e, request, "")
+	Describe(e, request, "")
 	return e.WithClient(ctx, func(ctx context.Context, c *tenure.Client) error {
 		answer, err := openSession(ctx, e, c, request)
 		if err != nil {
@@ -139,7 +139,7 @@ func runUnderSession(
 	if err != nil {
 		return err
 	}
-	DescribeSession(e, request, argv[0])
+	Describe(e, request, argv[0])
 	// Signals go to the command; only its end ends the session.
 	signals, stop := process.CatchSignals()
 	defer stop()
@@ -157,7 +157,7 @@ func runUnderSession(
 	}
 	losses := make(chan error, 1)
 	g := &process.Guarded{
-		Lease:     process.SessionLease{session.Session},
+		Lease:     process.SessionLease{Session: session.Session},
 		Vigil:     session.Vigil,
 		Grace:     process.KillAfter(session.TTL()),
 		Signals:   signals,

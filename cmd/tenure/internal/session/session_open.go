@@ -22,9 +22,9 @@ import (
 // nameBytesMax is the longest name of a session.
 const nameBytesMax = 256
 
-// DescribeSession fills in what helps a human to find what is behind a session. Command is what this process runs while the
+// Describe fills in what helps a human to find what is behind a session. Command is what this process runs while the
 // session lives. Without one the session outlives this process, and names none.
-func DescribeSession(e *cli.Environment, request *tenurev1.CreateSessionRequest, command string) {
+func Describe(e *cli.Environment, request *tenurev1.CreateSessionRequest, command string) {
 	host, _ := os.Hostname() // Without a name of its own the machine has none here either.
 	who := ""
 	if u, err := user.Current(); err == nil {

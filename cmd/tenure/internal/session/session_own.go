@@ -12,8 +12,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// OwnSession is a session that this program acts as, with the client that keeps it alive.
-type OwnSession struct {
+// Own is a session that this program acts as, with the client that keeps it alive.
+type Own struct {
 	*tenure.Session
 
 	Client *tenure.Client
@@ -26,7 +26,7 @@ type OwnSession struct {
 const noDeadline = 10 * 365 * 24 * time.Hour
 
 // OpenOwn opens the session that a request describes before ctx ends, and keeps it alive. Close it.
-func OpenOwn(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest) (*OwnSession, error) {
+func OpenOwn(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest) (*Own, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, noDeadline)
@@ -54,13 +54,13 @@ func OpenOwn(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSe
 		_ = c.Close() // There is nothing to tell.
 		return nil, cli.PlainError(err)
 	}
-	own := &OwnSession{Session: s, Client: c}
+	own := &Own{Session: s, Client: c}
 	own.Vigil, own.stopVigil = process.KeepVigil(context.WithoutCancel(ctx), e, s)
 	return own, nil
 }
 
 // TellEnd sends why the session ended to losses, which must have room, unless stop is called before; stop waits for that.
-func (s *OwnSession) TellEnd(ctx context.Context, losses chan<- error) (stop func()) {
+func (s *Own) TellEnd(ctx context.Context, losses chan<- error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
@@ -77,7 +77,7 @@ func (s *OwnSession) TellEnd(ctx context.Context, losses chan<- error) (stop fun
 }
 
 // Ended tells why the session is over.
-func (s *OwnSession) Ended() error { return SessionEnd(s.ID(), s.Err()) }
+func (s *Own) Ended() error { return SessionEnd(s.ID(), s.Err()) }
 
 // SessionEnd returns the end of a session for people.
 func SessionEnd(id string, err error) error {
@@ -94,7 +94,7 @@ func SessionEnd(id string, err error) error {
 }
 
 // Close ends the session, cleanly: its locks are free at once.
-func (s *OwnSession) Close() error {
+func (s *Own) Close() error {
 	s.stopVigil()
 	return cli.PlainError(s.Client.Close())
 }

@@ -126,7 +126,7 @@ func runOnEvent(
 	}
 	signals, stop := process.CatchSignals()
 	defer stop()
-	p, err := process.StartProcess(program, argv, []string{
+	p, err := process.Start(program, argv, []string{
 		"TENURE_WATCH_TYPE=" + eventType(event),
 		"TENURE_WATCH_KEY=" + event.GetKey(),
 		"TENURE_WATCH_REVISION=" + strconv.FormatUint(event.GetRevision(), 10),
