@@ -246,6 +246,7 @@ words: ## look for expressions that a native reader stumbles over
 
 .PHONY: lint
 lint: words $(BIN)/buf $(BIN)/golangci-lint ## check protos and Go code; changes nothing (1 min)
+	$(PYTHON) tools/house.py --check >/dev/null || { $(PYTHON) tools/house.py; exit 1; }
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
 	$(BIN)/golangci-lint run ./...

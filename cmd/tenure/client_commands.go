@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
 	"github.com/tenure-io/tenure/cmd/tenure/internal/agent"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/auth"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/catalog"

@@ -6,11 +6,12 @@ package main
 
 import (
 	"context"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 )
 
 // version is what `tenure version` prints; the build sets it.

@@ -14,7 +14,7 @@ import (
 // TestMain makes this test binary the program `tenure` for scripts, and the guardian of commands, and finds goroutines that tests leave behind.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFinder{m}, map[string]func(){
-		"tenure":     func() { os.Exit(run()) },
+		"tenure":             func() { os.Exit(run()) },
 		process.GuardianName: func() { os.Exit(process.Guard(os.Stdin)) },
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/offline"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/serve"

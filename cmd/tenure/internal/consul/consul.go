@@ -2,6 +2,7 @@ package consul
 
 import (
 	"github.com/spf13/cobra"
+
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 )
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/kv"
 )

@@ -3,13 +3,14 @@ package consul
 import (
 	"context"
 	"errors"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 )
 
 // consulEnvironment is an environment with a token for Consul.

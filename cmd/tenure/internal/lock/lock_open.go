@@ -2,11 +2,12 @@ package lock
 
 import (
 	"context"
+	"os"
+	"time"
+
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
-	"os"
-	"time"
 )
 
 // openInTime opens the session that holds a lock. Opening it is a part of the wait for the lock, and lasts as long: to the end of --wait, or

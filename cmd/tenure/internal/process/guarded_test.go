@@ -3,14 +3,15 @@ package process
 import (
 	"bytes"
 	"errors"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
+	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
 )
 
 // fakeLease is a lease that goes on, and that may have run out once.

@@ -3,13 +3,14 @@ package process
 import (
 	"errors"
 	"fmt"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
 	"syscall"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 )
 
 // Exit codes of commands that run a command, as shells have them.
