@@ -43,6 +43,7 @@ type Link struct {
 	Endpoint string
 }
 
+// Cluster returns the service of the cluster at the member.
 func (l *Link) Cluster() tenurev1.ClusterServiceClient { return tenurev1.NewClusterServiceClient(l) }
 
 // NewMembers returns the members at some endpoints, host:port each. It connects when somebody asks for a link.

@@ -11,6 +11,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
+// Where a session's secret is read from, and how long it is.
 const (
 	SecretVariable = "TENURE_SESSION_SECRET"
 	SecretBytes    = 32

@@ -35,48 +35,36 @@ type Member struct {
 
 	OnGet     func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	OnList    func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
-	put       func(*tenurev1.PutRequest) (*tenurev1.PutResponse, error)
 	OnCreate  func(context.Context, *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error)
-	acquire   func(*tenurev1.AcquireLockRequest, grpc.ServerStreamingServer[tenurev1.AcquireLockResponse]) error
-	keepAlive func(grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error
 	OnCheck   func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
 	OnStatus  func() (*tenurev1.GetStatusResponse, error)
 	OnWatch   func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
 	OnObserve func(*tenurev1.ObserveRequest, grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error
 }
 
+// Get answers with OnGet.
 func (f *Member) Get(_ context.Context, r *tenurev1.GetRequest) (*tenurev1.GetResponse, error) {
 	return f.OnGet(r)
 }
 
+// List answers with OnList.
 func (f *Member) List(_ context.Context, r *tenurev1.ListRequest) (*tenurev1.ListResponse, error) {
 	return f.OnList(r)
 }
 
-func (f *Member) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
-	return f.put(r)
-}
-
+// CreateSession answers with OnCreate.
 func (f *Member) CreateSession(ctx context.Context, r *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
 	return f.OnCreate(ctx, r)
 }
 
-func (f *Member) AcquireLock(
-	r *tenurev1.AcquireLockRequest, s grpc.ServerStreamingServer[tenurev1.AcquireLockResponse],
-) error {
-	return f.acquire(r, s)
-}
-
+// CheckSequencer answers with OnCheck.
 func (f *Member) CheckSequencer(
 	_ context.Context, r *tenurev1.CheckSequencerRequest,
 ) (*tenurev1.CheckSequencerResponse, error) {
 	return f.OnCheck(r)
 }
 
-func (f *Member) KeepAlive(s grpc.BidiStreamingServer[tenurev1.KeepAliveRequest, tenurev1.KeepAliveResponse]) error {
-	return f.keepAlive(s)
-}
-
+// GetStatus answers with OnStatus.
 func (f *Member) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
 	if f.OnStatus == nil {
 		return nil, status.Error(codes.Unimplemented, "method GetStatus not implemented")
@@ -84,10 +72,12 @@ func (f *Member) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenure
 	return f.OnStatus()
 }
 
+// Watch answers with OnWatch.
 func (f *Member) Watch(r *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
 	return f.OnWatch(r, s)
 }
 
+// Observe answers with OnObserve.
 func (f *Member) Observe(r *tenurev1.ObserveRequest, s grpc.ServerStreamingServer[tenurev1.ObserveResponse]) error {
 	return f.OnObserve(r, s)
 }

@@ -103,7 +103,7 @@ Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75
 
 // add adds the flags that `tenure lock` and `tenure elect` share.
 func (f *lockFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.ttl, "ttl", session.TtlDefault, "time after which the lock is lost if this program dies")
+	flags.DurationVar(&f.ttl, "ttl", session.TTLDefault, "time after which the lock is lost if this program dies")
 	flags.DurationVar(&f.lockDelay, "lock-delay", session.LockDelayDefault, "time for which no other client gets the lock after it was lost, up to 60s")
 	flags.DurationVar(&f.wait, "wait", 0, "longest wait; 0s: try once (default: wait forever)")
 	flags.DurationVar(&f.killAfter, "kill-after", 0,

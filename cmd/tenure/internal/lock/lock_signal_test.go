@@ -29,7 +29,7 @@ func TestASignalEndsTheOpeningOfALocksSession(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	env, out := fake.EnvironmentAt(member.Serve(t))
-	_, err := openInTime(t.Context(), env, &lockFlags{ttl: session.TtlDefault}, "job", []string{"true"}, signals)
+	_, err := openInTime(t.Context(), env, &lockFlags{ttl: session.TTLDefault}, "job", []string{"true"}, signals)
 	if got := cli.ExitCode(env, err); got != process.SignalExitCode(syscall.SIGTERM) || out.Len() > 0 {
 		t.Errorf("got %v, exit code %d, and %q; want %d and nothing said", err, got, out, process.SignalExitCode(syscall.SIGTERM))
 	}

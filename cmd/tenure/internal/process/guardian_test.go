@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 )
 
 // What a command that ends by itself leaves running is the user's affair: the guardian is for a program that dies.

@@ -72,9 +72,9 @@ With --check, it also ends when that check of the node turns critical or is dere
 	return cmd
 }
 
-// TtlDefault is the TTL of a session that lives with a command, and LockDelayDefault the lock-delay of any.
+// TTLDefault is the TTL of a session that lives with a command, and LockDelayDefault the lock-delay of any.
 const (
-	TtlDefault       = 15 * time.Second
+	TTLDefault       = 15 * time.Second
 	LockDelayDefault = 15 * time.Second
 )
 
@@ -86,7 +86,7 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 		Ttl:       protoDuration(cmd.Flags().Changed("ttl"), f.ttl),
 	}
 	if withCommand && request.GetTtl() == nil {
-		request.Ttl = durationpb.New(TtlDefault)
+		request.Ttl = durationpb.New(TTLDefault)
 	}
 	switch f.behavior {
 	case "release":
