@@ -16,7 +16,7 @@ import (
 
 // execute runs the command line and returns the exit code. Errors go to stderr as one line, "Error! ...".
 func execute(ctx context.Context, env *cli.Environment, args []string) int {
-	root := newRootCommand(env) //nolint:contextcheck // Commands get their context from cobra.
+	root := newRootCommand(env) // Commands get their context from cobra.
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {

@@ -39,7 +39,7 @@ func openInTime(
 			cancel()
 			if o := <-done; o.err == nil {
 				// It holds nothing yet; if nobody can be told, its TTL ends it.
-				_ = o.session.Close() //nolint:contextcheck // The end of ctx must not keep the session alive.
+				_ = o.session.Close() // The end of ctx must not keep the session alive.
 			}
 			return nil, signalled(s)
 		case <-oneCall.C:

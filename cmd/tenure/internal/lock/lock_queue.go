@@ -170,7 +170,7 @@ func (q *lockQueue) refused(err error) error {
 	case ok && errors.Is(ended.Kind, tenure.ErrWaitEnded):
 		return cli.RefusedError("an operator ended the wait for %s: %s", q.what, cli.Printable(ended.Message))
 	case errors.Is(err, tenure.ErrSessionExpired), errors.Is(err, tenure.ErrSessionSuperseded):
-		return session.SessionEnd(q.session.ID(), err)
+		return session.End(q.session.ID(), err)
 	}
 	return cli.PlainError(err)
 }

@@ -68,7 +68,7 @@ func keepSessionAlive(ctx context.Context, e *cli.Environment, flag *cli.SecretF
 		case <-ctx.Done():
 			return nil
 		case <-s.Done():
-			return SessionEnd(s.ID(), s.Err())
+			return End(s.ID(), s.Err())
 		case <-renewals:
 			if err := printRenewal(e, s, number); err != nil {
 				return err
@@ -80,7 +80,7 @@ func keepSessionAlive(ctx context.Context, e *cli.Environment, flag *cli.SecretF
 // sessionRefusal returns why a session cannot be renewed.
 func sessionRefusal(id string, err error) error {
 	if errors.Is(err, tenure.ErrSessionExpired) || errors.Is(err, tenure.ErrSessionSuperseded) || errors.Is(err, tenure.ErrAuth) {
-		return SessionEnd(id, err)
+		return End(id, err)
 	}
 	return cli.PlainError(err)
 }

@@ -77,10 +77,10 @@ func (s *Own) TellEnd(ctx context.Context, losses chan<- error) (stop func()) {
 }
 
 // Ended tells why the session is over.
-func (s *Own) Ended() error { return SessionEnd(s.ID(), s.Err()) }
+func (s *Own) Ended() error { return End(s.ID(), s.Err()) }
 
-// SessionEnd returns the end of a session for people.
-func SessionEnd(id string, err error) error {
+// End returns the end of a session for people.
+func End(id string, err error) error {
 	cause := "this program closed it"
 	switch {
 	case errors.Is(err, tenure.ErrSessionExpired):
