@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,7 @@ type auditLine struct {
 	Needs                                                                  []string
 	Applied                                                                string
 	Revision                                                               uint64
+	Target                                                                 struct{ Token string }
 }
 
 // all returns the lines once there is one that a condition wants.
@@ -185,5 +187,30 @@ func TestAuditSaysWhatEnforceWouldDeny(t *testing.T) {
 	all := lines.all(t, func(l auditLine) bool { return strings.HasSuffix(l.Method, "/Get") })
 	if last := all[len(all)-1]; last.Decision != "would_deny" || last.Reason != "KEY_NOT_FOUND" {
 		t.Errorf("got %+v, want would_deny", last)
+	}
+}
+
+// TestAuditNamesARevokedToken has a client that revokes its own token, and calls again with it.
+func TestAuditNamesARevokedToken(t *testing.T) {
+	lines := newAuditLines()
+	m := start(t, audited(lines))
+	admin := m.bootstrap(t, modeEnforce)
+	made := m.token(t, admin, "web", "key \"service/\"* rw\n")
+	ctx := as(t.Context(), made.GetText())
+	if _, err := m.auth().RevokeToken(ctx, &tenurev1.RevokeTokenRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Get(ctx, &tenurev1.GetRequest{Key: "service/a"}); err == nil {
+		t.Error("a revoked token is accepted")
+	}
+	accessor := made.GetToken().GetAccessor()
+	all := lines.all(t, func(l auditLine) bool { return l.Method == "tenure.v1.KVService/Get" })
+	if !slices.ContainsFunc(all, func(l auditLine) bool {
+		return l.Method == "tenure.v1.AuthService/RevokeToken" && l.Target.Token == accessor && l.Decision == "allowed"
+	}) {
+		t.Errorf("no line says that the token %s was revoked:\n%s", accessor, lines)
+	}
+	if denied := all[len(all)-1]; denied.Principal != "token:"+accessor || denied.Reason != "UNAUTHENTICATED" {
+		t.Errorf("got the line %+v, want that the call with the revoked token names it", denied)
 	}
 }
