@@ -19,7 +19,7 @@ var version = "dev"
 
 func main() {
 	if os.Args[0] == process.GuardianName {
-		os.Exit(process.Guard(os.Stdin))
+		os.Exit(process.RunGuardian())
 	}
 	os.Exit(run())
 }

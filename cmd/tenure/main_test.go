@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(leakFinder{m}, map[string]func(){
 		"tenure":             func() { os.Exit(run()) },
-		process.GuardianName: func() { os.Exit(process.Guard(os.Stdin)) },
+		process.GuardianName: func() { os.Exit(process.RunGuardian()) },
 	})
 }
 

@@ -88,8 +88,8 @@ func (g *Guarded) Run() (int, error) {
 	if err != nil {
 		return exitNotExecutable, err
 	}
-	guardian.guards(p.cmd.Process.Pid, g.Grace)
-	g.watch(p, dog)
+	guardian.guards(p.group(), g.Grace)
+	g.watch(p, dog, guardian)
 	switch {
 	case dog.ended():
 		return ExitLost, nil
@@ -138,16 +138,23 @@ func (g *Guarded) notRenewed() error {
 	return cli.ErrNotRenewed
 }
 
-// watch passes on signals and gives the watchdog's orders until the command has ended.
-func (g *Guarded) watch(p *Process, dog *watchdog) {
+// watch passes on signals and gives the watchdog's orders until the command has ended. Where it was ordered to end, the processes that it
+// started have ended, too. The guardian is given each order, in case that this program dies before it is carried out.
+func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	begun := time.Now()
 	var cause error // nil: the lease ran out.
+	done := p.Done
 	for {
 		select {
-		case <-p.Done:
-			return
+		case <-done:
+			if !dog.ended() {
+				return
+			}
+			done = nil // What it started may be left.
+			timer.Reset(0)
+			continue
 		case s := <-g.Signals:
 			if number, ok := s.(syscall.Signal); ok {
 				p.Signal(number)
@@ -160,6 +167,9 @@ func (g *Guarded) watch(p *Process, dog *watchdog) {
 			cause = err
 			dog.lose()
 		case <-timer.C:
+			if done == nil && !groupLives(p.group()) {
+				return
+			}
 		}
 		if p.goOn() {
 			g.Note("The command cannot be suspended while it depends on %s; it was resumed.", g.What)
@@ -182,12 +192,17 @@ func (g *Guarded) watch(p *Process, dog *watchdog) {
 				cause = g.notRenewed()
 			}
 			g.Note("Lost %s: %s. Terminating the command.", g.What, cli.Printable(cause.Error()))
+			guardian.guards(p.group(), wait)
 			p.Signal(syscall.SIGTERM)
 		case orderKill:
 			g.Note("Lost %s. Killing the command.", g.What)
-			p.Signal(syscall.SIGKILL)
+			guardian.guards(p.group(), 0)
+			signalGroup(p.group(), syscall.SIGKILL) // Also if only what it started is left.
 			wait = stepMax
 		case orderNone:
+		}
+		if done == nil {
+			wait = min(wait, guardianPoll)
 		}
 		timer.Reset(max(wait, time.Millisecond))
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,7 +51,8 @@ func startGuardian() (*guardian, error) {
 	return g, nil
 }
 
-// guards says which process group is to be terminated, and how long it has to end. If the guardian was killed, nothing guards it.
+// guards says which process group is to be terminated from now on, and how long it has to end then. If the guardian was killed, nothing
+// guards it.
 func (g *guardian) guards(group int, grace time.Duration) {
 	_, _ = fmt.Fprintln(g.speak, group, grace.Milliseconds())
 }
@@ -62,8 +64,16 @@ func (g *guardian) dismiss() {
 	_ = g.cmd.Wait() // How it ended does not matter.
 }
 
-// Guard is what a guardian does: it hears what to guard, and acts when it hears no more.
-func Guard(heard io.Reader) int {
+// RunGuardian is the whole of a guardian's process, and returns its exit code.
+func RunGuardian() int {
+	// What asks programs of this name to end is not for it.
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	hideName()
+	return guard(os.Stdin)
+}
+
+// guard is what a guardian does: it hears what to guard, and acts when it hears no more.
+func guard(heard io.Reader) int {
 	group, grace := 0, time.Duration(0)
 	for lines := bufio.NewScanner(heard); lines.Scan(); {
 		if lines.Text() == guardianDone {

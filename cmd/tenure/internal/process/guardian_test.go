@@ -30,11 +30,11 @@ func TestAGuardianThatIsDismissedTerminatesNothing(t *testing.T) {
 
 func TestAGuardianRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	for _, heard := range []string{"1 5000\n", "0 5000\n", "-7 5000\n", "x 5000\n", "77\n", "\n"} {
-		if code := Guard(strings.NewReader(heard)); code != cli.ExitRefused {
+		if code := guard(strings.NewReader(heard)); code != cli.ExitRefused {
 			t.Errorf("%q: got %d, want %d and nothing signalled", heard, code, cli.ExitRefused)
 		}
 	}
-	if code := Guard(strings.NewReader("")); code != 0 {
+	if code := guard(strings.NewReader("")); code != 0 {
 		t.Errorf("without a command: got %d, want 0", code)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // TestMain makes this test binary the guardian of commands, too.
 func TestMain(m *testing.M) {
 	if os.Args[0] == GuardianName {
-		os.Exit(Guard(os.Stdin))
+		os.Exit(RunGuardian())
 	}
 	goleak.VerifyTestMain(m)
 }

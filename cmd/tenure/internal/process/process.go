@@ -86,12 +86,15 @@ func Start(program string, argv, variables []string, s Streams) (*Process, error
 	return p, nil
 }
 
+// group returns the process group of the command. It has the command's number for as long as a process of it is left.
+func (p *Process) group() int { return p.cmd.Process.Pid }
+
 // Signal sends a signal to all of the command. A command that has ended is not signalled.
 func (p *Process) Signal(s syscall.Signal) {
 	select {
 	case <-p.Done:
 	default:
-		signalGroup(p.cmd.Process.Pid, s)
+		signalGroup(p.group(), s)
 	}
 }
 

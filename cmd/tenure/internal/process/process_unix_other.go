@@ -9,3 +9,6 @@ func dieWithParent(*syscall.SysProcAttr) {}
 
 // justStopped cannot tell where the system has no means for it.
 func justStopped(int) bool { return false }
+
+// hideName does nothing where the system has no means for it.
+func hideName() {}

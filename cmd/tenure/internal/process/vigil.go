@@ -106,7 +106,7 @@ func (v *Vigil) look(now time.Time, state tenure.State, left time.Duration, refu
 			return "Renewals were refused for too long: the session may have expired. Still trying."
 		}
 		return "The cluster did not answer in time: the session may have expired. Still trying."
-	case state != tenure.StateSuspended && !late:
+	case state != tenure.StateSuspended && !late && refusal == nil:
 		told, refused := v.silent, v.refused
 		v.since, v.silent, v.doubtful, v.refused = time.Time{}, false, false, false
 		switch {

@@ -134,6 +134,7 @@ func TestAVigilTellsARefusalFromSilence(t *testing.T) {
 			}{
 				{tenure.StateConnected, 14 * s, nil, ""},
 				{tenure.StateConnected, 13 * s, refusal, test.refuse},
+				{tenure.StateConnected, 12_900 * time.Millisecond, refusal, ""}, // Its session is suspended a while later.
 				{tenure.StateSuspended, 12 * s, refusal, ""},
 				{tenure.StateSuspended, 11 * s, nil, ""}, // The next attempt is under way.
 				{tenure.StateSuspended, 10 * s, refusal, ""},
