@@ -139,7 +139,7 @@ func listTokens(ctx context.Context, e *cli.Environment) (*tenurev1.ListTokensRe
 	return all, err
 }
 
-// lastAdmin reports whether a token is the only one with the policy admin; an empty accessor is the caller's own. It is not known to a
+// lastAdmin reports whether a token is the only one with the policy admin that has not ended; an empty accessor is the caller's own. It is not known to a
 // caller who may not list tokens.
 func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
 	if accessor == "" {
@@ -160,7 +160,7 @@ func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
 	}
 	var admins []string
 	for _, t := range all.GetTokens() {
-		if slices.Contains(t.GetPolicies(), adminPolicy) {
+		if end := t.GetExpireTime(); slices.Contains(t.GetPolicies(), adminPolicy) && (end == nil || end.AsTime().After(time.Now())) {
 			admins = append(admins, t.GetAccessor())
 		}
 	}
@@ -291,13 +291,17 @@ is 1: it may have been revoked before.`,
 			}
 			last := lastAdmin(cmd.Context(), env, accessor)
 			var answer *tenurev1.RevokeTokenResponse
+			attempts := 0
 			err = callAuth(cmd.Context(), env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+				attempts++
 				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
 				return err
 			})
 			if err != nil {
 				return err
 			}
+			// An attempt before may have revoked it, and its answer was lost.
+			answer.Revoked = answer.GetRevoked() || attempts > 1
 			if answer.GetRevoked() && last {
 				env.Notef("That was the last token with the policy %s; `tenure auth reset` makes another one.", adminPolicy)
 			}
