@@ -24,8 +24,8 @@ import (
 // Limits of what an agent serves.
 const (
 	connectionsMax = 1_024
-	// consulConnectionsMax leaves room for requests that block: each has a connection. One caller gets half of it.
-	consulConnectionsMax = 32_768
+	// consulConnectionsMax leaves room beside requests that block, of which there may be 32 768, also for one caller, who gets half of both.
+	consulConnectionsMax = 40_960
 	streamsMax           = 128
 	callsMax             = 256
 	requestBytesMax      = 4 << 20

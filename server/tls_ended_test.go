@@ -224,6 +224,29 @@ func TestStreamsEndWhenTheirCAIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// One waits for a lock, and would leave its place if it went away.
+	locks := tenurev1.NewLockServiceClient(stays.grpc(t, c.at.GRPC))
+	sessions := tenurev1.NewSessionServiceClient(stays.grpc(t, c.at.GRPC))
+	var ids []string
+	for range 2 {
+		created, err := sessions.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, created.GetSessionId())
+	}
+	if _, err = locks.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: "lock", SessionId: ids[0]}); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := tenurev1.NewLockServiceClient(gone.grpc(t, c.at.GRPC)).AcquireLock(t.Context(), &tenurev1.AcquireLockRequest{
+		Key: "lock", SessionId: ids[1], LeaveOnDisconnect: new(true),
+	})
+	if err == nil {
+		_, err = waiting.Recv()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.forget()
 	ends := func(name string, err error) {
 		t.Helper()
@@ -235,6 +258,13 @@ func TestStreamsEndWhenTheirCAIsForgotten(t *testing.T) {
 		_, err = ending.Recv()
 	}
 	ends("the watch", err)
+	for err = nil; err == nil; {
+		_, err = waiting.Recv()
+	}
+	ends("the wait", err)
+	if lock, err := locks.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: "lock"}); err != nil || lock.GetLock().GetWaiters() != 1 {
+		t.Errorf("got %v, %v; want that the wait has kept its place", lock, err)
+	}
 	drained := false
 	for err = nil; err == nil; {
 		var message *tenurev1.LineResponse

@@ -104,7 +104,7 @@ func clip(name string) string {
 		return notWritten
 	}
 	if len(name) > targetBytesMax {
-		return strings.ToValidUTF8(name[:targetBytesMax], "")
+		return strings.Clone(strings.ToValidUTF8(name[:targetBytesMax], "")) // The request is not kept for it.
 	}
 	return name
 }

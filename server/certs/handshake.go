@@ -184,8 +184,11 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 	if state.NegotiatedProtocol != protoHTTP2 {
 		return nil, nil, errNoHTTP2
 	}
+	if err := raw.SetDeadline(time.Now().Add(c.h.o.Timeout)); err != nil {
+		return nil, nil, err
+	}
 	below.made(state)
-	return conn, infoOf(state, below), raw.SetDeadline(time.Now().Add(c.h.o.Timeout))
+	return conn, infoOf(state, below), nil
 }
 
 // Clone copies the credentials.
@@ -202,6 +205,9 @@ func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, er
 	if err := h.within(raw, conn, func() error { return conn.HandshakeContext(ctx) }); err != nil {
 		return nil, err
 	}
+	if err := raw.SetDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
 	below.made(conn.ConnectionState())
-	return conn, raw.SetDeadline(time.Time{})
+	return conn, nil
 }

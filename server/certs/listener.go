@@ -43,10 +43,12 @@ func (l *listener) run() {
 		}
 		l.running.Go(func() {
 			conn, err := l.h.handshake(l.life, raw)
-			if err == nil && l.hand(accepted{conn: conn}) {
-				return
+			switch {
+			case err != nil:
+				_ = raw.Close()
+			case !l.hand(accepted{conn: conn}):
+				_ = conn.Close()
 			}
-			_ = raw.Close()
 		})
 	}
 }

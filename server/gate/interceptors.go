@@ -196,6 +196,7 @@ func (g *Gate) await(ctx context.Context, request any, method string, handler gr
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(ConnectionValid(ctx), func() { cancel(reason.ErrConnectionEnds) })()
 	ctx, waiting := g.authority.Open(ctx, func() identity.Caller { return g.callerOf(outer) }, method, cancel)
 	defer waiting.Close()
 	if err := waiting.Message(ctx, request); err != nil {

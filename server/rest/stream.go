@@ -66,8 +66,8 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 }
 
-// stoppedUnder returns the error for a stream that ends because the member stops, or the connection does. One that takes a lock changes something:
-// it has its place once it has said anything, and before that nobody knows.
+// stoppedUnder returns the error for a stream that ends because the member stops, or the connection does. One that takes a lock changes
+// something: it had its place once it has said anything, and before that its caller does not know.
 func stoppedUnder(cause error, request proto.Message, begun bool) error {
 	switch request.(type) {
 	case *tenurev1.AcquireLockRequest, *tenurev1.CampaignRequest:

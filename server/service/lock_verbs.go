@@ -159,9 +159,9 @@ func (a *Locks) TryAcquireLock(
 const leaveQueueTimeout = 5 * time.Second
 
 // leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
-// that another call waits on by now, is not its to give up.
+// that another call waits on by now, is not its to give up; and where this member ends the call or its connection, its client comes back.
 func (a *Locks) leaveQueue(ctx context.Context, w *waiting) {
-	if a.Stopping.Err() != nil || w.attached {
+	if a.Stopping.Err() != nil || errors.Is(context.Cause(ctx), reason.ErrStopping) || w.attached {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
