@@ -99,5 +99,5 @@ func errAttached(sessionID string) error {
 func (s *Session) Detach() {
 	s.custody.leaveQueues()
 	s.end(CauseExported)
-	s.leaveClient()
+	s.client.care.release(s)
 }

@@ -24,8 +24,9 @@ func (c *care) add(s *Session) error {
 	return nil
 }
 
-// remove gives a session up.
-func (c *care) remove(s *Session) {
+// release ends what a session that is over still does, and forgets it.
+func (c *care) release(s *Session) {
+	s.work.stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions = slices.DeleteFunc(c.sessions, func(other *Session) bool { return other == s })

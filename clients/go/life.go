@@ -90,7 +90,7 @@ func (l *life) end(cause Cause) bool {
 		patience := l.lease.grace()
 		l.session.work.start(func(ctx context.Context) {
 			l.session.calls.drain(ctx, patience, l.over())
-			l.session.client.endings.start(func(context.Context) { l.session.leaveClient() })
+			l.session.client.endings.start(func(context.Context) { l.session.client.care.release(l.session) })
 		})
 	}
 	return true

@@ -343,7 +343,7 @@ func (s *Session) Client() *Client { return s.client }
 func (s *Session) Close() error {
 	s.closing.Do(func() {
 		ended := s.end(CauseClosed)
-		s.leaveClient()
+		s.client.care.release(s)
 		if ended && !s.attached {
 			s.closeResult = s.destroy()
 		}
@@ -367,10 +367,4 @@ func (s *Session) destroy() error {
 		return nil
 	}
 	return err
-}
-
-// leaveClient ends what a session that is over still does, and the client forgets it.
-func (s *Session) leaveClient() {
-	s.work.stop()
-	s.client.care.remove(s)
 }
