@@ -229,9 +229,9 @@ func TestStreamsEndWhenTheirCAIsForgotten(t *testing.T) {
 	sessions := tenurev1.NewSessionServiceClient(stays.grpc(t, c.at.GRPC))
 	var ids []string
 	for range 2 {
-		created, err := sessions.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
-		if err != nil {
-			t.Fatal(err)
+		created, failed := sessions.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
+		if failed != nil {
+			t.Fatal(failed)
 		}
 		ids = append(ids, created.GetSessionId())
 	}
@@ -262,8 +262,8 @@ func TestStreamsEndWhenTheirCAIsForgotten(t *testing.T) {
 		_, err = waiting.Recv()
 	}
 	ends("the wait", err)
-	if lock, err := locks.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: "lock"}); err != nil || lock.GetLock().GetWaiters() != 1 {
-		t.Errorf("got %v, %v; want that the wait has kept its place", lock, err)
+	if lock, failed := locks.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: "lock"}); failed != nil || lock.GetLock().GetWaiters() != 1 {
+		t.Errorf("got %v, %v; want that the wait has kept its place", lock, failed)
 	}
 	drained := false
 	for err = nil; err == nil; {

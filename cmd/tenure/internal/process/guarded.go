@@ -176,36 +176,42 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 		}
 		now := time.Since(begun)
 		if !dog.unlimited {
-			left := g.Lease.SafeFor()
-			if g.Lease.RanOut() {
-				left = 0
-			}
-			dog.leased(now, left)
+			dog.leased(now, g.left())
 		}
 		what, wait := dog.step(now)
 		if what != orderNone {
-			g.Vigil.Hangs(Stake{})
-		}
-		switch what {
-		case orderTerminate:
-			if cause == nil {
-				cause = g.notRenewed()
-			}
-			g.Note("Lost %s: %s. Terminating the command.", g.What, cli.Printable(cause.Error()))
-			guardian.guards(p.group(), wait)
-			p.Signal(syscall.SIGTERM)
-		case orderKill:
-			g.Note("Lost %s. Killing the command.", g.What)
-			guardian.guards(p.group(), 0)
-			signalGroup(p.group(), syscall.SIGKILL) // Also if only what it started is left.
-			wait = stepMax
-		case orderNone:
+			g.carryOut(what, wait, cause, p, guardian)
 		}
 		if done == nil {
 			wait = min(wait, guardianPoll)
 		}
 		timer.Reset(max(wait, time.Millisecond))
 	}
+}
+
+// left returns how long the lease lasts.
+func (g *Guarded) left() time.Duration {
+	if g.Lease.RanOut() {
+		return 0
+	}
+	return g.Lease.SafeFor()
+}
+
+// carryOut gives an order to a command, and to its guardian how long the command then has. cause is nil if the lease ran out.
+func (g *Guarded) carryOut(what order, wait time.Duration, cause error, p *Process, guardian *guardian) {
+	g.Vigil.Hangs(Stake{})
+	if what == orderKill {
+		g.Note("Lost %s. Killing the command.", g.What)
+		guardian.guards(p.group(), 0)
+		signalGroup(p.group(), syscall.SIGKILL) // Also if only what it started is left.
+		return
+	}
+	if cause == nil {
+		cause = g.notRenewed()
+	}
+	g.Note("Lost %s: %s. Terminating the command.", g.What, cli.Printable(cause.Error()))
+	guardian.guards(p.group(), wait)
+	p.Signal(syscall.SIGTERM)
 }
 
 // KillAfter returns the default of Guarded.Grace for a TTL; zero is none.
