@@ -267,7 +267,7 @@ func (p *Pool) watchClock(ctx context.Context) {
 		}
 		p.mu.Unlock()
 		if stalled {
-			p.log.Info("this process stood still; it says of no node that it failed before it has heard of it again")
+			p.log.Info("this process was paused; it reports no node as failed before it has heard of that node again")
 		}
 	}
 }

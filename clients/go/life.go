@@ -105,5 +105,9 @@ func (l *life) over() error {
 
 // overLocked is over under mu.
 func (l *life) overLocked() error {
-	return &Error{Kind: l.lease.cause.err(), Applied: AppliedNo, Message: fmt.Sprintf("session %s", l.session.id)}
+	e := &Error{Kind: l.lease.cause.err(), Applied: AppliedNo, Message: fmt.Sprintf("session %s", l.session.id)}
+	if l.lease.cause == CauseAuthFailed {
+		e.Reason, e.Message = "SESSION_SECRET_WRONG", e.Message+": its secret is wrong, or was not given"
+	}
+	return e
 }

@@ -32,7 +32,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}),
 		stalls: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tenure_sessions_stall_seconds_total",
-			Help: "By how much timers were extended because this process stood still.",
+			Help: "Total time by which timers were extended because the process was paused.",
 		}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "tenure_sessions_expiry_lag_seconds",

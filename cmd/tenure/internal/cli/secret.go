@@ -65,3 +65,12 @@ func ActingAs(actor, options *tenurev1.CallOptions) *tenurev1.CallOptions {
 
 // SecretText returns a secret as it is printed and passed on.
 func SecretText(secret []byte) string { return base64.StdEncoding.EncodeToString(secret) }
+
+// SecretWrongError refuses a caller that gave another secret than its session has, or none.
+func SecretWrongError(given bool) error {
+	text := "none was given"
+	if given {
+		text = "the given one is wrong"
+	}
+	return RefusedError("the session has a secret, and %s: %s", text, adviceFor(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG))
+}

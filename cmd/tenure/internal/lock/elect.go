@@ -18,7 +18,8 @@ leads. Candidates wait in a queue; standard error shows the queue position and t
 
 An election is a lock on the key. The command gets TENURE_ELECTION_KEY, TENURE_ELECTION_SESSION,
 TENURE_ELECTION_FENCING_TOKEN and TENURE_ELECTION_SEQUENCER in its environment, and the same values as
-TENURE_LOCK_KEY and so on. Signals, lost connections, SIGSTOP and exit codes are as for "tenure lock".
+TENURE_LOCK_KEY and so on. Signals, lost connections, SIGSTOP, the death of tenure and exit codes are as
+for "tenure lock".
 
 With --observe, print the current leader and then each change, one line each: revision, fencing token
 or "none", value and leader, separated by tabs; with -o json, a JSON object. A line after changes that

@@ -133,7 +133,7 @@ func (q *lockQueue) persist(
 			return nil, q.session.Ended()
 		case errors.Is(err, tenure.ErrUnavailable), errors.Is(err, tenure.ErrOutcomeUnknown), errors.Is(err, tenure.ErrLockLost):
 			// Nothing is left of the wait; while the session lives another one may begin.
-			q.say("the cluster does not answer; still trying")
+			q.say(q.trouble())
 			// A session in jeopardy may refuse at once.
 			pause := pauses.Next()
 			if !q.deadline.IsZero() {
@@ -146,6 +146,14 @@ func (q *lockQueue) persist(
 		}
 		return nil, q.refused(err)
 	}
+}
+
+// trouble returns why the wait has to begin again.
+func (q *lockQueue) trouble() string {
+	if refusal := q.session.Refusal(); refusal != nil {
+		return fmt.Sprintf("renewals of the session are refused (%s); still trying", cli.Printable(refusal.Error()))
+	}
+	return "the cluster does not answer; still trying"
 }
 
 // tryOnce takes the lock if it is free.

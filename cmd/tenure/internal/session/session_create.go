@@ -37,7 +37,8 @@ until it is destroyed.
 With COMMAND, keep the session alive while the command runs, then destroy it cleanly; print nothing. The
 command gets TENURE_SESSION_ID in its environment, and with --secret also TENURE_SESSION_SECRET. Signals
 are forwarded to it, and its exit code is returned. The TTL is then 15s by default. If the session ends
-before the command, the command is terminated, and the exit code is 76.
+before the command, the command is terminated, and the exit code is 76. The command is terminated, with
+all processes that it started, if tenure dies.
 
 With --node, the session is bound to that node of the catalog: it ends when the node is deregistered.
 With --check, it also ends when that check of the node turns critical or is deregistered. Without

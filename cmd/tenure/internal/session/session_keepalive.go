@@ -58,7 +58,7 @@ func keepSessionAlive(ctx context.Context, e *cli.Environment, flag *cli.SecretF
 	}))
 	cancel()
 	if err != nil {
-		return sessionRefusal(id, err)
+		return sessionRefusal(id, len(secret) > 0, err)
 	}
 	defer s.Detach() // The session lives on without this program.
 	_, stopVigil := process.KeepVigil(ctx, e, s)
@@ -77,10 +77,14 @@ func keepSessionAlive(ctx context.Context, e *cli.Environment, flag *cli.SecretF
 	}
 }
 
-// sessionRefusal returns why a session cannot be renewed.
-func sessionRefusal(id string, err error) error {
-	if errors.Is(err, tenure.ErrSessionExpired) || errors.Is(err, tenure.ErrSessionSuperseded) || errors.Is(err, tenure.ErrAuth) {
+// sessionRefusal returns why a session cannot be renewed. A caller without the right secret, or without the right to renew, hears that:
+// the session goes on for others.
+func sessionRefusal(id string, given bool, err error) error {
+	if errors.Is(err, tenure.ErrSessionExpired) || errors.Is(err, tenure.ErrSessionSuperseded) {
 		return End(id, err)
+	}
+	if e, ok := errors.AsType[*tenure.Error](err); ok && e.Reason == "SESSION_SECRET_WRONG" {
+		return cli.SecretWrongError(given)
 	}
 	return cli.PlainError(err)
 }
