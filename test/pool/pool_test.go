@@ -3,6 +3,7 @@ package pool_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,8 +24,8 @@ const (
 	// patience bounds each wait for what must happen, on a machine that is busy with other things. Members that stood still when a machine died miss
 	// it only after 90 s.
 	patience = 5 * time.Minute
-	// missedAfter is how long a machine may be away and is not missed. One that was away for longer, because the machine under the test was
-	// busy, proves nothing.
+	// missedAfter is how long a machine may be away and is not missed. One that was away for longer, because its agent took long to start on a
+	// busy machine under the test, proves nothing.
 	missedAfter = 3 * time.Second
 	// liveness is the check that gossip keeps, and ownCheck a check of each machine's agent.
 	liveness, ownCheck = "liveness", "web-up"
@@ -56,7 +57,9 @@ type pool struct {
 	net      *rig.GossipNet
 	links    map[string]*rig.GossipLink // of members, by name
 	machines []*machine
-	revision uint64 // when all of them passed
+	revision uint64        // when all of them passed
+	starts   time.Duration // how long an agent took to start, at most
+	longest  time.Duration // how long a machine was away that came back, at most
 }
 
 // startPool starts members and machines, and waits until gossip knows all of them.
@@ -86,6 +89,12 @@ func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 	for _, m := range p.machines {
 		m.Await(ctx)
 	}
+	if machines > 0 {
+		p.machines[0].Kill()
+		began := time.Now()
+		p.machines[0].Restart(ctx)
+		p.starts = time.Since(began)
+	}
 	seen := p.watch(ctx, 0)
 	for _, m := range p.Members {
 		seen.await(t, passes(m.Name(), liveness))
@@ -100,6 +109,24 @@ func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 
 func (m *machine) flags() []string {
 	return slices.Concat(m.link.Flags(), []string{"--services", m.files})
+}
+
+// comesBack starts the agent of a machine again, which ended at a moment: in time, if it takes no longer to start than agents of this test took so far.
+// It reports whether the machine was away for longer than it may.
+func (p *pool) comesBack(ctx context.Context, m *machine, ended time.Time) (late bool) {
+	p.t.Helper()
+	if pause := missedAfter - 2*p.starts - time.Since(ended); pause > 0 {
+		wait(ctx, rand.N(pause))
+	}
+	began := time.Now()
+	m.Restart(ctx)
+	p.starts = max(p.starts, time.Since(began))
+	away := time.Since(ended)
+	if away > missedAfter {
+		p.t.Logf("%s was away for %v, of which its agent took %v to start", m.name, away, time.Since(began))
+	}
+	p.longest = max(p.longest, away)
+	return away > missedAfter
 }
 
 // listen takes connections for the checks of machines, which pass whatever happens to the cluster.
