@@ -213,6 +213,13 @@ func (s *Syncer) fullAfter() time.Duration {
 	return every/2 + rand.N(every/2) //nolint:gosec // Nobody guesses it.
 }
 
+// Round is one round for a caller that has a clock of its own, instead of Run: it compares all, or what changed since the last round, and writes what
+// differs, on demand also outputs that alone are others. After one that failed, all is compared.
+func (s *Syncer) Round(ctx context.Context, full, outputs bool) error {
+	s.clear()
+	return s.round(ctx, full || !s.known, outputs, true)
+}
+
 // round compares, and writes what differs. Only the first of several failures is logged.
 func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 	err := s.sync(ctx, full, outputs)

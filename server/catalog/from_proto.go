@@ -125,6 +125,48 @@ func CheckFromProto(k *tenurev1.Check) (*storev1.Check, error) {
 	return out, nil
 }
 
+// SyncFromProto validates what an agent writes and deletes.
+func SyncFromProto(r *tenurev1.SyncNodeRequest) (*storev1.SyncNode, error) {
+	const origin = storev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
+	id, err := idFromProto("node_id", r.GetNodeId())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetSync().GetBoot() == 0 || r.GetSync().GetNumber() == 0 {
+		return nil, reason.Invalid("sync", "must have a boot and a number, both from 1")
+	}
+	sync := &storev1.SyncNode{
+		NodeId: id, Sync: &storev1.SyncNumber{Boot: r.GetSync().GetBoot(), Number: r.GetSync().GetNumber()},
+		DeleteServices: r.GetDeleteServices(), DeleteChecks: r.GetDeleteChecks(),
+	}
+	if r.GetNode() != nil {
+		if sync.Node, err = NodeFromProto("node", r.GetNode()); err != nil {
+			return nil, err
+		}
+		if n := sync.GetNode().GetNodeId(); len(n) > 0 && string(n) != string(id) {
+			return nil, reason.Invalid("node.node_id", "must be empty or that of the request")
+		}
+	}
+	sync.Services, sync.Checks, err = entriesFromProto(entriesOf{
+		node: r.GetNode().GetName(), services: r.GetServices(), checks: r.GetChecks(), origin: origin,
+		others: len(r.GetDeleteServices()) + len(r.GetDeleteChecks()) + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range []struct {
+		field string
+		ids   []string
+	}{{"delete_services", r.GetDeleteServices()}, {"delete_checks", r.GetDeleteChecks()}} {
+		for i, text := range list.ids {
+			if err = field(catalog.CheckID(fmt.Sprintf("%s[%d]", list.field, i), text)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sync, nil
+}
+
 // entriesOf are services and checks of one request.
 type entriesOf struct {
 	node     string // empty: not known

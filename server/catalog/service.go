@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
@@ -72,42 +71,9 @@ func (a *Service) RegisterNode(ctx context.Context, r *tenurev1.RegisterNodeRequ
 
 // SyncNode serves CatalogService.
 func (a *Service) SyncNode(ctx context.Context, r *tenurev1.SyncNodeRequest) (*tenurev1.SyncNodeResponse, error) {
-	const origin = storev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
-	id, err := idFromProto("node_id", r.GetNodeId())
+	sync, err := SyncFromProto(r)
 	if err != nil {
 		return nil, err
-	}
-	if r.GetSync().GetBoot() == 0 || r.GetSync().GetNumber() == 0 {
-		return nil, reason.Invalid("sync", "must have a boot and a number, both from 1")
-	}
-	sync := &storev1.SyncNode{
-		NodeId: id, Sync: &storev1.SyncNumber{Boot: r.GetSync().GetBoot(), Number: r.GetSync().GetNumber()},
-		DeleteServices: r.GetDeleteServices(), DeleteChecks: r.GetDeleteChecks(),
-	}
-	if r.GetNode() != nil {
-		if sync.Node, err = NodeFromProto("node", r.GetNode()); err != nil {
-			return nil, err
-		}
-		if n := sync.GetNode().GetNodeId(); len(n) > 0 && string(n) != string(id) {
-			return nil, reason.Invalid("node.node_id", "must be empty or that of the request")
-		}
-	}
-	sync.Services, sync.Checks, err = entriesFromProto(entriesOf{
-		node: r.GetNode().GetName(), services: r.GetServices(), checks: r.GetChecks(), origin: origin,
-		others: len(r.GetDeleteServices()) + len(r.GetDeleteChecks()) + 1,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range []struct {
-		field string
-		ids   []string
-	}{{"delete_services", r.GetDeleteServices()}, {"delete_checks", r.GetDeleteChecks()}} {
-		for i, text := range list.ids {
-			if err = field(catalog.CheckID(fmt.Sprintf("%s[%d]", list.field, i), text)); err != nil {
-				return nil, err
-			}
-		}
 	}
 	result, err := a.change(ctx, r, nil, &storev1.Command{Kind: &storev1.Command_SyncNode{SyncNode: sync}})
 	if err != nil {

@@ -57,6 +57,8 @@ type Floors struct {
 	// machines that lived and that members called failed, FalseEnds those that a majority did. FlipsAtChange are changes of liveness that
 	// were on their way when somebody else began to lead, OldFlips those that reached the log in a later term.
 	EndsByCheck, MarkedEnds, FalseAlarms, FalseEnds, LivenessSet, FlipsAtChange, OldFlips int
+	// Syncs are those of agents that were made, SyncsOutdated those that were refused because they came behind a later one.
+	Syncs, SyncsOutdated int
 	// RightsTaken are changes that took rights from a client. CallsDenied are answers because of that, ChangesDecidedAgain changes that met
 	// it in the log, RenewalsDecidedAgain those that met it at the leader, RenewalsDenied those that were denied on their stream.
 	// StreamsRevoked ended because of it. Shown are reads that were decided about on their snapshot, and streams that began.
@@ -128,6 +130,8 @@ func (f Floors) Below() []string {
 		{"of those, ended by the end list", f.MarkedEnds, n / 20},
 		{"false alarms", f.FalseAlarms, n / 10},
 		{"changes of liveness in flight at a change of leader", f.FlipsAtChange, n / 10},
+		{"syncs of agents", f.Syncs, n},
+		{"syncs that came behind a later one", f.SyncsOutdated, n / 20},
 		{"rights taken from clients", f.RightsTaken, n},
 		{"calls denied", f.CallsDenied, 5 * n},
 		{"changes that met a change of rights in the log", f.ChangesDecidedAgain, n / 4},

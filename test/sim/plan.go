@@ -173,6 +173,7 @@ func Expand(seed uint64) *Plan {
 	if lapses := rand.New(rand.NewPCG(seed, 0x6c617073)); lapses.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
 		p.Lapses = choose(lapses, 0.03, 0.1)
 	}
+	p.drawAgents(rand.New(rand.NewPCG(seed, 0x61676e74))) //nolint:gosec // It must be repeatable.
 	p.drawTokens(rand.New(rand.NewPCG(seed, 0x746f6b6e))) //nolint:gosec // It must be repeatable.
 	return p
 }

@@ -25,6 +25,7 @@ type machine struct {
 	left   bool // said so before it went down
 	port   int
 	downs  int
+	agent  *machineAgent // nil where agents do not take part
 	// falseUntil is until when a member hears nothing from it although it is up, by the member.
 	falseUntil map[uint64]time.Duration
 }
@@ -88,6 +89,7 @@ func (w gossips) inject(f Fault, target *member) {
 		}
 		mc.up, mc.left = false, f.Kind == "machine leaves"
 		mc.downs++
+		mc.agent.stop()
 		downs := mc.downs
 		w.after(length, func() {
 			if mc.downs == downs {
@@ -121,6 +123,7 @@ func (m *machine) start(elsewhere bool) {
 	if elsewhere {
 		m.port++
 	}
+	m.agent.start()
 }
 
 // heal ends what is broken in the pool, except for one machine, which stays down.
@@ -132,6 +135,7 @@ func (w gossips) heal() {
 		} else if mc.up {
 			mc.up = false
 			mc.downs++
+			mc.agent.stop()
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (w *World) populate() {
 		c := w.addClient(i, role)
 		begin := map[string]func(*client){
 			"keys": useKeys, "session": useSession, "watch": useWatch, "operator": operate, "catalog": useCatalog,
-			"admin":    administer,
+			"admin": administer, "agents": runAgents,
 			RoleNobody: func(*client) {},
 		}[role]
 		if begin == nil {
@@ -155,7 +155,7 @@ func (w ending) progress() {
 		return
 	}
 	for i, c := range w.clients {
-		if role := w.plan.Clients[i]; role != "watch" && role != "operator" && role != "catalog" && role != "admin" && c.busy > 0 && c.done == before[i] {
+		if role := w.plan.Clients[i]; role != "watch" && role != "operator" && role != "catalog" && role != "admin" && role != "agents" && c.busy > 0 && c.done == before[i] {
 			w.violated("liveness", "client %s got no answer in %d ms, long after the last fault", c.name, w.plan.HealMs/2)
 		}
 	}
@@ -180,6 +180,7 @@ func (w ending) silence() {
 	w.converged()
 	w.allFree()
 	w.truth.pool.settled()
+	w.truth.syncs.settled()
 	w.restore()
 	w.canary()
 }

@@ -8,7 +8,7 @@ import (
 // task is code of the product that waits where members have goroutines: a coroutine, which goes on when what it waits for has come. It
 // runs while nothing else does, so a run with tasks is as repeatable as one without.
 type task struct {
-	r     *life
+	of    *[]*task // those of its owner that have not ended
 	next  func() (func(resume func()), bool)
 	stop  func()
 	yield func(func(resume func())) bool
@@ -18,12 +18,15 @@ type task struct {
 // taskKey is the key of a task in the context of what it does.
 type taskKey struct{}
 
-// taskEnded unwinds a task whose member has ended.
+// taskEnded unwinds a task whose owner has ended.
 type taskEnded struct{}
 
-// task starts one. The context leads back to it.
-func (r *life) task(do func(ctx context.Context)) {
-	t := &task{r: r}
+// task starts one of a member.
+func (r *life) task(do func(ctx context.Context)) { startTask(&r.tasks, do) }
+
+// startTask starts one among those of its owner. The context leads back to it.
+func startTask(of *[]*task, do func(ctx context.Context)) {
+	t := &task{of: of}
 	t.next, t.stop = iter.Pull(func(yield func(func(func())) bool) {
 		defer func() {
 			switch p := recover().(type) {
@@ -35,7 +38,7 @@ func (r *life) task(do func(ctx context.Context)) {
 		t.yield = yield
 		do(context.WithValue(context.Background(), taskKey{}, t))
 	})
-	r.tasks = append(r.tasks, t)
+	*of = append(*of, t)
 	t.step()
 }
 
@@ -52,7 +55,7 @@ func (t *task) step() {
 	ask, more := t.next()
 	if !more {
 		t.over = true
-		t.r.tasks = without(t.r.tasks, t)
+		*t.of = without(*t.of, t)
 		return
 	}
 	ask(t.step)

@@ -116,34 +116,11 @@ func (t *tokenTruth) applied(work []*raftpb.Message, outcomes []storage.EntryOut
 	if !t.w.plan.Tokens {
 		return
 	}
-	results := map[uint64][]*storev1.Result{}
-	for _, o := range outcomes {
-		if o.Index > t.index {
-			results[o.Index] = o.Results
+	t.index = t.w.eachCommand(t.index, work, outcomes, func(index uint64, cmd *storev1.Command, result *storev1.Result) {
+		if result.GetFailure() == nil {
+			t.effect(index, cmd)
 		}
-	}
-	for _, m := range work {
-		for _, e := range m.GetEntries() {
-			if e.GetIndex() <= t.index {
-				continue
-			}
-			t.index = e.GetIndex()
-			of := results[e.GetIndex()]
-			if len(of) == 0 {
-				continue
-			}
-			env, err := storage.DecodeEnvelope(e.GetData())
-			if err != nil {
-				t.w.violated("tokens", "entry %d cannot be decoded: %v", e.GetIndex(), err)
-				return
-			}
-			for i, cmd := range env.GetCommands() {
-				if of[i].GetFailure() == nil {
-					t.effect(e.GetIndex(), cmd)
-				}
-			}
-		}
-	}
+	})
 }
 
 // effect takes a command that did what it says. It must have been allowed when its turn came in the log.

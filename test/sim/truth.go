@@ -6,6 +6,7 @@ import (
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage"
 	"github.com/tenure-io/tenure/test/check"
 )
@@ -22,6 +23,7 @@ type truth struct {
 	expiries []expiryInFlight
 	pool     *poolTruth
 	tokens   *tokenTruth
+	syncs    *syncTruth
 }
 
 type sumAt struct {
@@ -38,7 +40,7 @@ func newTruth(w *World) *truth {
 		w: w, history: &check.History{}, sums: map[uint64]sumAt{}, entries: map[uint64]entryAt{},
 		leaders: map[uint64]uint64{}, cursor: map[uint64]uint64{},
 	}
-	t.pool, t.tokens = newPoolTruth(t), newTokenTruth(w)
+	t.pool, t.tokens, t.syncs = newPoolTruth(t), newTokenTruth(w), newSyncTruth(w)
 	return t
 }
 
@@ -92,6 +94,39 @@ func (t *truth) committed(member uint64, work []*raftpb.Message) {
 	}
 }
 
+// eachCommand visits the commands of applied entries behind an index, with their results, and returns the index of the last entry.
+func (w *World) eachCommand(
+	after uint64, work []*raftpb.Message, outcomes []storage.EntryOutcome, visit func(index uint64, cmd *storev1.Command, result *storev1.Result),
+) uint64 {
+	results := map[uint64][]*storev1.Result{}
+	for _, o := range outcomes {
+		if o.Index > after {
+			results[o.Index] = o.Results
+		}
+	}
+	for _, m := range work {
+		for _, e := range m.GetEntries() {
+			if e.GetIndex() <= after {
+				continue
+			}
+			after = e.GetIndex()
+			of := results[after]
+			if len(of) == 0 {
+				continue
+			}
+			env, err := storage.DecodeEnvelope(e.GetData())
+			if err != nil {
+				w.violated("log", "entry %d cannot be decoded: %v", after, err)
+				return after
+			}
+			for i, cmd := range env.GetCommands() {
+				visit(after, cmd, of[i])
+			}
+		}
+	}
+	return after
+}
+
 // applied takes what a member applied.
 func (t *truth) applied(o storage.Outcome) {
 	for _, e := range o.Events {
@@ -103,7 +138,9 @@ func (t *truth) applied(o storage.Outcome) {
 		c.At = int64(t.w.now)
 		t.history.Events = append(t.history.Events, c)
 		t.pool.see(e, c, o.Entries)
+		t.syncs.see(e)
 	}
+	t.syncs.judge(t.revision)
 }
 
 func (t *truth) last() *check.Event {

@@ -20,8 +20,16 @@ func (s *session) bind() *storev1.SessionChecks {
 	if c.dice.IntN(3) > 0 {
 		return nil
 	}
-	s.check = upCheck
-	return &storev1.SessionChecks{CheckIds: []string{upCheck}}
+	s.check = c.anyCheck()
+	return &storev1.SessionChecks{CheckIds: []string{s.check}}
+}
+
+// anyCheck draws a check that calls register or, where agents take part, one of theirs.
+func (c *client) anyCheck() string {
+	if c.w.machines[0].agent != nil && c.dice.IntN(3) == 0 {
+		return agentCheck
+	}
+	return upCheck
 }
 
 // useCatalog registers checks on machines, changes and deletes them.
@@ -34,17 +42,18 @@ func useCatalog(c *client) {
 		return
 	}
 	node := pick(c, c.w.machines...).name
-	up := &storev1.CatalogName{Node: node, CheckId: upCheck}
+	id := c.anyCheck()
+	up := &storev1.CatalogName{Node: node, CheckId: id}
 	cmd := &storev1.Command{}
 	switch what := c.dice.IntN(20); {
 	case what < 8:
 		cmd.Kind = &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{
 			Node: &storev1.Node{Name: node}, SkipNodeUpdate: true, Origin: storev1.CatalogOrigin_CATALOG_ORIGIN_DIRECT,
 			DrawnNodeId: drawID(c),
-			Checks:      []*storev1.Check{{CheckId: upCheck, Name: upCheck, Status: storev1.CheckStatus_CHECK_STATUS_PASSING}},
+			Checks:      []*storev1.Check{{CheckId: id, Name: id, Status: storev1.CheckStatus_CHECK_STATUS_PASSING}},
 		}}
 	case what < 15:
-		cmd.Kind = &storev1.Command_UpdateCheck{UpdateCheck: &storev1.UpdateCheck{Node: node, CheckId: upCheck, Status: pick(c,
+		cmd.Kind = &storev1.Command_UpdateCheck{UpdateCheck: &storev1.UpdateCheck{Node: node, CheckId: id, Status: pick(c,
 			storev1.CheckStatus_CHECK_STATUS_PASSING, storev1.CheckStatus_CHECK_STATUS_WARNING, storev1.CheckStatus_CHECK_STATUS_CRITICAL)}}
 	case what < 16:
 		cmd.Kind = &storev1.Command_Deregister{Deregister: &storev1.Deregister{Name: &storev1.CatalogName{Node: node}}}
