@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -48,14 +49,32 @@ func (l *Lock) Acquire(ctx context.Context) (*Held, error) {
 
 // acquireNow is an Acquire that does not wait.
 func (l *Lock) acquireNow(ctx context.Context) (*Held, error) {
-	held, _, err := l.TryAcquire(ctx)
+	held, info, err := l.TryAcquire(ctx)
 	if err == nil && held == nil {
-		err = errWaitTimedOut()
+		err = &Error{Kind: ErrWaitTimedOut, Applied: AppliedNo, Message: heldBy(info.Message)}
 	}
 	return held, err
 }
 
 func errWaitTimedOut() error { return &Error{Kind: ErrWaitTimedOut, Applied: AppliedNo} }
+
+// heldBy says whose a lock is: its first holder's, or theirs whose lock-delay is left. It is empty for a lock that is free.
+func heldBy(lock *tenurev1.Lock) string {
+	name := func(hold *tenurev1.Hold) string {
+		session := "session " + hold.GetSequencer().GetSessionId()
+		if hold.GetSessionName() == "" {
+			return session
+		}
+		return fmt.Sprintf("%q (%s)", hold.GetSessionName(), session)
+	}
+	switch {
+	case len(lock.GetHolds()) > 0:
+		return "held by " + name(lock.GetHolds()[0])
+	case len(lock.GetDelayed()) > 0:
+		return "lock-delay after a hold by " + name(lock.GetDelayed()[0])
+	}
+	return ""
+}
 
 // given returns the error of a call that gave up what it had asked for. It changed nothing, except that a grant before that wrote the value.
 func (l *Lock) given(err error, a *abandoned) error {
@@ -95,7 +114,8 @@ type waiter struct {
 	// request is the number of the stream that has no first answer yet; nil between streams. Another stream that is opened for want of that answer
 	// has the same number, so that it is not a second wait.
 	request *numbered
-	last    uint64 // The number of a stream that never had its first answer.
+	last    uint64         // The number of a stream that never had its first answer.
+	seen    *tenurev1.Lock // The lock when the wait began, or began again.
 }
 
 // wait waits until the lock is granted, or something ends the wait.
@@ -125,9 +145,15 @@ func (w *waiter) wait(ctx context.Context) (*tenurev1.Hold, error) {
 // timed out; one that no member answered could not begin.
 func (w *waiter) interrupted(ctx context.Context, last error) error {
 	err := interrupted(ctx, false, last)
-	if e, ok := errors.AsType[*Error](err); ok && w.left == something && errors.Is(e.Kind, ErrUnavailable) &&
-		errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	if w.left == something && errors.Is(e.Kind, ErrUnavailable) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind = ErrWaitTimedOut
+	}
+	if holder := heldBy(w.seen); holder != "" && errors.Is(e.Kind, ErrWaitTimedOut) {
+		e.Message = strings.TrimSuffix(holder+"; "+strings.TrimPrefix(e.Message, "; "), "; ")
 	}
 	return err
 }
@@ -198,6 +224,7 @@ func (w *waiter) once(ctx context.Context) (*tenurev1.Hold, error) {
 			return nil, w.rejected(step.GetRejected())
 		case step.GetQueued() != nil:
 			w.left = something
+			w.seen = step.GetQueued().GetLock()
 			w.tell(wait, Queued{
 				Position: int(step.GetQueued().GetPlace().GetPosition()),
 				Lock:     lockInfo(s.client.space, step.GetQueued().GetLock()),
@@ -264,7 +291,7 @@ func (w *waiter) rejected(step *tenurev1.LockRejectedStep) error {
 	e := &Error{Kind: ErrWaitEnded, Applied: AppliedNo, Message: step.GetReason()}
 	switch step.GetCause() {
 	case tenurev1.WaitEndCause_WAIT_END_CAUSE_TIMED_OUT:
-		e.Kind = ErrWaitTimedOut
+		e.Kind, e.Message = ErrWaitTimedOut, heldBy(w.seen)
 	case tenurev1.WaitEndCause_WAIT_END_CAUSE_SESSION_ENDED:
 		e.Kind = ErrSessionExpired
 		wake(w.session.poke)

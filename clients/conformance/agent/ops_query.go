@@ -49,7 +49,11 @@ func createQuery(ctx context.Context, c *call) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := queries.Create(ctx, c.args.query())
+	options, err := c.writeOptions()
+	if err != nil {
+		return nil, err
+	}
+	id, err := queries.Create(ctx, c.args.query(), options...)
 	return value{"id": id}, err
 }
 
@@ -108,7 +112,11 @@ func deleteQuery(ctx context.Context, c *call) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := queries.Delete(ctx, c.args.ID)
+	options, err := c.writeOptions()
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := queries.Delete(ctx, c.args.ID, options...)
 	return value{"deleted": deleted}, err
 }
 

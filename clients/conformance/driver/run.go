@@ -335,6 +335,16 @@ func (r *run) failed(f *AnswerError, s *Step) error {
 	if s.Applied != "" && s.Applied != f.Applied {
 		return fmt.Errorf("error %s says applied %s, want %s", f.Kind, f.Applied, s.Applied)
 	}
+	if s.Message == nil {
+		return nil
+	}
+	want, err := expand(s.Message, r.variables)
+	if err != nil {
+		return err
+	}
+	if difference := match(want, f.Message, "message"); difference != "" {
+		return errors.New(difference)
+	}
 	return nil
 }
 

@@ -32,16 +32,18 @@ type Scenario struct {
 // Step is one step: a request, a fault, or a look at events.
 type Step struct {
 	// Requests.
-	Agent   string            `yaml:"agent"`
-	Op      string            `yaml:"op"`
-	On      string            `yaml:"on"`
-	As      string            `yaml:"as"`
-	Args    map[string]any    `yaml:"args"`
-	Start   string            `yaml:"start"`
-	Finish  string            `yaml:"finish"`
-	Expect  any               `yaml:"expect"`
-	Error   string            `yaml:"error"`
-	Applied string            `yaml:"applied"`
+	Agent   string         `yaml:"agent"`
+	Op      string         `yaml:"op"`
+	On      string         `yaml:"on"`
+	As      string         `yaml:"as"`
+	Args    map[string]any `yaml:"args"`
+	Start   string         `yaml:"start"`
+	Finish  string         `yaml:"finish"`
+	Expect  any            `yaml:"expect"`
+	Error   string         `yaml:"error"`
+	Applied string         `yaml:"applied"`
+	// Message is what the text of the error is like.
+	Message any               `yaml:"message"`
 	Save    map[string]string `yaml:"save"`
 	Within  time.Duration     `yaml:"within"`
 	// Least is how long the reply must take at least.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance_agent import Agent, Json, KindError
-from conformance_ops import only, op
+from conformance_ops import _guards, only, op
 
 import tenure
 
@@ -46,14 +46,15 @@ def _value(query: tenure.Query) -> Json:
 
 @op("query.create")
 async def _query_create(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, *_OF_QUERY)
-    return {"id": await a.do(on.queries.create, _query(args))}
+    only(args, "guard", *_OF_QUERY)
+    return {"id": await a.do(on.queries.create, _query(args), guards=_guards(a, args))}
 
 
 @op("query.update")
 async def _query_update(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "if_revision", *_OF_QUERY)
-    return {"revision": await a.do(on.queries.update, _query(args), if_revision=args.get("if_revision"))}
+    only(args, "if_revision", "guard", *_OF_QUERY)
+    revision = args.get("if_revision")
+    return {"revision": await a.do(on.queries.update, _query(args), if_revision=revision, guards=_guards(a, args))}
 
 
 @op("query.get")
@@ -71,7 +72,7 @@ async def _query_list(a: Agent, on: Any, name: str, args: Json) -> Json:
 
 @op("query.delete")
 async def _query_delete(a: Agent, on: Any, name: str, args: Json) -> Json:
-    return {"deleted": await a.do(on.queries.delete, args["id"])}
+    return {"deleted": await a.do(on.queries.delete, args["id"], guards=_guards(a, args))}
 
 
 @op("query.execute")

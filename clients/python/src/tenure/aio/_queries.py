@@ -15,7 +15,8 @@ from tenure.v1 import query_pb2
 class Queries(Calls):
     """Prepared queries: `client.queries`, or `session.queries` for those that are deleted when the session ends.
 
-    A query of a session is deleted in the revision in which the session ends. `timeout` and `guards` are as for KV.
+    A query that those of a session create or update is bound to it, and deleted in the revision in which it ends. To
+    free one, update it with `client.queries` and an empty `session_id`. `timeout` and `guards` are as for KV.
     """
 
     def _message(self, query: Query) -> query_pb2.Query:

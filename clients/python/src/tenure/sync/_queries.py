@@ -13,7 +13,8 @@ from tenure.sync._portal import Portal
 class Queries:
     """Prepared queries: `client.queries`, or `session.queries` for those that are deleted when the session ends.
 
-    A query of a session is deleted in the revision in which the session ends. `timeout` and `guards` are as for KV.
+    A query that those of a session create or update is bound to it, and deleted in the revision in which it ends. To
+    free one, update it with `client.queries` and an empty `session_id`. `timeout` and `guards` are as for KV.
     """
 
     def __init__(self, portal: Portal, queries: aio.Queries) -> None:

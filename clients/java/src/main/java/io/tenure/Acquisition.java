@@ -38,6 +38,8 @@ final class Acquisition {
   /** Whether a stream under this number broke, and its request may be applied still. */
   private boolean maybe;
   private boolean queuedOnce;
+  /** The lock when the wait began, or began again. */
+  private io.tenure.v1.Lock lock = io.tenure.v1.Lock.getDefaultInstance();
   private int failures;
   private boolean refused;
   private boolean leaving;
@@ -85,7 +87,8 @@ final class Acquisition {
       return;
     }
     if (now >= deadline) {
-      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key() + " was not granted in time"));
+      giveUp(TenureException.of(ErrorKind.TIMEOUT, Applied.NO,
+          "lock " + key() + " was not granted in time" + LockInfo.heldBy(lock)));
       return;
     }
     // The end of the session is told by itself.
@@ -252,7 +255,8 @@ final class Acquisition {
     String key = key();
     switch (step.getCause()) {
       case WAIT_END_CAUSE_TIMED_OUT ->
-          refuse(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time"));
+          refuse(TenureException.of(
+              ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " was not granted in time" + LockInfo.heldBy(lock)));
       case WAIT_END_CAUSE_SESSION_ENDED -> {
         session.client.keeper.hurry(session);
         refuse(TenureException.of(ErrorKind.SESSION_EXPIRED, Applied.NO, "session " + session.id() + " ended"));
@@ -296,6 +300,7 @@ final class Acquisition {
         case QUEUED -> {
           queuedOnce = true;
           failures = 0;
+          lock = r.getQueued().getLock();
           int position = r.getQueued().getPlace().getPosition();
           options.queued().ifPresent(q -> session.events().execute(() -> q.accept(position)));
         }

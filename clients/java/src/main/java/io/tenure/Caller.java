@@ -3,6 +3,8 @@ package io.tenure;
 import com.google.protobuf.MessageLite;
 import io.grpc.MethodDescriptor;
 import io.tenure.v1.CallOptions;
+import io.tenure.v1.Guard;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -12,8 +14,13 @@ import java.util.function.Supplier;
  *
  * @param client the client
  * @param session the session; null for calls of the client
+ * @param guards what every change demands
  */
-record Caller(ClientCore client, SessionCore session) {
+record Caller(ClientCore client, SessionCore session, List<Guard> guards) {
+  Caller(ClientCore client, SessionCore session) {
+    this(client, session, List.of());
+  }
+
   <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
     return session != null
         ? client.onLoop(() -> session.read(method, request.get())) : client.read(method, request);
@@ -21,7 +28,8 @@ record Caller(ClientCore client, SessionCore session) {
 
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
+    Function<CallOptions.Builder, Q> guarded = options -> request.apply(options.addAllGuards(guards));
     return session != null
-        ? client.onLoop(() -> session.change(method, request)) : client.change(method, request);
+        ? client.onLoop(() -> session.change(method, guarded)) : client.change(method, guarded);
   }
 }

@@ -191,8 +191,8 @@ final class ClientCore implements Link.Listener {
   /** Makes a change outside of any session, once: an idempotency key makes retries safe. */
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
-    return onLoop(() -> calls.call(method,
-        request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout)));
+    return onLoop(() -> Futures.withoutSession(calls.call(method,
+        request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout))));
   }
 
   /** Has the cluster told of an end; a client that closes waits for it. */

@@ -63,6 +63,20 @@ final class Futures {
     return to;
   }
 
+  /** Returns the end of a call that no session made: that it lacks the secret of one does not say that a session of the caller is over. */
+  static <T> CompletableFuture<T> withoutSession(CompletableFuture<T> call) {
+    CompletableFuture<T> to = new CompletableFuture<>();
+    call.whenComplete((value, error) -> {
+      if (error == null) {
+        to.complete(value);
+      } else {
+        to.completeExceptionally(error(error) instanceof TenureException e ? e.withoutSession() : error(error));
+      }
+    });
+    cancels(to, call);
+    return to;
+  }
+
   /** Ends one future as another does, and cancels the other when the one is cancelled. */
   static <T> void connect(CompletableFuture<T> from, CompletableFuture<T> to) {
     from.whenComplete((value, error) -> {

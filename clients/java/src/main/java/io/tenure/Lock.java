@@ -9,6 +9,8 @@ import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -105,7 +107,7 @@ public final class Lock {
    * @return the hold, or the numbers of holders and waiters
    */
   public TryResult tryAcquire() {
-    return Await.of(tryInner());
+    return Await.of(tryInner(lock -> { }));
   }
 
   /**
@@ -114,7 +116,7 @@ public final class Lock {
    * @return a future of the result
    */
   public CompletableFuture<TryResult> tryAcquireAsync() {
-    return session.client.loop.shown(tryInner(), t -> t.held().ifPresent(Held::unclaim));
+    return session.client.loop.shown(tryInner(lock -> { }), t -> t.held().ifPresent(Held::unclaim));
   }
 
   /**
@@ -176,12 +178,14 @@ public final class Lock {
   /** Does not wait: acquires the lock if it is free and no client waits. */
   private CompletableFuture<Held> once() {
     CompletableFuture<Held> result = new CompletableFuture<>();
-    CompletableFuture<TryResult> attempt = tryInner();
+    AtomicReference<io.tenure.v1.Lock> seen = new AtomicReference<>(io.tenure.v1.Lock.getDefaultInstance());
+    CompletableFuture<TryResult> attempt = tryInner(seen::set);
     attempt.whenComplete((r, error) -> {
       if (error != null) {
         result.completeExceptionally(Futures.error(error));
       } else if (r.held().isEmpty()) {
-        result.completeExceptionally(TenureException.of(ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free"));
+        result.completeExceptionally(TenureException.of(
+            ErrorKind.TIMEOUT, Applied.NO, "lock " + key + " is not free" + LockInfo.heldBy(seen.get())));
       } else if (!result.complete(r.held().get())) {
         r.held().get().unclaim();
       }
@@ -190,25 +194,27 @@ public final class Lock {
     return result;
   }
 
-  private CompletableFuture<TryResult> tryInner() {
+  /** Tries once; {@code seen} is told of the lock if it was not acquired. */
+  private CompletableFuture<TryResult> tryInner(Consumer<io.tenure.v1.Lock> seen) {
     CompletableFuture<TryResult> result = new CompletableFuture<>();
     return session.client.onLoop(result, () -> {
       String fullKey = session.client.namespace.key(key);
       String owner = owner();
       session.holds.late.ask(fullKey, owner);
       result.whenComplete((r, e) -> session.client.loop.run(() -> session.holds.late.asked(fullKey, owner)));
-      tryWhenFree(fullKey, owner, session.client.clock.nanos(), result);
+      tryWhenFree(fullKey, owner, session.client.clock.nanos(), seen, result);
     });
   }
 
-  private void tryWhenFree(String fullKey, String owner, long begun, CompletableFuture<TryResult> result) {
+  private void tryWhenFree(String fullKey, String owner, long begun, Consumer<io.tenure.v1.Lock> seen,
+      CompletableFuture<TryResult> result) {
     if (result.isDone()) {
       return;
     }
     if (session.state() != SessionState.CLOSED && session.returns.isLeaving(fullKey, owner)) {
       TenureException over = session.endOfPatience(begun, false);
       if (over == null) {
-        session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, result));
+        session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result));
       } else {
         result.completeExceptionally(over);
       }
@@ -232,6 +238,7 @@ public final class Lock {
       } else if (!r.getAcquired()
           || session.inheritance.isDoubted(r.getHold()) && !session.inheritance.isNeverBelieved(r.getHold())) {
         // What the process before this one may still believe in is not had here yet.
+        seen.accept(r.getLock());
         result.complete(new TryResult(
             Optional.empty(), Math.max(r.getAcquired() ? 1 : 0, r.getLock().getHolders()), r.getLock().getWaiters(), r.getLock().getDelayedHolds()));
       } else {
@@ -239,7 +246,7 @@ public final class Lock {
           if (!result.complete(new TryResult(Optional.of(held), 0, 0, 0))) {
             held.unclaim();
           }
-        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, result)),
+        }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result)),
             result::completeExceptionally);
       }
     });

@@ -4,6 +4,7 @@ import io.tenure.v1.CreateQueryRequest;
 import io.tenure.v1.DeleteQueryRequest;
 import io.tenure.v1.ExplainQueryRequest;
 import io.tenure.v1.GetQueryRequest;
+import io.tenure.v1.Guard;
 import io.tenure.v1.ListQueriesRequest;
 import io.tenure.v1.QueryServiceGrpc;
 import io.tenure.v1.UpdateQueryRequest;
@@ -21,7 +22,23 @@ public final class Queries {
   private final Caller caller;
 
   Queries(ClientCore client, SessionCore session) {
-    this.caller = new Caller(client, session);
+    this(new Caller(client, session));
+  }
+
+  private Queries(Caller caller) {
+    this.caller = caller;
+  }
+
+  /**
+   * {@return these queries, for changes that are made only if this lock is held, which the cluster checks} Otherwise they fail as {@link
+   * TenureException.StaleToken}. Reads and runs are as before. Demanded twice, both locks must be held.
+   *
+   * @param held the hold
+   */
+  public Queries guardedBy(Held held) {
+    List<Guard> guards = new ArrayList<>(caller.guards());
+    guards.add(held.guard());
+    return new Queries(new Caller(caller.client(), caller.session(), List.copyOf(guards)));
   }
 
   /**
@@ -45,7 +62,8 @@ public final class Queries {
   }
 
   /**
-   * Replaces a query as a whole. One that is already so does not change.
+   * Replaces a query as a whole. One that is already so does not change. Those of a session bind it to the session; those of a client
+   * leave it bound to {@link Query#sessionId}, which only queries of that session may do: see {@link Query#withoutSession}.
    *
    * @param id the id of the query
    * @param query what it becomes

@@ -171,6 +171,15 @@ public final class Query {
     return with(b -> b.clearMeta().putAllMeta(facts));
   }
 
+  /**
+   * Lets it stay when its session ends: stored by queries of a client, it is not bound any more. Queries of a session bind it again.
+   *
+   * @return a new query
+   */
+  public Query withoutSession() {
+    return with(b -> b.clearSessionId());
+  }
+
   /** {@return its id, a UUID; empty until it is read from the cluster} */
   public String id() {
     return message.getQueryId();

@@ -61,6 +61,12 @@ public class TenureException extends RuntimeException {
     return same.because(reason);
   }
 
+  /** Returns the error for a caller without a session. One that is refused for the secret of another's is over with nothing. */
+  TenureException withoutSession() {
+    return this instanceof SessionOver && kind == ErrorKind.AUTH_FAILED
+        ? new TenureException(kind, applied, getMessage(), details(), this).because(reason) : this;
+  }
+
   /** {@return the cluster's name for the error, such as KEY_NOT_FOUND; empty if this library detected it} */
   public String reason() {
     return reason;

@@ -3,6 +3,7 @@ package io.tenure;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
@@ -79,6 +80,17 @@ final class LockTest extends WithMember {
       try (Held held = lock.acquire()) {
         assertTrue(lock.tryAcquire().held().isEmpty());
         assertTrue(held.cause().isEmpty());
+      }
+    }
+  }
+
+  @Test
+  void aWaitThatTimesOutSaysWhoHoldsTheLock(TestInfo info) {
+    try (Client client = client(info, TTL); Session first = client.openSession(SessionOptions.defaults().withName("owner"));
+        Session second = client.openSession(); Held held = first.lock("k").acquire()) {
+      for (Duration wait : List.of(Duration.ofSeconds(1), Duration.ZERO)) {
+        String text = assertThrows(TenureException.TimedOut.class, () -> second.lock("k").acquire(wait)).getMessage();
+        assertTrue(text.endsWith(": held by \"owner\" (session " + first.id() + ")"), text);
       }
     }
   }

@@ -80,10 +80,16 @@ final class QueriesTest extends WithMember {
       assertEquals(s.id(), stored.sessionId());
       s.queries().update(id, Query.named("goes", "db"));
       assertEquals(s.id(), c.queries().get("goes").sessionId());
-      assertEquals(ErrorKind.AUTH_FAILED, assertThrows(TenureException.class, () -> c.queries().update(id, stored)).kind());
+      TenureException refused = assertThrows(TenureException.class, () -> c.queries().update(id, stored));
+      assertEquals(ErrorKind.AUTH_FAILED, refused.kind());
+      assertFalse(refused instanceof TenureException.SessionOver, "no session of the caller is over");
+      String kept = s.queries().create(Query.named("kept", "web"));
+      c.queries().update(kept, c.queries().get("kept").withoutSession());
+      assertEquals("", c.queries().get("kept").sessionId());
       s.close();
       assertEquals(ErrorKind.QUERY_NOT_FOUND,
           assertThrows(TenureException.NotFound.class, () -> c.queries().execute("goes")).kind());
+      assertEquals(kept, c.queries().get("kept").id());
       assertThrows(TenureException.SessionOver.class, () -> s.queries().create(Query.named("late", "web")));
       TenureException taken = assertThrows(TenureException.class, () -> c.queries().create(Query.named("stays", "web")));
       assertEquals(ErrorKind.QUERY_NAME_TAKEN, taken.kind());

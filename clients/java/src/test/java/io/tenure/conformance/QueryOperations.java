@@ -28,7 +28,9 @@ final class QueryOperations {
   }
 
   private Queries queriesOf(Request r) {
-    return things.get(r.on()) instanceof Session s ? s.queries() : things.on(r, Client.class).queries();
+    Queries queries = things.get(r.on()) instanceof Session s ? s.queries() : things.on(r, Client.class).queries();
+    Optional<String> guard = r.args().maybe("guard");
+    return guard.isPresent() ? queries.guardedBy(things.held(guard.get())) : queries;
   }
 
   CompletableFuture<JsonObject> run(Request r) {
