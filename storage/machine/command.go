@@ -3,6 +3,7 @@ package machine
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/auth"
+	"github.com/tenure-io/tenure/storage/history"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/members"
 	"github.com/tenure-io/tenure/storage/nodes"
@@ -244,9 +245,10 @@ func (c *command) finish() error {
 	if len(c.events) == 0 {
 		return nil
 	}
+	kept := c.history()
 	for i, e := range c.events {
 		e.Revision, e.Index, e.Count = c.revision, uint32(i), uint32(len(c.events))
-		if err := c.writeHistory(e); err != nil {
+		if err := kept.Append(e); err != nil {
 			return err
 		}
 	}
@@ -254,6 +256,9 @@ func (c *command) finish() error {
 	c.Work.events = append(c.Work.events, c.events...)
 	return nil
 }
+
+// history returns the history that the command adds to, or takes from.
+func (c *command) history() history.Log { return history.Log{Rows: c.rows, State: &c.state} }
 
 // name returns a key of the command's namespace, or why it is none.
 func (c *command) name(key string) (layout.Name, error) {

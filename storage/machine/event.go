@@ -109,15 +109,3 @@ func (k *keyEvents) set(n layout.Name, i int) {
 		k.more[n] = i
 	}
 }
-
-// writeHistory keeps an event.
-func (c *command) writeHistory(e *storev1.Event) error {
-	value, err := layout.Encode(&storev1.HistoryRecord{FormatVersion: layout.RecordFormat, Event: e})
-	if err != nil {
-		return err
-	}
-	row := layout.HistoryRow(e.GetRevision(), e.GetIndex())
-	c.state.HistoryBytes += uint64(len(row) + len(value))
-	c.rows.Insert(row, value)
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/history"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
 )
@@ -123,6 +124,6 @@ func lockSubject(e *storev1.Event) (string, bool) {
 	case *storev1.Event_LockDelayBegun:
 		return kind.LockDelayBegun.GetKey(), true
 	default:
-		return lockOf(e)
+		return history.LockOf(e)
 	}
 }
