@@ -39,6 +39,9 @@ type args struct {
 	Prefixes      []string          `json:"prefixes"`
 	Locks         []string          `json:"locks"`
 	SessionIDs    []string          `json:"session_ids"`
+	AllSessions   bool              `json:"all_sessions"`
+	Nodes         []string          `json:"nodes"`
+	AllQueries    bool              `json:"all_queries"`
 	Initial       bool              `json:"initial"`
 	AfterRevision uint64            `json:"after_revision"`
 	ResumeToken   string            `json:"resume_token"`

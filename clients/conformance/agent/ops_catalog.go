@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 func openMachine(_ context.Context, c *call) (value, error) {
@@ -108,4 +110,42 @@ func servicesGet(_ context.Context, c *call) (value, error) {
 		instances = append(instances, value{"id": i.ID, "node": i.Node, "address": i.Address, "port": i.Port})
 	}
 	return value{"instances": instances}, nil
+}
+
+// catalogOf returns the part of the catalog that an event is about.
+func catalogOf(e *tenurev1.Event) tenure.Catalog {
+	var c tenure.Catalog
+	switch {
+	case e.GetNode() != nil:
+		c.Nodes = append(c.Nodes, e.GetNode())
+	case e.GetService() != nil:
+		c.Services = append(c.Services, e.GetService())
+	case e.GetCheck() != nil:
+		c.Checks = append(c.Checks, e.GetCheck())
+	case e.GetQuery() != nil:
+		c.Queries = append(c.Queries, e.GetQuery())
+	}
+	return c
+}
+
+// items shows a part of the catalog.
+func items(c tenure.Catalog) []value {
+	all := []value{}
+	for _, n := range c.Nodes {
+		all = append(all, value{"node": n.GetName(), "address": n.GetAddress()})
+	}
+	for _, s := range c.Services {
+		all = append(all, value{"service": s.GetName(), "id": s.GetServiceId(), "node": s.GetNode(), "port": s.GetPort()})
+	}
+	for _, check := range c.Checks {
+		all = append(all, value{"check": check.GetCheckId(), "node": check.GetNode(), "status": status(check.GetStatus())})
+	}
+	for _, q := range c.Queries {
+		all = append(all, value{"query": q.GetName(), "id": q.GetQueryId(), "session": q.GetSessionId()})
+	}
+	return all
+}
+
+func status(s tenurev1.CheckStatus) string {
+	return strings.ToLower(strings.TrimPrefix(s.String(), "CHECK_STATUS_"))
 }

@@ -217,10 +217,17 @@ func openWatch(ctx context.Context, c *call) (value, error) {
 	failed := make(chan error, 1)
 	options := []tenure.WatchOption{
 		tenure.OnKeys(c.args.Keys...), tenure.OnLocks(c.args.Locks...), tenure.OnSessions(c.args.SessionIDs...),
+		tenure.OnNodes(c.args.Nodes...), tenure.OnServices(c.args.Services...),
 		tenure.OnStart(func(uint64) { close(begun) }),
 	}
 	for _, prefix := range c.args.Prefixes {
 		options = append(options, tenure.OnPrefix(prefix))
+	}
+	if c.args.AllSessions {
+		options = append(options, tenure.OnEverySession())
+	}
+	if c.args.AllQueries {
+		options = append(options, tenure.OnEveryQuery())
 	}
 	if c.args.Initial {
 		options = append(options, tenure.WithInitial())
@@ -258,7 +265,9 @@ func openWatch(ctx context.Context, c *call) (value, error) {
 // tellEvent tells an event of a watch.
 func (c *call) tellEvent(e *tenure.Event) {
 	if e.Type == tenure.EventInitial {
-		c.event("watch.initial", c.As, value{"kvs": keyValues(e.Initial), "revision": e.Revision})
+		c.event("watch.initial", c.As, value{
+			"kvs": keyValues(e.Initial), "items": items(e.InitialCatalog), "revision": e.Revision,
+		})
 	} else {
 		name := strings.ToLower(strings.TrimPrefix(e.Message.GetType().String(), "EVENT_TYPE_"))
 		v := value{"type": name, "key": e.Key, "revision": e.Revision, "index": e.Index}
@@ -267,6 +276,12 @@ func (c *call) tellEvent(e *tenure.Event) {
 		}
 		if e.SessionID != "" {
 			v["session"] = e.SessionID
+		}
+		if found := items(catalogOf(e.Message)); len(found) > 0 {
+			v["item"] = found[0]
+		}
+		if e.Type == tenure.EventCheckStatus {
+			v["previous_status"] = status(e.Message.GetPreviousStatus())
 		}
 		if end := e.Message.GetSession().GetEnd(); end != nil {
 			v["cause"] = strings.ToLower(strings.TrimPrefix(end.GetCause().String(), "SESSION_END_CAUSE_"))

@@ -17,7 +17,8 @@ from tenure import EventType, errors
 
 @op("watch.open")
 async def _watch_open(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "keys", "prefixes", "locks", "session_ids", "initial", "after_revision", "resume_token")
+    only(args, "keys", "prefixes", "locks", "session_ids", "all_sessions", "nodes", "services", "all_queries",
+         "initial", "after_revision", "resume_token")  # fmt: skip
     watch = await a.do(on.watch, **args)
     await a.do(watch.start)
     a.objects[name] = watch
@@ -27,19 +28,20 @@ async def _watch_open(a: Agent, on: Any, name: str, args: Json) -> Json:
 
 async def _follow_watch(a: Agent, watch: Any, name: str) -> None:
     present: list[tenure.KeyValue] = []
+    items: list[Json] = []
     kind = ""
     try:
         while events := await a.do(watch.batch):
             changes = 0
             for event in events:
                 if event.type is EventType.RESET:
-                    present = []
+                    present, items = [], []
                 elif event.type is EventType.PRESENT:
                     present += [event.kv] if event.kv is not None else []
+                    items += [_item(event.item)] if event.item is not None else []
                 elif event.type is EventType.SYNCED:
-                    a.event(
-                        "watch.initial", name, {"kvs": [kv_value(kv) for kv in present], "revision": event.revision}
-                    )
+                    kvs = [kv_value(kv) for kv in present]
+                    a.event("watch.initial", name, {"kvs": kvs, "items": items, "revision": event.revision})
                 else:
                     changes += 1
                     a.event("watch.event", name, _event(event))
@@ -50,8 +52,22 @@ async def _follow_watch(a: Agent, watch: Any, name: str) -> None:
     a.event("watch.ended", name, {"kind": kind})
 
 
+def _item(item: Any) -> Json:
+    if isinstance(item, tenure.NodeInfo):
+        return {"node": item.name, "address": item.address}
+    if isinstance(item, tenure.ServiceInfo):
+        return {"service": item.name, "id": item.id, "node": item.node, "port": item.port}
+    if isinstance(item, tenure.CheckInfo):
+        return {"check": item.id, "node": item.node, "status": item.status.name.lower()}
+    return {"query": item.name, "id": item.id, "session": item.session_id}
+
+
 def _event(event: tenure.Event) -> Json:
     value: Json = {"type": str(event.type).lower(), "revision": event.revision, "index": event.index}
+    if event.item is not None:
+        value["item"] = _item(event.item)
+    if event.previous_status is not None:
+        value["previous_status"] = event.previous_status.name.lower()
     session = ""
     if event.hold is not None:
         session = event.hold.session_id

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import grpc
 from google.protobuf.any_pb2 import Any as Any_
@@ -14,6 +15,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from tenure import errors, types
 from tenure._core.namespace import Namespace
+from tenure.query import Query
 from tenure.v1 import catalog_pb2, cluster_pb2, election_pb2, line_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
 
 if TYPE_CHECKING:
@@ -108,6 +110,62 @@ def instance(found: catalog_pb2.ServiceInstance) -> types.Instance:
         weight=weight,
         status=status,
     )
+
+
+def node_info(m: catalog_pb2.Node) -> types.NodeInfo:
+    """Returns a node of the catalog."""
+    return types.NodeInfo(m.name, m.node_id, m.address, m.zone, dict(m.meta), m.create_revision, m.mod_revision)
+
+
+def service_info(m: catalog_pb2.Service) -> types.ServiceInfo:
+    """Returns an instance of a service, as it is registered."""
+    return types.ServiceInfo(
+        name=m.name,
+        id=m.service_id,
+        node=m.node,
+        address=m.address,
+        port=m.port,
+        tags=tuple(m.tags),
+        meta=dict(m.meta),
+        create_revision=m.create_revision,
+        mod_revision=m.mod_revision,
+    )
+
+
+def check_info(m: catalog_pb2.Check) -> types.CheckInfo:
+    """Returns a check of the catalog."""
+    return types.CheckInfo(
+        id=m.check_id,
+        name=m.name,
+        node=m.node,
+        service_id=m.service_id,
+        service=m.service_name,
+        status=types.CheckStatus(m.status),
+        output=m.output,
+        create_revision=m.create_revision,
+        mod_revision=m.mod_revision,
+    )
+
+
+Item: TypeAlias = types.NodeInfo | types.ServiceInfo | types.CheckInfo | Query
+
+
+def items(part: watch_pb2.WatchInitial) -> Iterator[Item]:
+    """Yields what a part of the current state has of the catalog."""
+    yield from map(node_info, part.nodes)
+    yield from map(service_info, part.services)
+    yield from map(check_info, part.checks)
+    yield from map(Query.from_message, part.queries)
+
+
+def _item(m: watch_pb2.Event) -> Item | None:
+    if m.HasField("node"):
+        return node_info(m.node)
+    if m.HasField("service"):
+        return service_info(m.service)
+    if m.HasField("check"):
+        return check_info(m.check)
+    return Query.from_message(m.query) if m.HasField("query") else None
 
 
 def to_bytes(value: bytes | str) -> bytes:
@@ -277,6 +335,8 @@ class Converter:
             cause=cause,
             reason=m.reason,
             time=moment(m.time) if m.HasField("time") else None,
+            item=_item(m),
+            previous_status=types.CheckStatus(m.previous_status) if m.previous_status else None,
         )
 
 

@@ -7,9 +7,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tenure.errors import TokenInvalid
+
+if TYPE_CHECKING:
+    from tenure.query import Query
 
 
 class State(str, enum.Enum):
@@ -313,12 +316,58 @@ class Member:
     version: str = ""
 
 
+@dataclass(frozen=True)
+class NodeInfo:
+    """A node of the catalog. `id`, of its machine, and `zone` may be empty."""
+
+    name: str
+    id: str = ""
+    address: str = ""
+    zone: str = ""
+    meta: Mapping[str, str] = field(default_factory=dict)
+    create_revision: int = 0
+    mod_revision: int = 0
+
+
+@dataclass(frozen=True)
+class ServiceInfo:
+    """An instance of a service, as it is registered. Unlike an Instance, it says nothing of its node or its checks.
+
+    Without an `address` it is reached at that of its node.
+    """
+
+    name: str
+    id: str
+    node: str
+    address: str = ""
+    port: int = 0
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+    create_revision: int = 0
+    mod_revision: int = 0
+
+
+@dataclass(frozen=True)
+class CheckInfo:
+    """A check of the catalog: of an instance of a service or, without `service_id`, of the node."""
+
+    id: str
+    name: str
+    node: str
+    service_id: str = ""
+    service: str = ""
+    status: CheckStatus = CheckStatus.CRITICAL
+    output: str = ""
+    create_revision: int = 0
+    mod_revision: int = 0
+
+
 class EventType(str, enum.Enum):
     """Kind of an event of a watch."""
 
     # The current state, if a watch was started with initial=True.
     RESET = "RESET"  # Discard what you received of the current state: it comes again.
-    PRESENT = "PRESENT"  # A key, lock or session exists.
+    PRESENT = "PRESENT"  # A key, lock, session or part of the catalog exists.
     SYNCED = "SYNCED"  # The current state is complete; changes follow.
     # Changes.
     PUT = "PUT"
@@ -336,6 +385,15 @@ class EventType(str, enum.Enum):
     SESSION_BEGUN = "SESSION_BEGUN"
     SESSION_TAKEN_OVER = "SESSION_TAKEN_OVER"
     SESSION_ENDED = "SESSION_ENDED"
+    NODE_PUT = "NODE_PUT"
+    NODE_DELETED = "NODE_DELETED"
+    SERVICE_PUT = "SERVICE_PUT"
+    SERVICE_DELETED = "SERVICE_DELETED"
+    CHECK_PUT = "CHECK_PUT"  # Not if only its status changed.
+    CHECK_STATUS = "CHECK_STATUS"
+    CHECK_DELETED = "CHECK_DELETED"
+    QUERY_PUT = "QUERY_PUT"
+    QUERY_DELETED = "QUERY_DELETED"
     # Every event up to this revision was delivered; sent if a watch was started with progress=True.
     PROGRESS = "PROGRESS"
     UNKNOWN = "UNKNOWN"  # A kind that this version does not know, from a newer cluster.
@@ -346,9 +404,11 @@ class EventType(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """One change, or one key, lock or session of the current state.
+    """One change, or one key, lock, session or part of the catalog of the current state.
 
-    `index` is the position within the revision. `cause` and `reason` say why a hold, place or session ended.
+    `index` is the position within the revision. `cause` and `reason` say why a hold, place or session ended. `item` is
+    what an event of the catalog is about; a query that was deleted has only `id`, `name` and, if it was deleted with
+    its session, `session_id`. `previous_status` is the status of a check before a CHECK_STATUS.
     """
 
     type: EventType
@@ -364,6 +424,8 @@ class Event:
     cause: str = ""
     reason: str = ""
     time: datetime | None = None
+    item: NodeInfo | ServiceInfo | CheckInfo | Query | None = None
+    previous_status: CheckStatus | None = None
 
     @property
     def value(self) -> bytes | None:

@@ -35,6 +35,9 @@ class WatchOptions:
     lock_prefixes: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
     all_sessions: bool = False
+    nodes: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    all_queries: bool = False
     initial: bool = False
     after_revision: int | None = None
     history_id: str = ""
@@ -56,6 +59,9 @@ class WatchOptions:
             or self.lock_prefixes
             or self.session_ids
             or self.all_sessions
+            or self.nodes
+            or self.services
+            or self.all_queries
         )
 
 
@@ -99,6 +105,9 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
             lock_prefixes=[full(p) for p in options.lock_prefixes],
             session_ids=options.session_ids,
             all_sessions=options.all_sessions,
+            nodes=options.nodes,
+            services=options.services,
+            all_queries=options.all_queries,
             filter=watch_pb2.WatchFilter(
                 no_puts=no_puts, no_deletes=no_deletes, no_holder_changes=no_holder_changes, no_queue=no_queue
             ),
@@ -207,6 +216,7 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
             self._events.append(Event(EventType.PRESENT, revision=revision, key=lock.key, lock=lock))
         for s in part.sessions:
             self._events.append(Event(EventType.PRESENT, revision=revision, session=converter.session(s)))
+        self._events.extend(Event(EventType.PRESENT, revision=revision, item=i) for i in _convert.items(part))
         if part.complete:
             self._initial = False
             self._prove(self._sent_at)

@@ -219,6 +219,9 @@ class Client:
         lock_prefixes: Iterable[str] = (),
         session_ids: Iterable[str] = (),
         all_sessions: bool = False,
+        nodes: Iterable[str] = (),
+        services: Iterable[str] = (),
+        all_queries: bool = False,
         initial: bool = False,
         after_revision: int | None = None,
         history_id: str = "",
@@ -233,11 +236,12 @@ class Client:
         holder_changes: bool = True,
         queue: bool = True,
     ) -> Watch:
-        """Watches keys, locks and sessions: `for event in client.watch(prefix="a/")`.
+        """Watches keys, locks, sessions and the catalog: `for event in client.watch(prefix="a/")`.
 
-        It takes up to 128 keys, prefixes, locks and sessions together; without any, it watches every key of the
-        namespace. It continues after any reconnect, without gap or repetition. The end of a `key_range` is exclusive;
-        "" is the end of the namespace.
+        It takes up to 128 keys, prefixes, locks, sessions, nodes and services together; without any, it watches every
+        key of the namespace. `nodes` are watched with their services and checks, `services` with every check that
+        counts for an instance, and `all_queries` are the prepared queries: see Event.item. It continues after any
+        reconnect, without gap or repetition. The end of a `key_range` is exclusive; "" is the end of the namespace.
 
         It starts with the changes from now on, with the current state (`initial`), after a revision (`after_revision`;
         0 is now; `history_id` makes sure that it means the same history), or at another watch's `resume_token`.
@@ -263,6 +267,9 @@ class Client:
                     lock_prefixes=lock_prefixes,
                     session_ids=session_ids,
                     all_sessions=all_sessions,
+                    nodes=nodes,
+                    services=services,
+                    all_queries=all_queries,
                     initial=initial,
                     after_revision=after_revision,
                     history_id=history_id,

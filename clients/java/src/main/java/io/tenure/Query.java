@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * that the query is run by; ${name.prefix}, its own name; ${name.suffix}, the rest; and ${match(N)}, what group N of the regular
  * expression found in the name. $${ stands for ${.
  */
-public final class Query {
+public final class Query implements CatalogItem {
   private final io.tenure.v1.Query message;
 
   private Query(io.tenure.v1.Query message) {

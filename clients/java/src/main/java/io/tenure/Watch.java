@@ -37,6 +37,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   private final Runnable connecting = this::connect;
   private CompletableFuture<Optional<WatchMessage>> reader;
   private List<KeyValue> initial = new ArrayList<>();
+  private List<CatalogItem> items = new ArrayList<>();
   private Stream stream;
   private String token = "";
   private TenureException failure;
@@ -272,6 +273,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       return;
     }
     initial = new ArrayList<>();
+    items = new ArrayList<>();
     stream = new Stream(c);
     ask();
   }
@@ -303,9 +305,11 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       case STARTED -> begun.complete(null);
       case INITIAL -> {
         r.getInitial().getKvsList().forEach(kv -> initial.add(KeyValue.of(kv, core.namespace)));
+        items.addAll(CatalogItem.of(r.getInitial()));
         if (r.getInitial().getComplete()) {
-          ready.add(new Ready(new WatchMessage.Initial(List.copyOf(initial), revision), stream.sentAt));
+          ready.add(new Ready(new WatchMessage.Initial(List.copyOf(initial), List.copyOf(items), revision), stream.sentAt));
           initial = new ArrayList<>();
+          items = new ArrayList<>();
         }
       }
       case EVENTS -> {

@@ -1,6 +1,7 @@
 package io.tenure;
 
 import io.tenure.v1.Event;
+import io.tenure.v1.EventType;
 import io.tenure.v1.HoldEndCause;
 import io.tenure.v1.WaitEndCause;
 import java.util.Optional;
@@ -9,7 +10,7 @@ import java.util.Optional;
  * One change.
  *
  * @param type the kind of change
- * @param key key of the key or lock, without the namespace; empty for sessions
+ * @param key key of the key or lock, without the namespace; empty for sessions and the catalog
  * @param revision revision of the change
  * @param index position within the revision, in which events that are not watched count too
  * @param keyValue the key after the change; of PUT and HOLDER events
@@ -17,6 +18,9 @@ import java.util.Optional;
  * @param session the id of the session that holds, held or waits, or that the event is about
  * @param owner the name of the hold or place within the session; of LOCK events
  * @param sequencer the hold; of LOCK_GRANTED, LOCK_RELEASED, LOCK_LOST and LOCK_DELAY events
+ * @param item the node, service, check or prepared query; of events of the catalog. Of a deleted query it has only the id, the name and,
+ *     if it was deleted with its session, the session
+ * @param previousStatus the status before; of CHECK_STATUS events
  * @param cause why a hold, a wait or a session ended, such as EXPIRED; otherwise empty
  * @param reason the operator's reason; otherwise empty
  */
@@ -30,6 +34,8 @@ public record WatchEvent(
     Optional<String> session,
     Optional<String> owner,
     Optional<Sequencer> sequencer,
+    Optional<CatalogItem> item,
+    Optional<CheckStatus> previousStatus,
     String cause,
     String reason) {
 
@@ -43,6 +49,8 @@ public record WatchEvent(
         session.isEmpty() ? Optional.empty() : Optional.of(session),
         e.hasHold() || e.hasPlace() ? Optional.of(owner) : Optional.empty(),
         e.hasHold() ? Optional.of(Sequencer.of(e.getHold().getSequencer())) : Optional.empty(),
+        CatalogItem.of(e), e.getType() == EventType.EVENT_TYPE_CHECK_STATUS
+            ? Optional.of(CheckStatus.of(e.getPreviousStatus())) : Optional.empty(),
         cause(e), e.getReason());
   }
 

@@ -34,6 +34,24 @@ public enum WatchEventType {
   SESSION_TAKEN_OVER,
   /** A session ended. */
   SESSION_ENDED,
+  /** A node was registered or changed. */
+  NODE_PUT,
+  /** A node was deregistered. */
+  NODE_DELETED,
+  /** An instance of a service was registered or changed. */
+  SERVICE_PUT,
+  /** An instance of a service was deregistered. */
+  SERVICE_DELETED,
+  /** A check was registered or changed, other than its status alone. */
+  CHECK_PUT,
+  /** The status of a check changed. */
+  CHECK_STATUS,
+  /** A check was deregistered. */
+  CHECK_DELETED,
+  /** A prepared query was created or changed. */
+  QUERY_PUT,
+  /** A prepared query was deleted, also with its session. */
+  QUERY_DELETED,
   /** A kind that this version of the library does not know. */
   OTHER;
 

@@ -8,12 +8,13 @@ public sealed interface WatchMessage {
   long revision();
 
   /**
-   * The current state of the watched keys, complete, if {@link WatchOptions#withInitial} was set.
+   * The current state of the watched keys and parts of the catalog, complete, if {@link WatchOptions#withInitial} was set.
    *
    * @param keys the keys, in byte order
+   * @param items nodes, services, checks and prepared queries
    * @param revision the revision that they are of
    */
-  record Initial(List<KeyValue> keys, long revision) implements WatchMessage {}
+  record Initial(List<KeyValue> keys, List<CatalogItem> items, long revision) implements WatchMessage {}
 
   /**
    * Changes, in order, each once.

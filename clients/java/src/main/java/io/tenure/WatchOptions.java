@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What to watch, and from where. Selections of keys, prefixes, locks and sessions add up, to at most 128; without any, every key of the
- * namespace is watched. A watch starts with the changes from now on, unless {@link #withInitial}, {@link #after} or {@link #resume} says
+ * What to watch, and from where. Selections of keys, prefixes, locks, sessions, nodes and services add up, to at most 128; without any,
+ * every key of the namespace is watched. No namespace is added to the names of nodes, services and prepared queries. A watch starts with the changes from now on, unless {@link #withInitial}, {@link #after} or {@link #resume} says
  * otherwise: the last of them counts. Immutable.
  */
 public final class WatchOptions {
@@ -20,12 +20,22 @@ public final class WatchOptions {
   private final String resumeToken;
   private final Duration progress;
 
-  private record Selection(
-      List<String> keys, List<String> prefixes, List<String> locks, List<String> lockPrefixes, List<String> sessions,
-      List<String> services) {
+  /** What can be named. */
+  private enum Kind { KEY, PREFIX, LOCK, LOCK_PREFIX, SESSION, NODE, SERVICE }
+
+  private record Name(Kind kind, String name) {}
+
+  private record Selection(List<Name> names, boolean everySession, boolean everyQuery) {
+    static final Selection NOTHING = new Selection(List.of(), false, false);
+
+    Selection and(Kind kind, String name) {
+      List<Name> all = new ArrayList<>(names);
+      all.add(new Name(kind, Objects.requireNonNull(name, "name")));
+      return new Selection(List.copyOf(all), everySession, everyQuery);
+    }
+
     boolean isEmpty() {
-      return keys.isEmpty() && prefixes.isEmpty() && locks.isEmpty() && lockPrefixes.isEmpty() && sessions.isEmpty()
-          && services.isEmpty();
+      return names.isEmpty() && !everySession && !everyQuery;
     }
   }
 
@@ -42,13 +52,16 @@ public final class WatchOptions {
 
   /** {@return the options of a watch of every key, from now on} */
   public static WatchOptions all() {
-    return new WatchOptions(new Selection(List.of(), List.of(), List.of(), List.of(), List.of(), List.of()), false, false,
-        false, 0, "", Duration.ofSeconds(5));
+    return new WatchOptions(Selection.NOTHING, false, false, false, 0, "", Duration.ofSeconds(5));
   }
 
   /** Watches services of the catalog. */
   static WatchOptions services(List<String> names) {
-    return all().with(new Selection(List.of(), List.of(), List.of(), List.of(), List.of(), names));
+    WatchOptions o = all();
+    for (String name : names) {
+      o = o.andService(name);
+    }
+    return o;
   }
 
   /**
@@ -88,8 +101,7 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions andKey(String key) {
-    return with(new Selection(more(selection.keys, key), selection.prefixes, selection.locks, selection.lockPrefixes,
-        selection.sessions, selection.services));
+    return with(selection.and(Kind.KEY, key));
   }
 
   /**
@@ -99,8 +111,7 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions andPrefix(String prefix) {
-    return with(new Selection(selection.keys, more(selection.prefixes, prefix), selection.locks,
-        selection.lockPrefixes, selection.sessions, selection.services));
+    return with(selection.and(Kind.PREFIX, prefix));
   }
 
   /**
@@ -110,8 +121,7 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions andLock(String key) {
-    return with(new Selection(selection.keys, selection.prefixes, more(selection.locks, key), selection.lockPrefixes,
-        selection.sessions, selection.services));
+    return with(selection.and(Kind.LOCK, key));
   }
 
   /**
@@ -121,8 +131,7 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions andLockPrefix(String prefix) {
-    return with(new Selection(selection.keys, selection.prefixes, selection.locks,
-        more(selection.lockPrefixes, prefix), selection.sessions, selection.services));
+    return with(selection.and(Kind.LOCK_PREFIX, prefix));
   }
 
   /**
@@ -132,8 +141,45 @@ public final class WatchOptions {
    * @return new options
    */
   public WatchOptions andSession(String id) {
-    return with(new Selection(selection.keys, selection.prefixes, selection.locks, selection.lockPrefixes,
-        more(selection.sessions, id), selection.services));
+    return with(selection.and(Kind.SESSION, id));
+  }
+
+  /**
+   * Also watches every session.
+   *
+   * @return new options
+   */
+  public WatchOptions andEverySession() {
+    return with(new Selection(selection.names, true, selection.everyQuery));
+  }
+
+  /**
+   * Also watches this node of the catalog, its services and its checks; see {@link WatchEvent#item}.
+   *
+   * @param name the name of the node
+   * @return new options
+   */
+  public WatchOptions andNode(String name) {
+    return with(selection.and(Kind.NODE, name));
+  }
+
+  /**
+   * Also watches the instances of this service, and every check that counts for one; see {@link WatchEvent#item}.
+   *
+   * @param name the name of the service
+   * @return new options
+   */
+  public WatchOptions andService(String name) {
+    return with(selection.and(Kind.SERVICE, name));
+  }
+
+  /**
+   * Also watches every prepared query; see {@link WatchEvent#item}.
+   *
+   * @return new options
+   */
+  public WatchOptions andEveryQuery() {
+    return with(new Selection(selection.names, selection.everySession, true));
   }
 
   /**
@@ -203,22 +249,22 @@ public final class WatchOptions {
     return new WatchOptions(s, initial, previous, keysOnly, afterRevision, resumeToken, progress);
   }
 
-  private static List<String> more(List<String> list, String one) {
-    List<String> all = new ArrayList<>(list);
-    all.add(one);
-    return List.copyOf(all);
-  }
-
   /** Returns the request, from the beginning or from where a broken stream stopped. */
   WatchRequest request(Namespace ns, String token) {
     WatchRequest.Builder r = WatchRequest.newBuilder().setPrevious(previous).setKeysOnly(keysOnly)
         .setProgressInterval(Wire.duration(progress));
-    selection.keys.forEach(k -> r.addKeys(ns.full(k)));
-    selection.prefixes.forEach(p -> r.addPrefixes(ns.full(p)));
-    selection.locks.forEach(k -> r.addLocks(ns.full(k)));
-    selection.lockPrefixes.forEach(p -> r.addLockPrefixes(ns.full(p)));
-    selection.sessions.forEach(r::addSessionIds);
-    selection.services.forEach(r::addServices);
+    r.setAllSessions(selection.everySession).setAllQueries(selection.everyQuery);
+    for (Name n : selection.names) {
+      switch (n.kind()) {
+        case KEY -> r.addKeys(ns.full(n.name()));
+        case PREFIX -> r.addPrefixes(ns.full(n.name()));
+        case LOCK -> r.addLocks(ns.full(n.name()));
+        case LOCK_PREFIX -> r.addLockPrefixes(ns.full(n.name()));
+        case SESSION -> r.addSessionIds(n.name());
+        case NODE -> r.addNodes(n.name());
+        case SERVICE -> r.addServices(n.name());
+      }
+    }
     if (selection.isEmpty()) {
       r.addPrefixes(ns.prefix());
     }

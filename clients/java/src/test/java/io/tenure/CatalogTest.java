@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 
@@ -64,6 +65,46 @@ final class CatalogTest extends WithMember {
       assertEquals(ErrorKind.CLIENT_CLOSED, assertThrows(TenureException.class, () -> one.set(Health.passing())).kind());
       l.close();
       assertEquals(List.of(), l.instances("follows"));
+    }
+  }
+
+  /** Reads a watch until there was an event of this type with this item. */
+  private static WatchEvent await(Watch w, WatchEventType type, Predicate<CatalogItem> wanted) {
+    while (true) {
+      if (w.next(SOON).orElseThrow() instanceof WatchMessage.Events changes) {
+        for (WatchEvent e : changes.events()) {
+          if (e.type() == type && wanted.test(e.item().orElseThrow())) {
+            return e;
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void aWatchTellsOfNodesServicesAndQueries(TestInfo info) {
+    try (Client c = client(info, TTL)) {
+      Registration one = register(c, ServiceOptions.named("watched").withId("w1").withNode("w-n1").withPort(80));
+      String id = c.queries().create(Query.named("watched", "watched"));
+      Watch services = c.watch(WatchOptions.all().andService("watched").withInitial());
+      Watch rest = c.watch(WatchOptions.all().andNode("w-n2").andEveryQuery().withInitial());
+      WatchMessage.Initial now = (WatchMessage.Initial) services.next(SOON).orElseThrow();
+      assertTrue(now.items().stream().anyMatch(i -> i instanceof ServiceInfo s && s.id().equals("w1") && s.port() == 80));
+      assertTrue(now.items().stream().anyMatch(i -> i instanceof CheckInfo k && k.id().equals(one.checkId())
+          && k.status() == CheckStatus.PASSING));
+      WatchMessage.Initial queries = (WatchMessage.Initial) rest.next(SOON).orElseThrow();
+      assertTrue(queries.items().stream().anyMatch(i -> i instanceof Query q && q.id().equals(id)));
+      one.set(Health.critical("down"));
+      WatchEvent turned = await(services, WatchEventType.CHECK_STATUS, i -> i instanceof CheckInfo);
+      assertEquals(CheckStatus.PASSING, turned.previousStatus().orElseThrow());
+      assertEquals(CheckStatus.CRITICAL, ((CheckInfo) turned.item().orElseThrow()).status());
+      Registration two = register(c, ServiceOptions.named("watched").withId("w2").withNode("w-n2"));
+      await(rest, WatchEventType.NODE_PUT, i -> i instanceof NodeInfo n && n.name().equals("w-n2"));
+      await(services, WatchEventType.SERVICE_PUT, i -> i instanceof ServiceInfo s && s.id().equals("w2"));
+      two.close();
+      await(services, WatchEventType.SERVICE_DELETED, i -> i instanceof ServiceInfo s && s.id().equals("w2"));
+      c.queries().delete(id);
+      await(rest, WatchEventType.QUERY_DELETED, i -> i instanceof Query q && q.name().equals("watched"));
     }
   }
 

@@ -4,9 +4,14 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonPrimitive;
+import io.tenure.CatalogItem;
+import io.tenure.CheckInfo;
 import io.tenure.Held;
 import io.tenure.KeyValue;
 import io.tenure.Leader;
+import io.tenure.NodeInfo;
+import io.tenure.Query;
+import io.tenure.ServiceInfo;
 import io.tenure.Session;
 import io.tenure.WatchEvent;
 import java.time.Duration;
@@ -64,6 +69,20 @@ final class Json {
         : of("value", l.text(), "session", l.sequencer().sessionId(), "token", l.sequencer().fencingToken());
   }
 
+  static JsonObject item(CatalogItem item) {
+    if (item instanceof NodeInfo n) {
+      return of("node", n.name(), "address", n.address());
+    }
+    if (item instanceof ServiceInfo s) {
+      return of("service", s.name(), "id", s.id(), "node", s.node(), "port", s.port());
+    }
+    if (item instanceof CheckInfo c) {
+      return of("check", c.id(), "node", c.node(), "status", lower(c.status()));
+    }
+    Query q = (Query) item;
+    return of("query", q.name(), "id", q.id(), "session", q.sessionId());
+  }
+
   static JsonObject event(WatchEvent e) {
     JsonObject o = of("type", lower(e.type()), "revision", e.revision(), "index", e.index());
     if (!e.key().isEmpty()) {
@@ -71,6 +90,8 @@ final class Json {
     }
     e.keyValue().ifPresent(kv -> o.addProperty("value", kv.text()));
     e.session().ifPresent(s -> o.addProperty("session", s));
+    e.item().ifPresent(item -> o.add("item", item(item)));
+    e.previousStatus().ifPresent(s -> o.addProperty("previous_status", lower(s)));
     if (!e.cause().isEmpty()) {
       o.addProperty("cause", e.cause().toLowerCase(Locale.ROOT));
     }

@@ -84,6 +84,14 @@ final class WatchOperations {
     for (String id : a.list("session_ids")) {
       o = o.andSession(id);
     }
+    for (String name : a.list("nodes")) {
+      o = o.andNode(name);
+    }
+    for (String name : a.list("services")) {
+      o = o.andService(name);
+    }
+    o = a.flag("all_queries") ? o.andEveryQuery() : o;
+    o = a.flag("all_sessions") ? o.andEverySession() : o;
     if (a.flag("initial")) {
       o = o.withInitial();
     }
@@ -102,7 +110,9 @@ final class WatchOperations {
         if (m instanceof WatchMessage.Initial i) {
           JsonArray kvs = new JsonArray();
           i.keys().forEach(kv -> kvs.add(Json.kv(kv)));
-          things.event("watch.initial", as, Json.of("kvs", kvs, "revision", i.revision()));
+          JsonArray items = new JsonArray();
+          i.items().forEach(item -> items.add(Json.item(item)));
+          things.event("watch.initial", as, Json.of("kvs", kvs, "items", items, "revision", i.revision()));
         } else if (m instanceof WatchMessage.Events e) {
           for (WatchEvent one : e.events()) {
             things.event("watch.event", as, Json.event(one));

@@ -1,0 +1,23 @@
+package io.tenure;
+
+import io.tenure.v1.Node;
+import java.util.Map;
+
+/**
+ * A node of the catalog.
+ *
+ * @param name its name
+ * @param id the id of its machine, a UUID; may be empty
+ * @param address where it is reached
+ * @param zone its failure domain; may be empty
+ * @param meta facts about it
+ * @param createRevision the revision that created it
+ * @param modRevision the revision that last changed it
+ */
+public record NodeInfo(String name, String id, String address, String zone, Map<String, String> meta, long createRevision,
+    long modRevision) implements CatalogItem {
+  static NodeInfo of(Node n) {
+    return new NodeInfo(n.getName(), n.getNodeId(), n.getAddress(), n.getZone(), Map.copyOf(n.getMetaMap()),
+        n.getCreateRevision(), n.getModRevision());
+  }
+}
