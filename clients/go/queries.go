@@ -47,7 +47,17 @@ func WithOnlyPassing() ExecuteOption {
 // WithStale lets a member answer from its own data, which may be old, even while it knows no leader. Without it the answer reflects
 // every change that was committed before.
 func WithStale() ExecuteOption {
-	return func(r *tenurev1.ExecuteQueryRequest) { r.Read = &tenurev1.ReadOptions{Stale: true} }
+	return func(r *tenurev1.ExecuteQueryRequest) {
+		r.Read = &tenurev1.ReadOptions{Stale: true, MinRevision: r.GetRead().GetMinRevision()}
+	}
+}
+
+// WithMinRevision demands that the answer shows this revision, or a later one. A member that is asked for its own data waits until it has it;
+// without WithStale, a revision that the cluster has not reached is refused with ErrFutureRevision.
+func WithMinRevision(revision uint64) ExecuteOption {
+	return func(r *tenurev1.ExecuteQueryRequest) {
+		r.Read = &tenurev1.ReadOptions{Stale: r.GetRead().GetStale(), MinRevision: revision}
+	}
 }
 
 // bound returns a query as it is sent.

@@ -67,6 +67,7 @@ type args struct {
 	Near          string            `json:"near"`
 	CallerNode    string            `json:"caller_node"`
 	Stale         bool              `json:"stale"`
+	MinRevision   uint64            `json:"min_revision"`
 	Fallbacks     []fallback        `json:"fallbacks"`
 }
 

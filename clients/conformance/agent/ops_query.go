@@ -129,6 +129,9 @@ func executeQuery(ctx context.Context, c *call) (value, error) {
 	if c.args.Passing {
 		options = append(options, tenure.WithOnlyPassing())
 	}
+	if c.args.MinRevision > 0 {
+		options = append(options, tenure.WithMinRevision(c.args.MinRevision))
+	}
 	if c.args.Stale {
 		options = append(options, tenure.WithStale())
 	}

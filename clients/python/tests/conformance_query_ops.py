@@ -77,8 +77,8 @@ async def _query_delete(a: Agent, on: Any, name: str, args: Json) -> Json:
 
 @op("query.execute")
 async def _query_execute(a: Agent, on: Any, name: str, args: Json) -> Json:
-    only(args, "name", "near", "caller_node", "limit", "passing", "stale")
-    options = {k: args[k] for k in ("near", "caller_node", "limit", "stale") if k in args}
+    only(args, "name", "near", "caller_node", "limit", "passing", "stale", "min_revision")
+    options = {k: args[k] for k in ("near", "caller_node", "limit", "stale", "min_revision") if k in args}
     result = await a.do(on.queries.execute, args["name"], only_passing=args.get("passing", False), **options)
     return {
         "id": result.query_id,

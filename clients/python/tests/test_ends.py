@@ -13,6 +13,7 @@ from fake import ADDRESS, PATIENCE, SESSION, Dice, FakeMember, at_once, cancelle
 
 import tenure
 from tenure import CloseCause, Compare, EndCause, Op, State, _rpc, errors
+from tenure.aio._session_core import PUT_OFF_SECONDS
 from tenure.v1 import kv_pb2, lock_pb2, session_pb2, types_pb2
 
 ACQUIRE, TRY, CANCEL, DESTROY = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.CANCEL_WAIT, _rpc.DESTROY_SESSION
@@ -232,6 +233,28 @@ def test_a_refusal_to_renew_that_is_final_ends_the_session(member: FakeMember, c
         if cause is CloseCause.AUTH_FAILED:
             with pytest.raises(errors.SessionSecretWrong):
                 await session.kv.put("k", "1")
+
+    run(member, work)
+
+
+def test_a_session_says_that_its_renewals_are_refused(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        assert session.refusal is None
+        for reason, kind in (
+            (types_pb2.ERROR_REASON_PERMISSION_DENIED, errors.PermissionDenied),
+            (types_pb2.ERROR_REASON_UNAUTHENTICATED, errors.Unauthenticated),
+        ):
+            member.refused = reason
+            session._renew_now()
+            await member.until(lambda: type(session.refusal) is kind)  # noqa: B023
+            member.refused = types_pb2.ERROR_REASON_NO_LEADER  # No question of rights.
+            await member.until(lambda: session.refusal is None)
+        member.refused = types_pb2.ERROR_REASON_PERMISSION_DENIED
+        await member.until(lambda: session._denials >= 4)
+        assert session._renew_at - client._clock.now() > 2 * PUT_OFF_SECONDS  # More and more rarely.
+        member.refused = 0
+        await member.until(lambda: session.refusal is None)
+        assert session.safe
 
     run(member, work)
 

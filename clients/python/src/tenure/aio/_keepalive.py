@@ -136,5 +136,7 @@ class Keeper:
                         session._hint(hint)
         except errors.TenureError as error:
             log.debug("keepalive from %s ended: %s", self._link.address, error)
+            for session in list(self._client._sessions.values()):
+                session._not_renewed(error)
         finally:
             self._link.break_off()

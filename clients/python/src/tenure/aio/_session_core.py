@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RENEW_JITTER = 0.1
 PUT_OFF_SECONDS = 0.1
+DENIED_SECONDS_MAX = 5.0
 RECONCILE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
 
@@ -87,6 +88,8 @@ class SessionCore:
         self._hinted: Link | None = None  # The link whose stream has renewed the session: there hints come.
         self._attempt = 0
         self._renew_at = 0.0
+        self._refused: errors.TenureError | None = None  # Why it was not renewed: a right or the credential.
+        self._denials = 0  # Renewals in a row that were refused so.
         self._reconciled_at = client._clock.now()
         self._jeopardy_since = float("inf")
         self._no_waits = asyncio.Event()  # Set when no more waits begin, and those that there are end.
@@ -109,6 +112,14 @@ class SessionCore:
     def cause(self) -> CloseCause | None:
         """Why it is CLOSED; None before that."""
         return CloseCause.FORKED if self._client._guard.forked else self._machine.cause
+
+    @property
+    def refusal(self) -> errors.TenureError | None:
+        """Why the cluster refuses to renew it: a right is gone, or the credential is not accepted. Otherwise None.
+
+        The session stays as it is until its TTL ends, and continues if the right comes back before.
+        """
+        return self._refused
 
     @property
     def safe(self) -> bool:
@@ -314,6 +325,7 @@ class SessionCore:
                     self._take_refusal(error, sure=True)
                     return
                 failures += 1
+                self._not_renewed(error)
                 decision = decide(error, failures=failures)
                 if decision.move or not decision.retry or self._client._clock.now() >= give_up:
                     link.break_off()
@@ -354,6 +366,11 @@ class SessionCore:
             self._attempt = max(self._attempt, error.attempt)
             raise
 
+    def _not_renewed(self, error: errors.TenureError) -> None:
+        """Notes how an attempt to renew it failed."""
+        denied = isinstance(error, (errors.PermissionDenied, errors.Unauthenticated))
+        self._refused = error if denied else None
+
     def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
         """Takes the answer to a renewal."""
         now = self._client._clock.now()
@@ -365,8 +382,15 @@ class SessionCore:
                 self._take_refusal(error, sure=True)
                 return
             self._machine.lease.put_off(verdict.number)
-            self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
+            self._not_renewed(error)
+            pause = PUT_OFF_SECONDS
+            if self._refused is not None:
+                # Nothing here brings the right back; but if it comes, the session is renewed in time.
+                self._denials += 1
+                pause = min(PUT_OFF_SECONDS * 2 ** min(self._denials, 10), DENIED_SECONDS_MAX, self._beat())
+            self._renew_at = now + pause * self._client._rng.uniform(0.5, 1.5)
         elif self._machine.acknowledged(verdict.number, _convert.seconds(verdict.ttl)):
+            self._refused, self._denials = None, 0
             self._renew_at = now + self._beat()
             self._publish()
             acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()

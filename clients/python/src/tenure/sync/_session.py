@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from tenure import aio
+from tenure import aio, errors
 from tenure.aio._wait import within
 from tenure.sync._election import Election, ElectionRun, Leadership
 from tenure.sync._kv import KV
@@ -53,6 +53,14 @@ class Session:
     def cause(self) -> CloseCause | None:
         """Why it is CLOSED; None before that."""
         return self._aio.cause
+
+    @property
+    def refusal(self) -> errors.TenureError | None:
+        """Why the cluster refuses to renew it: a right is gone, or the credential is not accepted. Otherwise None.
+
+        The session stays as it is until its TTL ends, and continues if the right comes back before.
+        """
+        return self._aio.refusal
 
     @property
     def safe(self) -> bool:

@@ -6,6 +6,7 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.tenure.v1.ErrorReason;
 import java.util.Map;
 import java.util.Optional;
 
@@ -57,6 +58,12 @@ final class Errors {
         ? new TenureException.SessionOver(kind(reason), applied, message, details, t)
         : TenureException.of(kind(reason), applied, message, details, t);
     return new Failure(error.because(reason), reason, retry, retryAfter);
+  }
+
+  /** Returns the error of a verdict on a renewal. */
+  static TenureException verdict(ErrorReason refused) {
+    String reason = refused.name().replaceFirst("^ERROR_REASON_", "");
+    return TenureException.of(kind(reason), Applied.NO, "the session was not renewed: " + reason).because(reason);
   }
 
   /** Returns the error of a call that was not sent, for it is safe to send it again, as it is after a connection was not made. */

@@ -1,7 +1,6 @@
 package io.tenure;
 
 import io.tenure.v1.ExecuteQueryRequest;
-import io.tenure.v1.ReadOptions;
 
 /** How a prepared query is run: see {@link Queries#execute(String, ExecuteOptions)}. Immutable. */
 public final class ExecuteOptions {
@@ -62,7 +61,18 @@ public final class ExecuteOptions {
    * @return new options
    */
   public ExecuteOptions stale() {
-    return new ExecuteOptions(request.toBuilder().setRead(ReadOptions.newBuilder().setStale(true)).build());
+    return new ExecuteOptions(request.toBuilder().setRead(request.getRead().toBuilder().setStale(true)).build());
+  }
+
+  /**
+   * Demands that the answer shows this revision, or a later one. A member that is asked for its own data waits until it has it; without
+   * {@link #stale}, a revision that the cluster has not reached is refused as FUTURE_REVISION.
+   *
+   * @param revision the revision
+   * @return new options
+   */
+  public ExecuteOptions minRevision(long revision) {
+    return new ExecuteOptions(request.toBuilder().setRead(request.getRead().toBuilder().setMinRevision(revision)).build());
   }
 
   ExecuteQueryRequest of(String idOrName) {

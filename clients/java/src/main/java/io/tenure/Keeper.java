@@ -61,6 +61,8 @@ final class Keeper implements Link.Listener {
     /** Since when nothing was acknowledged; 0 when something was since the last renewal was sent. */
     long silentSince;
     boolean attaching;
+    /** How many renewals in a row were refused for want of a right. */
+    int denials;
 
     Kept(SessionCore session) {
       this.session = session;
@@ -292,6 +294,7 @@ final class Keeper implements Link.Listener {
     switch (v.getRefused()) {
       case ERROR_REASON_UNSPECIFIED -> {
         k.silentSince = 0;
+        k.denials = 0;
         stream.introduced.add(k.session.id()); // Until then the secret goes along: a refusal may be for want of a leader.
         k.due = now + interval(k.session);
         k.session.renewed(k.sentAt);
@@ -299,7 +302,15 @@ final class Keeper implements Link.Listener {
       case ERROR_REASON_SESSION_NOT_FOUND, ERROR_REASON_SESSION_EXPIRED, ERROR_REASON_SESSION_ID_INVALID -> k.session.over(CloseCause.EXPIRED);
       case ERROR_REASON_SESSION_SUPERSEDED -> k.session.over(CloseCause.SUPERSEDED);
       case ERROR_REASON_SESSION_SECRET_WRONG -> k.session.over(CloseCause.AUTH_FAILED);
-      default -> k.due = now + AGAIN_NANOS + Backoff.pauseNanos(1, random);
+      default -> {
+        TenureException why = Errors.verdict(v.getRefused());
+        k.session.notRenewed(why);
+        long pause = AGAIN_NANOS + Backoff.pauseNanos(1, random);
+        if (why.kind() == ErrorKind.AUTH_FAILED) { // Nothing here brings the right back; but if it comes, the session is renewed in time.
+          pause = Math.min(interval(k.session), AGAIN_NANOS + Backoff.pauseNanos(++k.denials, random));
+        }
+        k.due = now + pause;
+      }
     }
   }
 
@@ -343,6 +354,10 @@ final class Keeper implements Link.Listener {
 
     @Override
     public void onError(Throwable t) {
+      if (!ended && this == stream) {
+        TenureException why = Errors.read(t).error();
+        sessions.values().forEach(k -> k.session.notRenewed(why));
+      }
       over();
     }
 

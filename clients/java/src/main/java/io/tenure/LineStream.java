@@ -318,7 +318,8 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
     }
     StatusRuntimeException why = CarriedCall.error(a.getStatus());
     switch (Errors.read(why).error().details().getOrDefault("limit", "")) {
-      case "line_waits_max" -> waitsMax = Math.min(waitsMax, waits);
+      // The only one is refused, too, while the member still counts some that have just ended; zero would say that it carries none.
+      case "line_waits_max" -> waitsMax = Math.min(waitsMax, Math.max(1, waits));
       case "line_calls_max" -> callsMax = Math.min(callsMax, calls - waits);
       case "line_request_bytes_max" -> bytesMax = Math.min(bytesMax, bytes);
       default -> {

@@ -49,6 +49,14 @@ public final class Session implements AutoCloseable {
     return core.isSafe();
   }
 
+  /**
+   * {@return why the cluster refuses to renew the session, which is that a right is gone or that the credential is not accepted; empty if
+   * the last attempt was not refused so} The session stays as it is until its TTL ends, and continues if the right comes back before.
+   */
+  public Optional<TenureException> refusal() {
+    return core.refusal();
+  }
+
   /** {@return for how long {@link #isSafe} stays true without a further renewal; zero if it is false, 292 years without TTL} */
   public Duration safeFor() {
     return core.safeFor();

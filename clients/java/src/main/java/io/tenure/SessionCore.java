@@ -40,6 +40,7 @@ final class SessionCore {
   private final List<Consumer<SessionChange>> listeners = new ArrayList<>();
   private final Executor events;
   private long attempts;
+  private volatile TenureException refusal;
 
   /** What makes a session what it is. */
   record Identity(
@@ -105,7 +106,17 @@ final class SessionCore {
     return life.needsAttach();
   }
 
+  /** Why the cluster refuses to renew it; empty if the last attempt was not refused for want of a right or of a credential. */
+  Optional<TenureException> refusal() {
+    return Optional.ofNullable(refusal);
+  }
+
   // What happens to the session.
+
+  /** An attempt to renew it failed. */
+  void notRenewed(TenureException why) {
+    refusal = why.kind() == ErrorKind.AUTH_FAILED ? why.withoutSession() : null;
+  }
 
   /** The cluster made the session, on a request that was sent at that time. */
   void created(long sentAt) {
@@ -128,6 +139,7 @@ final class SessionCore {
   }
 
   void renewed(long sentAt) {
+    refusal = null;
     long now = client.clock.nanos();
     follow(life.renewed(sentAt, now));
     runWaiting(now);
@@ -231,6 +243,7 @@ final class SessionCore {
       if (error != null) {
         Errors.Failure failure = Errors.read(Futures.error(error));
         refused(failure);
+        notRenewed(failure.error());
         throw failure.error();
       }
       life.attached();

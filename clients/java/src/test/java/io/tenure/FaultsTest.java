@@ -314,6 +314,26 @@ final class FaultsTest extends WithFakeMember {
   }
 
   @Test
+  void aSessionSaysThatItsRenewalsAreRefused() throws Exception {
+    Session session = client.openSession();
+    assertEquals(Optional.empty(), session.refusal());
+    member.refused = ErrorReason.ERROR_REASON_PERMISSION_DENIED;
+    client.core().loop.run(() -> client.core().sessions.forEach(client.core().keeper::hurry));
+    WithMember.until(() -> session.refusal().isPresent());
+    TenureException why = session.refusal().orElseThrow();
+    assertEquals(ErrorKind.AUTH_FAILED, why.kind());
+    assertEquals("PERMISSION_DENIED", why.reason());
+    assertFalse(why instanceof TenureException.SessionOver);
+    member.refused = ErrorReason.ERROR_REASON_NO_LEADER; // No question of rights.
+    WithMember.until(() -> session.refusal().isEmpty());
+    member.refused = ErrorReason.ERROR_REASON_UNAUTHENTICATED;
+    WithMember.until(() -> session.refusal().isPresent());
+    member.refused = ErrorReason.ERROR_REASON_UNSPECIFIED;
+    WithMember.until(() -> session.refusal().isEmpty());
+    assertTrue(session.isSafe());
+  }
+
+  @Test
   void aSecretThatACallIsRefusedForIsOfASessionThatIsOver() throws Exception {
     Session session = client.openSession();
     for (String reason : List.of("SESSION_SECRET_WRONG", "PERMISSION_DENIED")) {

@@ -94,14 +94,20 @@ final class LineStreamTest {
     private StatusRuntimeException failed;
     private boolean undone;
     private boolean answered;
+    private final boolean lasts;
 
     Get() {
+      this(false);
+    }
+
+    Get(boolean lasts) {
       super(SINGLE.get("Get"), GetRequest.getDefaultInstance(), "");
+      this.lasts = lasts;
     }
 
     @Override
     boolean isLong() {
-      return false;
+      return lasts;
     }
 
     @Override
@@ -197,6 +203,19 @@ final class LineStreamTest {
     assertFalse(stream.closed);
     passes(1);
     assertTrue(stream.closed);
+  }
+
+  @Test
+  void aLineWithoutRoomForItsOnlyWaitCarriesWaitsStill() throws Exception {
+    onLoop(line::open);
+    opens();
+    Get wait = new Get(true);
+    onLoop(() -> assertTrue(line.add(wait)));
+    onLoop(() -> line.onMessage(LineResponse.newBuilder().addAnswers(
+        LineAnswer.newBuilder().setNumber(wait.number).setStatus(CallLineTest.noRoom("line_waits_max"))).build()));
+    assertTrue(wait.undone);
+    assertEquals(1, line.waitsMax());
+    onLoop(() -> assertTrue(line.add(new Get(true))));
   }
 
   @Test

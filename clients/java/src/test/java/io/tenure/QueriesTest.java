@@ -59,6 +59,12 @@ final class QueriesTest extends WithMember {
       assertEquals(List.of("!old"), explained.tags());
       assertEquals(0, queries.execute("life-web", ExecuteOptions.defaults().withCallerNode("n1").stale()).instances().size());
 
+      ExecuteOptions later = ExecuteOptions.defaults().minRevision(stored.modRevision());
+      assertEquals(id, queries.execute("life-web", later).queryId());
+      assertEquals(id, queries.execute("life-web", later.stale()).queryId());
+      assertEquals(ErrorKind.FUTURE_REVISION, assertThrows(TenureException.class,
+          () -> queries.execute("life-web", ExecuteOptions.defaults().minRevision(1_000_000_000))).kind());
+
       assertThrows(TenureException.CompareFailed.class, () -> queries.updateIf(id, q.withService("db"), 1_000_000));
       long revision = queries.updateIf(id, stored.withService("db").withName("lives"), stored.modRevision());
       assertTrue(revision > stored.modRevision());

@@ -64,6 +64,7 @@ final class QueryOperations {
         String name = a.text("name");
         ExecuteOptions o = ExecuteOptions.defaults().withNear(a.maybe("near").orElse(""))
             .withCallerNode(a.maybe("caller_node").orElse("")).withLimit(a.number("limit").orElse(0L).intValue());
+        o = o.minRevision(a.number("min_revision").orElse(0L));
         o = a.flag("passing") ? o.onlyPassing() : o;
         o = a.flag("stale") ? o.stale() : o;
         a.finish(r.op());
