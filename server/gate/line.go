@@ -44,6 +44,12 @@ type Followed interface {
 	Context() context.Context
 	// Send sends a message, which nobody changes any more, until ctx ends.
 	Send(ctx context.Context, m any) error
+	// Ready reports whether Send would not wait, and Await waits for that.
+	Ready() bool
+	Await(ctx context.Context) error
+	// Offer sends a message that many calls share, if that does not wait, once Flush is called. It reports whether it does.
+	Offer(ctx context.Context, m any) bool
+	Flush()
 }
 
 // onLine is such a call as a stream. Its service has the request already; lines have no metadata for a call.
@@ -54,6 +60,39 @@ func (onLine) SendHeader(metadata.MD) error { return nil }
 func (onLine) SetTrailer(metadata.MD)       {}
 func (onLine) RecvMsg(any) error            { return nil }
 func (o onLine) SendMsg(m any) error        { return o.Send(o.Context(), m) }
+
+// Paced reports whether the stream is a call of a line. One of its own needs none of this: SendMsg waits until the client has read most of it.
+func (s *gatedStream) Paced() bool {
+	_, ok := s.ServerStream.(onLine)
+	return ok
+}
+
+// Ready reports whether SendMsg would not wait.
+func (s *gatedStream) Ready() bool {
+	on, ok := s.ServerStream.(onLine)
+	return !ok || on.Ready()
+}
+
+// Await waits until Ready does.
+func (s *gatedStream) Await() error {
+	if on, ok := s.ServerStream.(onLine); ok {
+		return on.Await(s.ctx)
+	}
+	return nil
+}
+
+// Offer sends a message that is the same for all who may read it, if that does not wait, and reports whether it does.
+func (s *gatedStream) Offer(m any) bool {
+	on, ok := s.ServerStream.(onLine)
+	return ok && on.Offer(s.ctx, m)
+}
+
+// Flush has what was offered sent.
+func (s *gatedStream) Flush() {
+	if on, ok := s.ServerStream.(onLine); ok {
+		on.Flush()
+	}
+}
 
 // Follow makes a call that came on a line and has many messages, as Stream makes one that came by itself: it ends with the server and with its
 // caller's rights. It sends what the caller may read. serve takes its request from the stream, in a message that has it already. The error is a

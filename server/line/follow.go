@@ -79,6 +79,51 @@ func (f *followed) Send(ctx context.Context, m any) error {
 	return nil
 }
 
+// Ready reports whether Send would neither wait for credit nor for room on the line.
+func (f *followed) Ready() bool {
+	return (f.free || f.call.credit.enough()) && f.line.out.full() == nil
+}
+
+// Await waits until Ready does, or ctx ends.
+func (f *followed) Await(ctx context.Context) error {
+	for !f.Ready() {
+		if !f.free {
+			if err := f.call.credit.await(ctx); err != nil {
+				return err
+			}
+		}
+		room := f.line.out.full()
+		if room == nil {
+			continue
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Offer is Send for a message that many calls share, if it needs not wait. It reports whether it was sent, or will be by Flush.
+func (f *followed) Offer(ctx context.Context, m any) bool {
+	shared, ok := m.(encoded)
+	if !ok || f.free || ctx.Err() != nil || !f.call.credit.enough() {
+		return false
+	}
+	data := shared.Encoded()
+	at, room, err := f.line.out.tryPart(f.call, item{data: data, shared: true}, f.last)
+	if room != nil || err != nil {
+		return false
+	}
+	f.last = at
+	f.call.credit.spend(len(data))
+	return true
+}
+
+// Flush has what was offered sent.
+func (f *followed) Flush() { f.line.out.kick(f.line.calls.Go) }
+
 // encode returns the bytes of a message, and whether other calls may be sent the same.
 func encode(m any) (data []byte, shared bool, err error) {
 	switch m := m.(type) {

@@ -133,6 +133,13 @@ func (o *outbox) tryPart(c *call, m item, last uint64) (at uint64, room <-chan s
 	return p.at, nil, nil
 }
 
+// full returns what to wait for before a part is made; nil if there is room.
+func (o *outbox) full() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.parts.full()
+}
+
 // errEnded is the error for a part of a call whose service has ended while it was sending.
 var errEnded = errors.New("the call has ended")
 

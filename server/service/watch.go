@@ -72,8 +72,53 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 		After:     plan.after,
 		Progress:  plan.progress,
 		Prove:     a.currency.prove,
+		Taker:     takerOf(w),
 	}, w.send))
 }
+
+// watchTaker takes batches for a stream that may say when it can send.
+type watchTaker struct {
+	watch *watchStream
+	to    call.Paced
+}
+
+// takerOf returns what takes batches for a watch; nil if its stream never says when it can send.
+func takerOf(w *watchStream) watch.Taker {
+	if stream, ok := w.stream.(*grpc.GenericServerStream[tenurev1.WatchRequest, tenurev1.WatchResponse]); ok {
+		if to, ok := stream.ServerStream.(call.Paced); ok && to.Paced() {
+			return &watchTaker{watch: w, to: to}
+		}
+	}
+	return nil
+}
+
+// Ready reports whether a message may be sent now.
+func (t *watchTaker) Ready() bool { return t.to.Ready() }
+
+// Await waits until a message may be sent.
+func (t *watchTaker) Await(context.Context) error { return t.to.Await() }
+
+// Offer sends a batch that others get, too, if it is one message.
+func (t *watchTaker) Offer(b watch.Batch) (sent bool) {
+	w := t.watch
+	if w.left >= 0 || b.Shared == nil {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			sent = false // The watch meets it on its own goroutine, where the gate sees it.
+		}
+	}()
+	messages, err := w.messages(b)
+	if err != nil || len(messages) != 1 || !t.to.Offer(messages[0]) {
+		return false
+	}
+	w.reached = messages[0].reached
+	return true
+}
+
+// Flush has what was offered sent.
+func (t *watchTaker) Flush() { t.to.Flush() }
 
 // start sends the first message, and the initial state if it is wanted.
 func (w *watchStream) start(ctx context.Context, plan *watchPlan) error {

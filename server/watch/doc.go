@@ -14,5 +14,6 @@
 //
 // Recent events are in a ring. Watches with the same selectors share a group. Run looks up the groups of each new event
 // in an index, notes the event's place in the ring, and wakes the group once. All members of a group get the same
-// batches as long as they keep up, so what a batch looks like on the wire is worked out once, in its Shared.
+// batches as long as they keep up, so what a batch looks like on the wire is worked out once, in its Shared. A watch that can say
+// whether it may send (Taker) has no batch made before it may, and while it sleeps one goroutine of its group offers it what comes.
 package watch

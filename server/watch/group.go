@@ -55,6 +55,7 @@ func (r *round) last() uint64 { return r.slots[len(r.slots)-1] }
 type group struct {
 	key       string
 	selectors Selectors
+	ring      *ring
 	members   int // guarded by the hub's mu
 
 	found []uint64 // of the present pass; belongs to the hub's notifier
@@ -64,6 +65,8 @@ type group struct {
 	floor  uint64 // rounds have every selected event at this slot or later
 	rounds []*round
 	slots  int // of all rounds
+
+	sleepers sleepers
 }
 
 // waiter returns a channel that is closed after the next round.
@@ -74,16 +77,6 @@ func (g *group) waiter() <-chan struct{} {
 		g.wait = make(chan struct{})
 	}
 	return g.wait
-}
-
-// wake wakes all members that sleep.
-func (g *group) wake() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.wait != nil {
-		close(g.wait)
-		g.wait = nil
-	}
 }
 
 // add remembers a round, and forgets old ones.

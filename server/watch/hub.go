@@ -65,6 +65,7 @@ type Hub struct {
 
 	notified atomic.Pointer[mark] // watchers look no further
 	watchers atomic.Int64
+	offers   sync.WaitGroup // goroutines that offer rounds
 
 	mu      sync.Mutex // guards what follows, and members of groups; before a group's mu and the ring's
 	groups  map[string]*group
@@ -119,6 +120,7 @@ func (h *Hub) Publish(o storage.Outcome) {
 // Run wakes watchers until ctx ends; then all watches end with ErrStopped. It is called once.
 func (h *Hub) Run(ctx context.Context) error {
 	defer close(h.stopped)
+	defer h.offers.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -154,14 +156,16 @@ func (h *Hub) pass() bool {
 		})
 	}
 	tail := h.ring.start()
-	for _, g := range touched {
-		g.add(&round{slots: g.found, to: c.to, revision: c.revision}, tail)
+	rounds := make([]*round, len(touched))
+	for i, g := range touched {
+		rounds[i] = &round{slots: g.found, to: c.to, revision: c.revision}
+		g.add(rounds[i], tail)
 		g.found = nil
 	}
 	h.notify(mark{slot: c.to, revision: c.revision})
 	h.metrics.wakes.Add(float64(len(touched)))
-	for _, g := range touched {
-		g.wake()
+	for i, g := range touched {
+		g.tell(rounds[i], h.offers.Go)
 	}
 	return c.to < end
 }
@@ -197,7 +201,7 @@ func (h *Hub) skip() {
 	}
 	h.notify(mark{slot: slot, revision: revision})
 	for _, g := range h.groups {
-		g.wake()
+		g.tell(nil, h.offers.Go)
 	}
 }
 
@@ -212,7 +216,7 @@ func (h *Hub) join(s Selectors) (*group, error) {
 	defer h.mu.Unlock()
 	g := h.groups[key]
 	if g == nil {
-		g = &group{key: key, selectors: s, floor: h.notified.Load().slot}
+		g = &group{key: key, selectors: s, ring: h.ring, floor: h.notified.Load().slot}
 		h.groups[key] = g
 		h.index.add(g)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -28,8 +29,23 @@ type Request struct {
 	// Prove asks whether the store is current. An empty batch then waits for the proof, and until the watch has seen what the
 	// proof has; while there is none, none is sent. Nil needs no proof. Prove never waits.
 	Prove func() *Proof
+	// Taker is asked before a batch is made, and is offered batches that others get, too; nil takes them when they come.
+	Taker Taker
 	// Near ends the watch with ErrFar where much of history would have to be read, for who can as well look at the present.
 	Near bool
+}
+
+// Taker is where the batches of a watch go that cannot always be sent. While a watch waits for it nothing is kept for the watch.
+type Taker interface {
+	// Ready reports whether a batch may be sent now. It may be wrong: whoever sends then waits.
+	Ready() bool
+	// Await waits until a batch may be sent.
+	Await(ctx context.Context) error
+	// Offer sends a batch if that does not wait, and reports whether it did. Goroutines of the hub call it and Flush while Watch sleeps, and never
+	// together with anything else of the watch.
+	Offer(b Batch) bool
+	// Flush has what was offered sent, if it is not yet.
+	Flush()
 }
 
 // Batch is what a watch delivers.
@@ -49,11 +65,20 @@ type Batch struct {
 	Shared *Shared
 }
 
-// watcher is one cursor. Nobody else sees it.
+// watcher is one cursor. While it sleeps it belongs to whoever has its mu, and else to the goroutine of its watch.
 type watcher struct {
 	hub   *Hub
 	group *group
-	after Position
+	taker Taker
+	pace  *pace
+	woken chan struct{} // one slot: it is to look for itself
+	told  uint64        // what its group's sleepers were told when it looked
+	place int           // among its group's sleepers, which guard it
+
+	mu     sync.Mutex // guards what follows while it sleeps; before the group's
+	asleep bool       // and may be offered rounds
+	unsent bool       // something was offered, and is not flushed
+	after  Position
 	// live says that slot is where the ring goes on after the position.
 	live bool
 	slot uint64
@@ -63,19 +88,22 @@ type watcher struct {
 }
 
 // Watch delivers batches to emit, one after the other, until ctx ends, emit fails, history is forgotten before it was
-// delivered (ErrCompacted), or a watch that stays near is far behind (ErrFar). While emit runs nothing is kept for this watch.
+// delivered (ErrCompacted), or a watch that stays near is far behind (ErrFar). While emit runs nothing but its batch is kept for this watch.
 func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) error {
 	g, err := h.join(r.Selectors)
 	if err != nil {
 		return err
 	}
 	defer h.leave(g)
-	w := &watcher{hub: h, group: g, after: r.After, near: r.Near}
 	p := newPace(r)
 	defer p.stop()
+	w := &watcher{hub: h, group: g, taker: r.Taker, pace: p, after: r.After, near: r.Near}
+	if w.taker != nil {
+		w.woken = make(chan struct{}, 1)
+	}
 	for ctx.Err() == nil {
 		passed := h.passing(p.behind(w.after))
-		changed := g.waiter()
+		changed := w.look()
 		batch, more, err := w.next(ctx)
 		if err != nil {
 			return err
@@ -94,36 +122,16 @@ func (h *Hub) Watch(ctx context.Context, r Request, emit func(Batch) error) erro
 			p.sent()
 		case len(batch.Events) == 0:
 			if more {
-				changed = nil
+				p.look()
+			} else {
+				err = w.sleep(ctx, changed, passed)
 			}
-			err = h.sleep(ctx, changed, passed, p)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return context.Cause(ctx)
-}
-
-// sleep waits until something changed, or the pace goes on. A nil changed does not wait.
-func (h *Hub) sleep(ctx context.Context, changed, passed <-chan struct{}, p *pace) error {
-	if changed == nil {
-		p.look()
-		return nil
-	}
-	select {
-	case <-changed:
-	case <-passed:
-	case <-p.due:
-		p.ask()
-	case <-p.proved():
-		p.look()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-h.stopped:
-		return ErrStopped
-	}
-	return nil
 }
 
 // next returns what comes after the cursor. more says that there may be more to look at now.
@@ -138,6 +146,8 @@ func (w *watcher) next(ctx context.Context) (b Batch, more bool, err error) {
 	end := *w.hub.notified.Load()
 	p, known := w.group.next(w.slot)
 	switch {
+	case !known && !w.ready():
+		return Batch{}, true, w.await(ctx)
 	case !known:
 		return w.search(end)
 	case len(p.slots) == 0 || p.slots[0] >= end.slot:
@@ -147,6 +157,9 @@ func (w *watcher) next(ctx context.Context) (b Batch, more bool, err error) {
 		}
 		w.pass(end.revision)
 		return Batch{Through: w.after.Revision}, false, nil
+	}
+	if !w.ready() {
+		return Batch{}, true, w.await(ctx)
 	}
 	events, ok := w.hub.ring.fetch(p.slots)
 	if !ok {
@@ -225,14 +238,13 @@ func (w *watcher) search(end mark) (Batch, bool, error) {
 
 // catchUp reads a piece of history. Between two pieces it holds nothing, so a reader that stands still costs nothing.
 func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
-	select {
-	case w.hub.readers <- struct{}{}:
-	case <-ctx.Done():
-		return Batch{}, false, context.Cause(ctx)
-	case <-w.hub.stopped:
-		return Batch{}, false, ErrStopped
+	if !w.ready() {
+		// That it ends needs no room.
+		if _, err := w.read(ctx, func(*storev1.Event) bool { return false }); err != nil {
+			return Batch{}, false, err
+		}
+		return Batch{}, true, w.await(ctx)
 	}
-	defer func() { <-w.hub.readers }()
 	w.hub.metrics.catchUps.Inc()
 	var (
 		events    []*storev1.Event
@@ -242,7 +254,7 @@ func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
 		exhausted = true
 		far       = false
 	)
-	revision, err := w.hub.o.History(w.after, func(e *storev1.Event) bool {
+	revision, err := w.read(ctx, func(e *storev1.Event) bool {
 		if e.GetRevision() != last && (bytes >= batchBytesMax || scanned >= scanEventsMax) {
 			exhausted = false
 			return false
@@ -258,19 +270,32 @@ func (w *watcher) catchUp(ctx context.Context) (Batch, bool, error) {
 		}
 		return true
 	})
-	if err != nil {
-		if errors.Is(err, storage.ErrCompacted) {
-			err = fmt.Errorf("%w: %w", ErrCompacted, err)
-		}
+	switch {
+	case err != nil:
 		return Batch{}, false, err
-	}
-	if far {
+	case far:
 		return Batch{}, false, ErrFar
-	}
-	if exhausted {
+	case exhausted:
 		last = revision
 	}
 	w.caughtUp = exhausted
 	w.pass(last)
 	return Batch{Events: events, Through: w.after.Revision}, true, nil
+}
+
+// read walks over history after the position, when it is this watch's turn.
+func (w *watcher) read(ctx context.Context, visit func(*storev1.Event) bool) (uint64, error) {
+	select {
+	case w.hub.readers <- struct{}{}:
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	case <-w.hub.stopped:
+		return 0, ErrStopped
+	}
+	defer func() { <-w.hub.readers }()
+	revision, err := w.hub.o.History(w.after, visit)
+	if errors.Is(err, storage.ErrCompacted) {
+		err = fmt.Errorf("%w: %w", ErrCompacted, err)
+	}
+	return revision, err
 }
