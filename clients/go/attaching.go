@@ -69,7 +69,7 @@ func (a *attaching) pages(ctx context.Context, l *conn.Link, answer *tenurev1.At
 // takeOver raises the epoch.
 func (a *attaching) takeOver(ctx context.Context) (*tenurev1.AttachSessionResponse, error) {
 	t := &takeover{attaching: a}
-	err := a.session.client.retry(ctx, t.attempt, false)
+	err := a.session.client.retry(ctx, t.attempt, kindOwn)
 	return t.answer, err
 }
 

@@ -49,7 +49,7 @@ func (c *cluster) link(ctx context.Context) (*conn.Link, error) {
 }
 
 // read makes a call that changes nothing.
-func (c *cluster) read(ctx context.Context, f attempt) error { return c.retry(ctx, f, true) }
+func (c *cluster) read(ctx context.Context, f attempt) error { return c.retry(ctx, f, kindRead) }
 
 // change makes a call that is applied once, by an idempotency key.
 func (c *cluster) change(
@@ -58,16 +58,37 @@ func (c *cluster) change(
 	key := randomBytes(16)
 	return c.retry(ctx, func(ctx context.Context, l *conn.Link) error {
 		return f(ctx, l, &tenurev1.CallOptions{IdempotencyKey: key})
-	}, false)
+	}, kindChange)
+}
+
+// callKind says what a call does, and so where its attempts are made.
+type callKind int
+
+const (
+	// kindRead changes nothing.
+	kindRead callKind = iota
+	// kindChange is applied once, however often it is made: it goes to the leader where that can be reached, and else to the client's own member.
+	kindChange
+	// kindOwn changes something, on the client's own member.
+	kindOwn
+)
+
+// linkFor returns a connection for an attempt. A change whose attempt at the leader failed goes on at the client's own member, which finds the leader.
+func (c *cluster) linkFor(ctx context.Context, kind callKind, failed bool) (*conn.Link, error) {
+	if kind == kindChange && !failed {
+		if l := c.pool.Leader(); l != nil {
+			return l, nil
+		}
+	}
+	return c.link(ctx)
 }
 
 // retry makes attempts, on one member after another, until one is answered or ctx ends.
-// Reading tells that nothing can be applied.
-func (c *cluster) retry(ctx context.Context, f attempt, reading bool) error {
+func (c *cluster) retry(ctx context.Context, f attempt, kind callKind) error {
 	pauses := &backoff.Backoff{}
-	r := retrying{reading: reading}
+	r := retrying{reading: kind == kindRead}
 	for {
-		l, err := c.link(ctx)
+		l, err := c.linkFor(ctx, kind, r.last != nil)
 		if err != nil {
 			if errors.Is(err, conn.ErrClosed) {
 				return r.doubt(errClientClosed())
@@ -138,6 +159,10 @@ func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
 		l.Fail()
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
 		errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER:
+		if l.Direct() {
+			l.Fail() // It leads no more.
+			break
+		}
 		r.noLeader(l)
 	default:
 		r.leaderless = time.Time{}

@@ -71,7 +71,7 @@ func (c *calls) changeNumbered(
 		failure := f(ctx, l, n.options())
 		n.failed(failure)
 		return failure
-	}, false)
+	}, kindChange)
 	return n.sequence, c.noteEnd(underSession(err))
 }
 

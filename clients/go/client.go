@@ -149,21 +149,26 @@ func (c *Client) Members() (all []string, connectedTo string) { return c.pool.Me
 // KV returns the keys of the cluster, for calls without a session.
 func (c *Client) KV() *KV { return &KV{space: c.space, caller: c} }
 
-// listMembers asks for the addresses of all members that vote.
-func listMembers(ctx context.Context, l *conn.Link) ([]string, error) {
+// listMembers asks for the addresses of all members that vote, and of the leader if that is another member.
+func listMembers(ctx context.Context, l *conn.Link) (conn.Members, error) {
 	answer, err := tenurev1.NewClusterServiceClient(l).ListMembers(ctx, &tenurev1.ListMembersRequest{})
 	if err != nil {
-		return nil, err
+		return conn.Members{}, err
 	}
-	var list []string
+	var list conn.Members
+	known := true
 	for _, m := range answer.GetMembers() {
+		if m.GetLeader() && m.GetId() != answer.GetHeader().GetMemberId() {
+			list.Leader = m.GetClientAddress()
+		}
 		if m.GetLearner() {
 			continue
 		}
-		if m.GetClientAddress() == "" {
-			return nil, nil // Not all is known yet.
-		}
-		list = append(list, m.GetClientAddress())
+		known = known && m.GetClientAddress() != ""
+		list.Addresses = append(list.Addresses, m.GetClientAddress())
+	}
+	if !known {
+		list.Addresses = nil
 	}
 	return list, nil
 }

@@ -26,6 +26,8 @@ type fakeCluster struct {
 	mu         sync.Mutex // Guards what follows.
 	members    []*fakeMember
 	list       []string // What ListMembers answers.
+	leader     string   // Who leads, as it says. Empty: nobody.
+	putAt      []string // Where puts arrived.
 	sessions   map[string]*fakeSession
 	created    map[string]string // Ids of sessions by idempotency key.
 	onCreate   func()            // Called when a session is made; the answer then waits until nobody does for it.
@@ -255,6 +257,7 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.puts = append(f.puts, r)
+	f.putAt = append(f.putAt, m.address)
 	id := fmt.Sprintf("%v %x", r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
 	f.results[id]++
 	if f.slow[r.GetKey()] {
@@ -279,7 +282,12 @@ func (m *fakeMember) ListMembers(
 	defer f.mu.Unlock()
 	answer := &tenurev1.ListMembersResponse{Header: f.header()}
 	for _, address := range f.list {
-		answer.Members = append(answer.Members, &tenurev1.Member{ClientAddress: address})
+		answer.Members = append(answer.Members, &tenurev1.Member{
+			Id: uint64(slices.Index(f.list, address) + 1), ClientAddress: address, Leader: address == f.leader,
+		})
+	}
+	if answer.Header != nil {
+		answer.Header.MemberId = uint64(slices.Index(f.list, m.address) + 1)
 	}
 	return answer, nil
 }

@@ -134,7 +134,7 @@ func create(ctx context.Context, c *Client, request *tenurev1.CreateSessionReque
 		once.Do(func() { sent = c.clock() })
 		answer, err = tenurev1.NewSessionServiceClient(l).CreateSession(ctx, request)
 		return err
-	}, false)
+	}, kindOwn)
 	return answer, sent, err
 }
 
@@ -362,7 +362,7 @@ func (s *Session) destroy() error {
 			SessionId: s.id, Clean: clean, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
 		})
 		return err
-	}, false)
+	}, kindOwn)
 	if isAny(err, ErrSessionNotFound, ErrSessionExpired) {
 		return nil
 	}

@@ -82,7 +82,7 @@ func (s *Session) Export(ctx context.Context) (token string, err error) {
 			SessionId: s.id, Options: &tenurev1.CallOptions{SessionSecret: s.secret, Epoch: s.epoch},
 		})
 		return err
-	}, false)
+	}, kindOwn)
 	if !s.end(CauseExported) {
 		return "", s.over()
 	}

@@ -36,6 +36,8 @@ type Link struct {
 	fail    sync.Once
 	answers atomic.Uint64
 
+	direct bool // See Direct. Set before it is used.
+
 	users int  // Guarded by pool.mu.
 	gone  bool // Not the current link any more; guarded by pool.mu.
 }

@@ -63,18 +63,19 @@ type Options struct {
 	TTL time.Duration
 	// Fixed tells to try Members in their order, and no others: List is not asked.
 	Fixed bool
-	// List asks a member for the addresses of all; nil never does. An error, or an empty list, changes nothing.
-	List func(ctx context.Context, l *Link) ([]string, error)
+	// List asks a member for the others; nil never does. An error changes nothing, and neither does an empty list of addresses.
+	List func(ctx context.Context, l *Link) (Members, error)
 	// Rand chooses members; nil is seeded at random.
 	Rand *rand.Rand
 }
 
-// Pool keeps one connection.
+// Pool keeps one connection, and another one to the leader while there are changes for it.
 type Pool struct {
 	options Options
 	demand  chan struct{}
 	pause   bool           // Whether the next attempt to connect waits; Run's own.
 	closing sync.WaitGroup // Retired links that are being closed.
+	leader  *leading
 
 	mu       sync.Mutex // Guards what follows, and the links' users and gone.
 	hosts    *hosts.List
@@ -101,6 +102,7 @@ func New(o Options) *Pool {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // Spreads load; nothing secret hangs on it.
 	}
 	p := &Pool{options: o, demand: make(chan struct{}, 1), changed: make(chan struct{})}
+	p.leader = newLeading(p)
 	if o.Fixed {
 		p.options.List, p.hosts = nil, hosts.InOrder(o.Members)
 	} else {
@@ -176,6 +178,9 @@ func (p *Pool) Members() (all []string, current string) {
 // Run connects, follows and moves until ctx ends, and then closes everything.
 func (p *Pool) Run(ctx context.Context) {
 	defer p.close()
+	var leading sync.WaitGroup
+	defer leading.Wait()
+	leading.Go(func() { p.leader.lead(ctx) })
 	pauses := &backoff.Backoff{}
 	for {
 		select {
@@ -348,6 +353,9 @@ func (p *Pool) drop(link *Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	link.gone = true
+	if p.leader.link == link {
+		p.leader.link = nil
+	}
 	if p.current == link {
 		p.current = nil
 		p.notify()
@@ -395,6 +403,8 @@ func (p *Pool) follow(ctx context.Context, link *Link) *Link {
 			link.Fail()
 			return nil
 		case <-pause.C:
+		case <-p.leader.list:
+			pause.Stop()
 		}
 	}
 }
@@ -433,11 +443,15 @@ func (p *Pool) rebalance(ctx context.Context, link *Link) *Link {
 	asking, cancel := context.WithTimeout(ctx, listPatience)
 	list, err := p.options.List(asking, link)
 	cancel()
-	if err != nil || len(list) == 0 {
+	if err != nil {
+		return nil
+	}
+	p.leader.learn(list.Leader)
+	if len(list.Addresses) == 0 {
 		return nil
 	}
 	p.mu.Lock()
-	moves := p.hosts.Update(list, link.Address)
+	moves := p.hosts.Update(list.Addresses, link.Address)
 	p.mu.Unlock()
 	if !moves {
 		return nil
