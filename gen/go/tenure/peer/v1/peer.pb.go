@@ -134,7 +134,12 @@ type ExchangeRequest struct {
 	// Number of a request to which the receiver responds, counted from 1 on each stream; zero: no response.
 	Number uint64 `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
 	// Whether the stream is for urgent messages; only the first message of a stream sets it.
-	Urgent        bool `protobuf:"varint,5,opt,name=urgent,proto3" json:"urgent,omitempty"`
+	Urgent bool `protobuf:"varint,5,opt,name=urgent,proto3" json:"urgent,omitempty"`
+	// How the sender listens for clients, and for other members; with the description. It is not part of it, since leaders of
+	// older programs refuse to record what they do not know.
+	ClientSecurity v1.ListenerSecurity `protobuf:"varint,6,opt,name=client_security,json=clientSecurity,proto3,enum=tenure.store.v1.ListenerSecurity" json:"client_security,omitempty"`
+	// How it listens for other members.
+	PeerSecurity  v1.ListenerSecurity `protobuf:"varint,7,opt,name=peer_security,json=peerSecurity,proto3,enum=tenure.store.v1.ListenerSecurity" json:"peer_security,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -195,6 +200,20 @@ func (x *ExchangeRequest) GetUrgent() bool {
 		return x.Urgent
 	}
 	return false
+}
+
+func (x *ExchangeRequest) GetClientSecurity() v1.ListenerSecurity {
+	if x != nil {
+		return x.ClientSecurity
+	}
+	return v1.ListenerSecurity(0)
+}
+
+func (x *ExchangeRequest) GetPeerSecurity() v1.ListenerSecurity {
+	if x != nil {
+		return x.PeerSecurity
+	}
+	return v1.ListenerSecurity(0)
 }
 
 // ExchangeResponse accepts a stream, or responds to a request.
@@ -1214,12 +1233,14 @@ const file_tenure_peer_v1_peer_proto_rawDesc = "" +
 	"versionMax\x12\x16\n" +
 	"\x06starts\x18\x06 \x01(\x04R\x06starts\x12\x12\n" +
 	"\x04name\x18\a \x01(\tR\x04name\x12%\n" +
-	"\x0ebinary_version\x18\b \x01(\tR\rbinaryVersionJ\x04\b\x04\x10\x05R\x02to\"\x9c\x01\n" +
+	"\x0ebinary_version\x18\b \x01(\tR\rbinaryVersionJ\x04\b\x04\x10\x05R\x02to\"\xb0\x02\n" +
 	"\x0fExchangeRequest\x12\x1a\n" +
 	"\bmessages\x18\x02 \x03(\fR\bmessages\x12/\n" +
 	"\x06member\x18\x03 \x01(\v2\x17.tenure.store.v1.MemberR\x06member\x12\x16\n" +
 	"\x06number\x18\x04 \x01(\x04R\x06number\x12\x16\n" +
-	"\x06urgent\x18\x05 \x01(\bR\x06urgentJ\x04\b\x01\x10\x02R\x06header\"L\n" +
+	"\x06urgent\x18\x05 \x01(\bR\x06urgent\x12J\n" +
+	"\x0fclient_security\x18\x06 \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\x0eclientSecurity\x12F\n" +
+	"\rpeer_security\x18\a \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\fpeerSecurityJ\x04\b\x01\x10\x02R\x06header\"L\n" +
 	"\x10ExchangeResponse\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12 \n" +
 	"\vunreachable\x18\x02 \x01(\tR\vunreachable\"\xc5\x01\n" +
@@ -1332,36 +1353,39 @@ var file_tenure_peer_v1_peer_proto_goTypes = []any{
 	(*JoinRequest)(nil),          // 15: tenure.peer.v1.JoinRequest
 	(*JoinResponse)(nil),         // 16: tenure.peer.v1.JoinResponse
 	(*v1.Member)(nil),            // 17: tenure.store.v1.Member
+	(v1.ListenerSecurity)(0),     // 18: tenure.store.v1.ListenerSecurity
 }
 var file_tenure_peer_v1_peer_proto_depIdxs = []int32{
 	17, // 0: tenure.peer.v1.ExchangeRequest.member:type_name -> tenure.store.v1.Member
-	5,  // 1: tenure.peer.v1.SendSnapshotResponse.have:type_name -> tenure.peer.v1.SnapshotFileProgress
-	8,  // 2: tenure.peer.v1.CompareRequest.report:type_name -> tenure.peer.v1.MemberReport
-	8,  // 3: tenure.peer.v1.CompareResponse.report:type_name -> tenure.peer.v1.MemberReport
-	9,  // 4: tenure.peer.v1.MemberReport.checksums:type_name -> tenure.peer.v1.StateChecksum
-	0,  // 5: tenure.peer.v1.ProbeRequest.caller:type_name -> tenure.peer.v1.PeerHeader
-	0,  // 6: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
-	12, // 7: tenure.peer.v1.ProbeResponse.genesis:type_name -> tenure.peer.v1.Genesis
-	13, // 8: tenure.peer.v1.ProbeResponse.founding:type_name -> tenure.peer.v1.FoundingMember
-	14, // 9: tenure.peer.v1.ProbeResponse.witness:type_name -> tenure.peer.v1.Witness
-	13, // 10: tenure.peer.v1.Genesis.members:type_name -> tenure.peer.v1.FoundingMember
-	17, // 11: tenure.peer.v1.JoinRequest.member:type_name -> tenure.store.v1.Member
-	17, // 12: tenure.peer.v1.JoinResponse.members:type_name -> tenure.store.v1.Member
-	1,  // 13: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
-	3,  // 14: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
-	6,  // 15: tenure.peer.v1.PeerService.Compare:input_type -> tenure.peer.v1.CompareRequest
-	10, // 16: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
-	15, // 17: tenure.peer.v1.PeerService.Join:input_type -> tenure.peer.v1.JoinRequest
-	2,  // 18: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
-	4,  // 19: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
-	7,  // 20: tenure.peer.v1.PeerService.Compare:output_type -> tenure.peer.v1.CompareResponse
-	11, // 21: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
-	16, // 22: tenure.peer.v1.PeerService.Join:output_type -> tenure.peer.v1.JoinResponse
-	18, // [18:23] is the sub-list for method output_type
-	13, // [13:18] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	18, // 1: tenure.peer.v1.ExchangeRequest.client_security:type_name -> tenure.store.v1.ListenerSecurity
+	18, // 2: tenure.peer.v1.ExchangeRequest.peer_security:type_name -> tenure.store.v1.ListenerSecurity
+	5,  // 3: tenure.peer.v1.SendSnapshotResponse.have:type_name -> tenure.peer.v1.SnapshotFileProgress
+	8,  // 4: tenure.peer.v1.CompareRequest.report:type_name -> tenure.peer.v1.MemberReport
+	8,  // 5: tenure.peer.v1.CompareResponse.report:type_name -> tenure.peer.v1.MemberReport
+	9,  // 6: tenure.peer.v1.MemberReport.checksums:type_name -> tenure.peer.v1.StateChecksum
+	0,  // 7: tenure.peer.v1.ProbeRequest.caller:type_name -> tenure.peer.v1.PeerHeader
+	0,  // 8: tenure.peer.v1.ProbeResponse.header:type_name -> tenure.peer.v1.PeerHeader
+	12, // 9: tenure.peer.v1.ProbeResponse.genesis:type_name -> tenure.peer.v1.Genesis
+	13, // 10: tenure.peer.v1.ProbeResponse.founding:type_name -> tenure.peer.v1.FoundingMember
+	14, // 11: tenure.peer.v1.ProbeResponse.witness:type_name -> tenure.peer.v1.Witness
+	13, // 12: tenure.peer.v1.Genesis.members:type_name -> tenure.peer.v1.FoundingMember
+	17, // 13: tenure.peer.v1.JoinRequest.member:type_name -> tenure.store.v1.Member
+	17, // 14: tenure.peer.v1.JoinResponse.members:type_name -> tenure.store.v1.Member
+	1,  // 15: tenure.peer.v1.PeerService.Exchange:input_type -> tenure.peer.v1.ExchangeRequest
+	3,  // 16: tenure.peer.v1.PeerService.SendSnapshot:input_type -> tenure.peer.v1.SendSnapshotRequest
+	6,  // 17: tenure.peer.v1.PeerService.Compare:input_type -> tenure.peer.v1.CompareRequest
+	10, // 18: tenure.peer.v1.PeerService.Probe:input_type -> tenure.peer.v1.ProbeRequest
+	15, // 19: tenure.peer.v1.PeerService.Join:input_type -> tenure.peer.v1.JoinRequest
+	2,  // 20: tenure.peer.v1.PeerService.Exchange:output_type -> tenure.peer.v1.ExchangeResponse
+	4,  // 21: tenure.peer.v1.PeerService.SendSnapshot:output_type -> tenure.peer.v1.SendSnapshotResponse
+	7,  // 22: tenure.peer.v1.PeerService.Compare:output_type -> tenure.peer.v1.CompareResponse
+	11, // 23: tenure.peer.v1.PeerService.Probe:output_type -> tenure.peer.v1.ProbeResponse
+	16, // 24: tenure.peer.v1.PeerService.Join:output_type -> tenure.peer.v1.JoinResponse
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_tenure_peer_v1_peer_proto_init() }

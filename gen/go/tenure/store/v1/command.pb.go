@@ -437,6 +437,71 @@ func (CompareOperator) EnumDescriptor() ([]byte, []int) {
 	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
+// ListenerSecurity says who can listen in on what a listener takes.
+type ListenerSecurity int32
+
+const (
+	// Not known: the member has not said it yet.
+	ListenerSecurity_LISTENER_SECURITY_UNSPECIFIED ListenerSecurity = 0
+	// Without TLS, at an address that other machines can reach.
+	ListenerSecurity_LISTENER_SECURITY_CLEARTEXT ListenerSecurity = 1
+	// Without TLS, at addresses of the machine's own.
+	ListenerSecurity_LISTENER_SECURITY_LOOPBACK ListenerSecurity = 2
+	// With TLS.
+	ListenerSecurity_LISTENER_SECURITY_TLS ListenerSecurity = 3
+	// With TLS, and without for those who do not use it yet.
+	ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT ListenerSecurity = 4
+	// There is no listener.
+	ListenerSecurity_LISTENER_SECURITY_OFF ListenerSecurity = 5
+)
+
+// Enum value maps for ListenerSecurity.
+var (
+	ListenerSecurity_name = map[int32]string{
+		0: "LISTENER_SECURITY_UNSPECIFIED",
+		1: "LISTENER_SECURITY_CLEARTEXT",
+		2: "LISTENER_SECURITY_LOOPBACK",
+		3: "LISTENER_SECURITY_TLS",
+		4: "LISTENER_SECURITY_TLS_OR_CLEARTEXT",
+		5: "LISTENER_SECURITY_OFF",
+	}
+	ListenerSecurity_value = map[string]int32{
+		"LISTENER_SECURITY_UNSPECIFIED":      0,
+		"LISTENER_SECURITY_CLEARTEXT":        1,
+		"LISTENER_SECURITY_LOOPBACK":         2,
+		"LISTENER_SECURITY_TLS":              3,
+		"LISTENER_SECURITY_TLS_OR_CLEARTEXT": 4,
+		"LISTENER_SECURITY_OFF":              5,
+	}
+)
+
+func (x ListenerSecurity) Enum() *ListenerSecurity {
+	p := new(ListenerSecurity)
+	*p = x
+	return p
+}
+
+func (x ListenerSecurity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ListenerSecurity) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_command_proto_enumTypes[7].Descriptor()
+}
+
+func (ListenerSecurity) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_command_proto_enumTypes[7]
+}
+
+func (x ListenerSecurity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ListenerSecurity.Descriptor instead.
+func (ListenerSecurity) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{7}
+}
+
 // Envelope is the payload of one raft entry: a batch of commands from one proposer.
 type Envelope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6178,7 +6243,11 @@ type Member struct {
 	// How often it was started on its directory. A member that counts fewer starts runs on an older copy of it.
 	Starts uint64 `protobuf:"varint,12,opt,name=starts,proto3" json:"starts,omitempty"`
 	// Whether it remains a learner after it has caught up; learners only.
-	StayLearner   bool `protobuf:"varint,13,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	StayLearner bool `protobuf:"varint,13,opt,name=stay_learner,json=stayLearner,proto3" json:"stay_learner,omitempty"`
+	// How it listens for clients, at the least secure of their addresses. From cluster version 3.
+	ClientSecurity ListenerSecurity `protobuf:"varint,14,opt,name=client_security,json=clientSecurity,proto3,enum=tenure.store.v1.ListenerSecurity" json:"client_security,omitempty"`
+	// How it listens for other members. From cluster version 3.
+	PeerSecurity  ListenerSecurity `protobuf:"varint,15,opt,name=peer_security,json=peerSecurity,proto3,enum=tenure.store.v1.ListenerSecurity" json:"peer_security,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6302,6 +6371,20 @@ func (x *Member) GetStayLearner() bool {
 		return x.StayLearner
 	}
 	return false
+}
+
+func (x *Member) GetClientSecurity() ListenerSecurity {
+	if x != nil {
+		return x.ClientSecurity
+	}
+	return ListenerSecurity_LISTENER_SECURITY_UNSPECIFIED
+}
+
+func (x *Member) GetPeerSecurity() ListenerSecurity {
+	if x != nil {
+		return x.PeerSecurity
+	}
+	return ListenerSecurity_LISTENER_SECURITY_UNSPECIFIED
 }
 
 var File_tenure_store_v1_command_proto protoreflect.FileDescriptor
@@ -6779,7 +6862,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\ftoken_sha256\x18\x02 \x01(\fR\vtokenSha256\"\x1e\n" +
 	"\fDeleteMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\x8d\x03\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\xa1\x04\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x12\n" +
@@ -6796,7 +6879,9 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	" \x01(\bR\alearner\x12%\n" +
 	"\x0ebinary_version\x18\v \x01(\tR\rbinaryVersion\x12\x16\n" +
 	"\x06starts\x18\f \x01(\x04R\x06starts\x12!\n" +
-	"\fstay_learner\x18\r \x01(\bR\vstayLearner*n\n" +
+	"\fstay_learner\x18\r \x01(\bR\vstayLearner\x12J\n" +
+	"\x0fclient_security\x18\x0e \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\x0eclientSecurity\x12F\n" +
+	"\rpeer_security\x18\x0f \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\fpeerSecurity*n\n" +
 	"\x0fSessionBehavior\x12 \n" +
 	"\x1cSESSION_BEHAVIOR_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18SESSION_BEHAVIOR_RELEASE\x10\x01\x12\x1b\n" +
@@ -6835,7 +6920,14 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x16COMPARE_OPERATOR_EQUAL\x10\x01\x12\x1e\n" +
 	"\x1aCOMPARE_OPERATOR_NOT_EQUAL\x10\x02\x12\x19\n" +
 	"\x15COMPARE_OPERATOR_LESS\x10\x03\x12\x1c\n" +
-	"\x18COMPARE_OPERATOR_GREATER\x10\x04B\xbd\x01\n" +
+	"\x18COMPARE_OPERATOR_GREATER\x10\x04*\xd4\x01\n" +
+	"\x10ListenerSecurity\x12!\n" +
+	"\x1dLISTENER_SECURITY_UNSPECIFIED\x10\x00\x12\x1f\n" +
+	"\x1bLISTENER_SECURITY_CLEARTEXT\x10\x01\x12\x1e\n" +
+	"\x1aLISTENER_SECURITY_LOOPBACK\x10\x02\x12\x19\n" +
+	"\x15LISTENER_SECURITY_TLS\x10\x03\x12&\n" +
+	"\"LISTENER_SECURITY_TLS_OR_CLEARTEXT\x10\x04\x12\x19\n" +
+	"\x15LISTENER_SECURITY_OFF\x10\x05B\xbd\x01\n" +
 	"\x13com.tenure.store.v1B\fCommandProtoP\x01Z:github.com/tenure-io/tenure/gen/go/tenure/store/v1;storev1\xa2\x02\x03TSX\xaa\x02\x0fTenure.Store.V1\xca\x02\x0fTenure\\Store\\V1\xe2\x02\x1bTenure\\Store\\V1\\GPBMetadata\xea\x02\x11Tenure::Store::V1b\x06proto3"
 
 var (
@@ -6850,7 +6942,7 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_command_proto_rawDescData
 }
 
-var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
 var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
@@ -6860,181 +6952,184 @@ var file_tenure_store_v1_command_proto_goTypes = []any{
 	(SessionEndCause)(0),      // 4: tenure.store.v1.SessionEndCause
 	(LockMode)(0),             // 5: tenure.store.v1.LockMode
 	(CompareOperator)(0),      // 6: tenure.store.v1.CompareOperator
-	(*Envelope)(nil),          // 7: tenure.store.v1.Envelope
-	(*Command)(nil),           // 8: tenure.store.v1.Command
-	(*RequestID)(nil),         // 9: tenure.store.v1.RequestID
-	(*Guard)(nil),             // 10: tenure.store.v1.Guard
-	(*HeldGuard)(nil),         // 11: tenure.store.v1.HeldGuard
-	(*KeyGuard)(nil),          // 12: tenure.store.v1.KeyGuard
-	(*SessionRef)(nil),        // 13: tenure.store.v1.SessionRef
-	(*MetadataEntry)(nil),     // 14: tenure.store.v1.MetadataEntry
-	(*CreateSession)(nil),     // 15: tenure.store.v1.CreateSession
-	(*SessionChecks)(nil),     // 16: tenure.store.v1.SessionChecks
-	(*Node)(nil),              // 17: tenure.store.v1.Node
-	(*Service)(nil),           // 18: tenure.store.v1.Service
-	(*Check)(nil),             // 19: tenure.store.v1.Check
-	(*RegisterNode)(nil),      // 20: tenure.store.v1.RegisterNode
-	(*SyncNumber)(nil),        // 21: tenure.store.v1.SyncNumber
-	(*SyncNode)(nil),          // 22: tenure.store.v1.SyncNode
-	(*UpdateCheck)(nil),       // 23: tenure.store.v1.UpdateCheck
-	(*CatalogName)(nil),       // 24: tenure.store.v1.CatalogName
-	(*Deregister)(nil),        // 25: tenure.store.v1.Deregister
-	(*SetLiveness)(nil),       // 26: tenure.store.v1.SetLiveness
-	(*EndMarked)(nil),         // 27: tenure.store.v1.EndMarked
-	(*QueryFallback)(nil),     // 28: tenure.store.v1.QueryFallback
-	(*Query)(nil),             // 29: tenure.store.v1.Query
-	(*PutQuery)(nil),          // 30: tenure.store.v1.PutQuery
-	(*DeleteQuery)(nil),       // 31: tenure.store.v1.DeleteQuery
-	(*DestroySession)(nil),    // 32: tenure.store.v1.DestroySession
-	(*ExpireSessions)(nil),    // 33: tenure.store.v1.ExpireSessions
-	(*TakeOverSession)(nil),   // 34: tenure.store.v1.TakeOverSession
-	(*Put)(nil),               // 35: tenure.store.v1.Put
-	(*Delete)(nil),            // 36: tenure.store.v1.Delete
-	(*DeletePrefix)(nil),      // 37: tenure.store.v1.DeletePrefix
-	(*AcquireLock)(nil),       // 38: tenure.store.v1.AcquireLock
-	(*CancelWait)(nil),        // 39: tenure.store.v1.CancelWait
-	(*PlaceRef)(nil),          // 40: tenure.store.v1.PlaceRef
-	(*EndWaits)(nil),          // 41: tenure.store.v1.EndWaits
-	(*ReleaseLock)(nil),       // 42: tenure.store.v1.ReleaseLock
-	(*Resign)(nil),            // 43: tenure.store.v1.Resign
-	(*BreakLock)(nil),         // 44: tenure.store.v1.BreakLock
-	(*BreakPoint)(nil),        // 45: tenure.store.v1.BreakPoint
-	(*DelayRef)(nil),          // 46: tenure.store.v1.DelayRef
-	(*EndDelays)(nil),         // 47: tenure.store.v1.EndDelays
-	(*GrantWaiters)(nil),      // 48: tenure.store.v1.GrantWaiters
-	(*Txn)(nil),               // 49: tenure.store.v1.Txn
-	(*Compare)(nil),           // 50: tenure.store.v1.Compare
-	(*Op)(nil),                // 51: tenure.store.v1.Op
-	(*CatalogOp)(nil),         // 52: tenure.store.v1.CatalogOp
-	(*PutNodeOp)(nil),         // 53: tenure.store.v1.PutNodeOp
-	(*PutServiceOp)(nil),      // 54: tenure.store.v1.PutServiceOp
-	(*PutCheckOp)(nil),        // 55: tenure.store.v1.PutCheckOp
-	(*GetOp)(nil),             // 56: tenure.store.v1.GetOp
-	(*ListOp)(nil),            // 57: tenure.store.v1.ListOp
-	(*Compact)(nil),           // 58: tenure.store.v1.Compact
-	(*SetLimits)(nil),         // 59: tenure.store.v1.SetLimits
-	(*Limits)(nil),            // 60: tenure.store.v1.Limits
-	(*SetClusterVersion)(nil), // 61: tenure.store.v1.SetClusterVersion
-	(*EndFreeze)(nil),         // 62: tenure.store.v1.EndFreeze
-	(*PutMember)(nil),         // 63: tenure.store.v1.PutMember
-	(*MakeJoinToken)(nil),     // 64: tenure.store.v1.MakeJoinToken
-	(*JoinMember)(nil),        // 65: tenure.store.v1.JoinMember
-	(*EndJoinTokens)(nil),     // 66: tenure.store.v1.EndJoinTokens
-	(*JoinTokenRef)(nil),      // 67: tenure.store.v1.JoinTokenRef
-	(*DeleteMember)(nil),      // 68: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 69: tenure.store.v1.Member
-	(*ChangeAuth)(nil),        // 70: tenure.store.v1.ChangeAuth
-	(*EndTokens)(nil),         // 71: tenure.store.v1.EndTokens
+	(ListenerSecurity)(0),     // 7: tenure.store.v1.ListenerSecurity
+	(*Envelope)(nil),          // 8: tenure.store.v1.Envelope
+	(*Command)(nil),           // 9: tenure.store.v1.Command
+	(*RequestID)(nil),         // 10: tenure.store.v1.RequestID
+	(*Guard)(nil),             // 11: tenure.store.v1.Guard
+	(*HeldGuard)(nil),         // 12: tenure.store.v1.HeldGuard
+	(*KeyGuard)(nil),          // 13: tenure.store.v1.KeyGuard
+	(*SessionRef)(nil),        // 14: tenure.store.v1.SessionRef
+	(*MetadataEntry)(nil),     // 15: tenure.store.v1.MetadataEntry
+	(*CreateSession)(nil),     // 16: tenure.store.v1.CreateSession
+	(*SessionChecks)(nil),     // 17: tenure.store.v1.SessionChecks
+	(*Node)(nil),              // 18: tenure.store.v1.Node
+	(*Service)(nil),           // 19: tenure.store.v1.Service
+	(*Check)(nil),             // 20: tenure.store.v1.Check
+	(*RegisterNode)(nil),      // 21: tenure.store.v1.RegisterNode
+	(*SyncNumber)(nil),        // 22: tenure.store.v1.SyncNumber
+	(*SyncNode)(nil),          // 23: tenure.store.v1.SyncNode
+	(*UpdateCheck)(nil),       // 24: tenure.store.v1.UpdateCheck
+	(*CatalogName)(nil),       // 25: tenure.store.v1.CatalogName
+	(*Deregister)(nil),        // 26: tenure.store.v1.Deregister
+	(*SetLiveness)(nil),       // 27: tenure.store.v1.SetLiveness
+	(*EndMarked)(nil),         // 28: tenure.store.v1.EndMarked
+	(*QueryFallback)(nil),     // 29: tenure.store.v1.QueryFallback
+	(*Query)(nil),             // 30: tenure.store.v1.Query
+	(*PutQuery)(nil),          // 31: tenure.store.v1.PutQuery
+	(*DeleteQuery)(nil),       // 32: tenure.store.v1.DeleteQuery
+	(*DestroySession)(nil),    // 33: tenure.store.v1.DestroySession
+	(*ExpireSessions)(nil),    // 34: tenure.store.v1.ExpireSessions
+	(*TakeOverSession)(nil),   // 35: tenure.store.v1.TakeOverSession
+	(*Put)(nil),               // 36: tenure.store.v1.Put
+	(*Delete)(nil),            // 37: tenure.store.v1.Delete
+	(*DeletePrefix)(nil),      // 38: tenure.store.v1.DeletePrefix
+	(*AcquireLock)(nil),       // 39: tenure.store.v1.AcquireLock
+	(*CancelWait)(nil),        // 40: tenure.store.v1.CancelWait
+	(*PlaceRef)(nil),          // 41: tenure.store.v1.PlaceRef
+	(*EndWaits)(nil),          // 42: tenure.store.v1.EndWaits
+	(*ReleaseLock)(nil),       // 43: tenure.store.v1.ReleaseLock
+	(*Resign)(nil),            // 44: tenure.store.v1.Resign
+	(*BreakLock)(nil),         // 45: tenure.store.v1.BreakLock
+	(*BreakPoint)(nil),        // 46: tenure.store.v1.BreakPoint
+	(*DelayRef)(nil),          // 47: tenure.store.v1.DelayRef
+	(*EndDelays)(nil),         // 48: tenure.store.v1.EndDelays
+	(*GrantWaiters)(nil),      // 49: tenure.store.v1.GrantWaiters
+	(*Txn)(nil),               // 50: tenure.store.v1.Txn
+	(*Compare)(nil),           // 51: tenure.store.v1.Compare
+	(*Op)(nil),                // 52: tenure.store.v1.Op
+	(*CatalogOp)(nil),         // 53: tenure.store.v1.CatalogOp
+	(*PutNodeOp)(nil),         // 54: tenure.store.v1.PutNodeOp
+	(*PutServiceOp)(nil),      // 55: tenure.store.v1.PutServiceOp
+	(*PutCheckOp)(nil),        // 56: tenure.store.v1.PutCheckOp
+	(*GetOp)(nil),             // 57: tenure.store.v1.GetOp
+	(*ListOp)(nil),            // 58: tenure.store.v1.ListOp
+	(*Compact)(nil),           // 59: tenure.store.v1.Compact
+	(*SetLimits)(nil),         // 60: tenure.store.v1.SetLimits
+	(*Limits)(nil),            // 61: tenure.store.v1.Limits
+	(*SetClusterVersion)(nil), // 62: tenure.store.v1.SetClusterVersion
+	(*EndFreeze)(nil),         // 63: tenure.store.v1.EndFreeze
+	(*PutMember)(nil),         // 64: tenure.store.v1.PutMember
+	(*MakeJoinToken)(nil),     // 65: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 66: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 67: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 68: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 69: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 70: tenure.store.v1.Member
+	(*ChangeAuth)(nil),        // 71: tenure.store.v1.ChangeAuth
+	(*EndTokens)(nil),         // 72: tenure.store.v1.EndTokens
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
-	8,   // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
-	9,   // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
-	10,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
-	15,  // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
-	32,  // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
-	33,  // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
-	34,  // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
-	35,  // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
-	36,  // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
-	37,  // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	49,  // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
-	38,  // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	39,  // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
-	41,  // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
-	42,  // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	44,  // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
-	47,  // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
-	48,  // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
-	58,  // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
-	59,  // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
-	61,  // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
-	43,  // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
-	62,  // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
-	63,  // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	68,  // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	70,  // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
-	71,  // 26: tenure.store.v1.Command.end_tokens:type_name -> tenure.store.v1.EndTokens
-	20,  // 27: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
-	22,  // 28: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
-	23,  // 29: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
-	25,  // 30: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
-	26,  // 31: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
-	27,  // 32: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
-	30,  // 33: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
-	31,  // 34: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
-	64,  // 35: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	65,  // 36: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	66,  // 37: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	11,  // 38: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	12,  // 39: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	14,  // 40: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	9,   // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
+	10,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
+	11,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
+	16,  // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
+	33,  // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
+	34,  // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
+	35,  // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
+	36,  // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
+	37,  // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
+	38,  // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	50,  // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
+	39,  // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	40,  // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
+	42,  // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
+	43,  // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	45,  // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
+	48,  // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
+	49,  // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
+	59,  // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
+	60,  // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
+	62,  // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
+	44,  // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
+	63,  // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
+	64,  // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
+	69,  // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	71,  // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
+	72,  // 26: tenure.store.v1.Command.end_tokens:type_name -> tenure.store.v1.EndTokens
+	21,  // 27: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	23,  // 28: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	24,  // 29: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	26,  // 30: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	27,  // 31: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	28,  // 32: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	31,  // 33: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
+	32,  // 34: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
+	65,  // 35: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	66,  // 36: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	67,  // 37: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	12,  // 38: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	13,  // 39: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	15,  // 40: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
 	0,   // 41: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	16,  // 42: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
-	14,  // 43: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 44: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 45: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	17,  // 42: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	15,  // 43: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	15,  // 44: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	15,  // 45: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
 	1,   // 46: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
-	17,  // 47: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
-	18,  // 48: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
-	19,  // 49: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	18,  // 47: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	19,  // 48: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	20,  // 49: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
 	2,   // 50: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
-	21,  // 51: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
-	17,  // 52: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
-	18,  // 53: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
-	19,  // 54: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	22,  // 51: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	18,  // 52: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	19,  // 53: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	20,  // 54: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
 	1,   // 55: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
-	24,  // 56: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	25,  // 56: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
 	1,   // 57: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
 	3,   // 58: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
-	14,  // 59: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
-	14,  // 60: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
-	28,  // 61: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
-	14,  // 62: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
-	29,  // 63: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
-	13,  // 64: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 65: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 66: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	13,  // 67: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	13,  // 68: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	13,  // 69: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	15,  // 59: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
+	15,  // 60: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
+	29,  // 61: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
+	15,  // 62: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
+	30,  // 63: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
+	14,  // 64: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
+	14,  // 65: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	14,  // 66: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	14,  // 67: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	14,  // 68: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	14,  // 69: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
 	5,   // 70: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	13,  // 71: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	40,  // 72: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	13,  // 73: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	13,  // 74: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	45,  // 75: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	46,  // 76: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	50,  // 77: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	51,  // 78: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	51,  // 79: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	14,  // 71: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	41,  // 72: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	14,  // 73: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	14,  // 74: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	46,  // 75: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	47,  // 76: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	51,  // 77: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	52,  // 78: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	52,  // 79: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
 	6,   // 80: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	10,  // 81: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	56,  // 82: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	35,  // 83: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	36,  // 84: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	37,  // 85: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	38,  // 86: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	42,  // 87: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	10,  // 88: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	57,  // 89: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	52,  // 90: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
-	53,  // 91: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
-	54,  // 92: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
-	55,  // 93: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
-	24,  // 94: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
-	24,  // 95: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
-	17,  // 96: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
-	18,  // 97: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
-	19,  // 98: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
-	60,  // 99: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	69,  // 100: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	69,  // 101: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	67,  // 102: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	103, // [103:103] is the sub-list for method output_type
-	103, // [103:103] is the sub-list for method input_type
-	103, // [103:103] is the sub-list for extension type_name
-	103, // [103:103] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	11,  // 81: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	57,  // 82: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	36,  // 83: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	37,  // 84: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	38,  // 85: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	39,  // 86: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	43,  // 87: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	11,  // 88: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	58,  // 89: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	53,  // 90: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	54,  // 91: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	55,  // 92: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	56,  // 93: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	25,  // 94: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	25,  // 95: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	18,  // 96: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	19,  // 97: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	20,  // 98: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	61,  // 99: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	70,  // 100: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	70,  // 101: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	68,  // 102: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	7,   // 103: tenure.store.v1.Member.client_security:type_name -> tenure.store.v1.ListenerSecurity
+	7,   // 104: tenure.store.v1.Member.peer_security:type_name -> tenure.store.v1.ListenerSecurity
+	105, // [105:105] is the sub-list for method output_type
+	105, // [105:105] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -7128,7 +7223,7 @@ func file_tenure_store_v1_command_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
-			NumEnums:      7,
+			NumEnums:      8,
 			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -108,6 +108,8 @@ const (
 	FailureReason_FAILURE_REASON_LIMIT_IN_USE FailureReason = 64
 	// There was a bootstrap with another token.
 	FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED FailureReason = 65
+	// A member listens in a way that is not safe enough for tokens.
+	FailureReason_FAILURE_REASON_AUTH_UNSAFE FailureReason = 66
 	// No node has this name or id.
 	FailureReason_FAILURE_REASON_NODE_NOT_FOUND FailureReason = 100
 	// The node has no instance of a service with this id.
@@ -168,6 +170,7 @@ var (
 		63:  "FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED",
 		64:  "FAILURE_REASON_LIMIT_IN_USE",
 		65:  "FAILURE_REASON_AUTH_BOOTSTRAPPED",
+		66:  "FAILURE_REASON_AUTH_UNSAFE",
 		100: "FAILURE_REASON_NODE_NOT_FOUND",
 		101: "FAILURE_REASON_SERVICE_NOT_FOUND",
 		102: "FAILURE_REASON_CHECK_NOT_FOUND",
@@ -217,6 +220,7 @@ var (
 		"FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED": 63,
 		"FAILURE_REASON_LIMIT_IN_USE":          64,
 		"FAILURE_REASON_AUTH_BOOTSTRAPPED":     65,
+		"FAILURE_REASON_AUTH_UNSAFE":           66,
 		"FAILURE_REASON_NODE_NOT_FOUND":        100,
 		"FAILURE_REASON_SERVICE_NOT_FOUND":     101,
 		"FAILURE_REASON_CHECK_NOT_FOUND":       102,
@@ -472,6 +476,12 @@ const (
 	FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP FailureDetail = 164
 	// A change of tokens, policies, bindings or the mode is malformed: NAME.
 	FailureDetail_FAILURE_DETAIL_AUTH_MALFORMED FailureDetail = 165
+	// Member NAME takes clients without TLS at an address that other machines can reach.
+	FailureDetail_FAILURE_DETAIL_CLIENTS_WITHOUT_TLS FailureDetail = 166
+	// Member NAME takes other members without TLS.
+	FailureDetail_FAILURE_DETAIL_PEERS_WITHOUT_TLS FailureDetail = 167
+	// Member NAME has not said yet how it listens.
+	FailureDetail_FAILURE_DETAIL_LISTENERS_UNKNOWN FailureDetail = 168
 	// The key is not held by the session that a condition requires.
 	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106
 	// Check NAME of node NAME is critical.
@@ -611,6 +621,9 @@ var (
 		163: "FAILURE_DETAIL_NO_BOOTSTRAP",
 		164: "FAILURE_DETAIL_OTHER_BOOTSTRAP",
 		165: "FAILURE_DETAIL_AUTH_MALFORMED",
+		166: "FAILURE_DETAIL_CLIENTS_WITHOUT_TLS",
+		167: "FAILURE_DETAIL_PEERS_WITHOUT_TLS",
+		168: "FAILURE_DETAIL_LISTENERS_UNKNOWN",
 		106: "FAILURE_DETAIL_HELD_BY_OTHER",
 		141: "FAILURE_DETAIL_CHECK_IS_CRITICAL",
 		142: "FAILURE_DETAIL_NODE_NAME_IN_USE",
@@ -733,6 +746,9 @@ var (
 		"FAILURE_DETAIL_NO_BOOTSTRAP":                 163,
 		"FAILURE_DETAIL_OTHER_BOOTSTRAP":              164,
 		"FAILURE_DETAIL_AUTH_MALFORMED":               165,
+		"FAILURE_DETAIL_CLIENTS_WITHOUT_TLS":          166,
+		"FAILURE_DETAIL_PEERS_WITHOUT_TLS":            167,
+		"FAILURE_DETAIL_LISTENERS_UNKNOWN":            168,
 		"FAILURE_DETAIL_HELD_BY_OTHER":                106,
 		"FAILURE_DETAIL_CHECK_IS_CRITICAL":            141,
 		"FAILURE_DETAIL_NODE_NAME_IN_USE":             142,
@@ -3783,7 +3799,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\fmod_revision\x18\x04 \x01(\x04R\vmodRevision\x126\n" +
 	"\x06origin\x18\x05 \x01(\x0e2\x1e.tenure.store.v1.CatalogOriginR\x06origin\x12\x12\n" +
 	"\x04node\x18\x06 \x01(\tR\x04node\x12!\n" +
-	"\fservice_name\x18\a \x01(\tR\vserviceName*\xa6\r\n" +
+	"\fservice_name\x18\a \x01(\tR\vserviceName*\xc6\r\n" +
 	"\rFailureReason\x12\x1e\n" +
 	"\x1aFAILURE_REASON_UNSPECIFIED\x10\x00\x12$\n" +
 	" FAILURE_REASON_SESSION_NOT_FOUND\x10\x01\x12\"\n" +
@@ -3824,7 +3840,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1eFAILURE_REASON_TOKEN_NOT_FOUND\x10>\x12(\n" +
 	"$FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED\x10?\x12\x1f\n" +
 	"\x1bFAILURE_REASON_LIMIT_IN_USE\x10@\x12$\n" +
-	" FAILURE_REASON_AUTH_BOOTSTRAPPED\x10A\x12!\n" +
+	" FAILURE_REASON_AUTH_BOOTSTRAPPED\x10A\x12\x1e\n" +
+	"\x1aFAILURE_REASON_AUTH_UNSAFE\x10B\x12!\n" +
 	"\x1dFAILURE_REASON_NODE_NOT_FOUND\x10d\x12$\n" +
 	" FAILURE_REASON_SERVICE_NOT_FOUND\x10e\x12\"\n" +
 	"\x1eFAILURE_REASON_CHECK_NOT_FOUND\x10f\x12\"\n" +
@@ -3832,7 +3849,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_REASON_CHECK_CRITICAL\x10h\x12#\n" +
 	"\x1fFAILURE_REASON_NODE_ID_CONFLICT\x10i\x12 \n" +
 	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j\x12#\n" +
-	"\x1fFAILURE_REASON_QUERY_NAME_TAKEN\x10k*\xd7#\n" +
+	"\x1fFAILURE_REASON_QUERY_NAME_TAKEN\x10k*\xce$\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3940,7 +3957,10 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1cFAILURE_DETAIL_TOKEN_MISSING\x10\xa2\x01\x12 \n" +
 	"\x1bFAILURE_DETAIL_NO_BOOTSTRAP\x10\xa3\x01\x12#\n" +
 	"\x1eFAILURE_DETAIL_OTHER_BOOTSTRAP\x10\xa4\x01\x12\"\n" +
-	"\x1dFAILURE_DETAIL_AUTH_MALFORMED\x10\xa5\x01\x12 \n" +
+	"\x1dFAILURE_DETAIL_AUTH_MALFORMED\x10\xa5\x01\x12'\n" +
+	"\"FAILURE_DETAIL_CLIENTS_WITHOUT_TLS\x10\xa6\x01\x12%\n" +
+	" FAILURE_DETAIL_PEERS_WITHOUT_TLS\x10\xa7\x01\x12%\n" +
+	" FAILURE_DETAIL_LISTENERS_UNKNOWN\x10\xa8\x01\x12 \n" +
 	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\x12%\n" +
 	" FAILURE_DETAIL_CHECK_IS_CRITICAL\x10\x8d\x01\x12$\n" +
 	"\x1fFAILURE_DETAIL_NODE_NAME_IN_USE\x10\x8e\x01\x12\"\n" +
