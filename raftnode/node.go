@@ -209,7 +209,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 	if err := meetOthers(n); err != nil {
 		return nil, err
 	}
-	if w != nil {
+	if w != nil || o.ForPeers != 0 {
 		n.o.LeaderTasks = append(slices.Clone(o.LeaderTasks), n.self.Record)
 	}
 	n.o.LeaderTasks = append(slices.Clone(n.o.LeaderTasks), n.changes.Reconcile, n.health.Lead)

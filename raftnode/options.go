@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/health"
 	"github.com/tenure-io/tenure/raftnode/identity"
@@ -69,6 +70,8 @@ type Options struct {
 	Addresses Addresses
 	// Zone is the member's failure domain, and Version that of its program; for people.
 	Zone, Version string
+	// ForClients and ForPeers say how the member listens for them.
+	ForClients, ForPeers storev1.ListenerSecurity
 	// Transport carries messages to peers. Nil takes connections to the peers' addresses if there is a PeerListener; else
 	// it drops the messages and reports the peers unreachable.
 	Transport Transport
@@ -139,7 +142,7 @@ func (o *Options) self() identity.Options {
 		Name: o.Name, Addresses: o.Addresses, Zone: o.Zone, Version: o.Version,
 		InitialCluster: o.InitialCluster, Join: o.Join, JoinToken: o.JoinToken, StayLearner: o.StayLearner,
 		Listener: o.PeerListener, Services: o.PeerServices, Security: o.PeerSecurity, ElectionTimeout: o.electionTimeout(),
-		Logger: o.Logger, Registerer: o.Registerer,
+		Logger: o.Logger, Registerer: o.Registerer, ClientSecurity: o.ForClients, PeerSecurity: o.ForPeers,
 	}
 }
 

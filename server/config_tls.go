@@ -30,6 +30,9 @@ type TLS struct {
 	CertIdentity string
 	// TrustDomain is the cluster's name in certificates of members; empty is tenure.internal.
 	TrustDomain string
+	// Cleartext is accept where those are let in, too, who come without TLS, for a cluster that begins to use it; else empty. In mode enforce
+	// nobody is, and other members are not once there are tokens.
+	Cleartext string
 	// Reload has something when the files are to be looked at now; they are every 10 s anyway. Nil has nothing.
 	Reload <-chan os.Signal
 }
@@ -60,6 +63,12 @@ func (t TLS) auth() certs.ClientAuth {
 	}
 }
 
+// cleartextAccept is the value of --cleartext.
+const cleartextAccept = "accept"
+
+// acceptsCleartext reports whether those are let in who come without TLS.
+func (t TLS) acceptsCleartext() bool { return t.Cleartext == cleartextAccept }
+
 // check returns what is wrong with the settings. The files are read when the member starts.
 func (t TLS) check() error {
 	var problems []error
@@ -80,6 +89,12 @@ func (t TLS) check() error {
 	}
 	if t.peers() && (t.PeerCertFile == "" || t.PeerKeyFile == "" || t.PeerCAFile == "") {
 		problems = append(problems, fmt.Errorf("%w: --peer-cert-file, --peer-key-file and --peer-ca-file belong together; give all or none", ErrConfig))
+	}
+	switch {
+	case t.Cleartext != "" && !t.acceptsCleartext():
+		problems = append(problems, fmt.Errorf("%w: --cleartext is %q; it can only be accept", ErrConfig, t.Cleartext))
+	case t.acceptsCleartext() && !t.on() && !t.peers():
+		problems = append(problems, fmt.Errorf("%w: --cleartext accept needs --cert-file or --peer-cert-file: without TLS there is nothing else", ErrConfig))
 	}
 	if _, err := identity.ParseCertificateIdentity(t.CertIdentity); err != nil {
 		problems = append(problems, fmt.Errorf("%w: --cert-identity %w", ErrConfig, err))

@@ -3,12 +3,16 @@ package server
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/certs"
 )
@@ -19,10 +23,30 @@ type secured struct {
 	clients          *certs.Source // nil without TLS for clients
 	grpc, http, peer *certs.Handshaker
 	peers            *raftnode.PeerSecurity // nil without TLS between members
+	letIn            letIn
+}
+
+// letIn decides whether those are let in who come without TLS.
+type letIn struct {
+	asked bool // --cleartext accept
+	node  atomic.Pointer[raftnode.Node]
+}
+
+// clients reports whether clients are. Not where rules are enforced: their tokens could be read on their way.
+func (l *letIn) clients() bool {
+	node := l.node.Load()
+	return l.asked && (node == nil || node.Store().Applied().AuthMode != storev1.AuthMode_AUTH_MODE_ENFORCE)
+}
+
+// members reports whether other members are. Not once there are tokens: any process could act for every client.
+func (l *letIn) members() bool {
+	node := l.node.Load()
+	return l.asked && (node == nil || node.Store().Applied().AuthChanges == 0)
 }
 
 // openCertificates reads the certificates, and looks at their files until the member stops.
 func (r *running) openCertificates(ctx context.Context) error {
+	r.secured.letIn.asked = r.config.TLS.acceptsCleartext()
 	var clients, peers *certs.Source
 	var err error
 	if t := r.config.TLS; t.on() {
@@ -54,6 +78,9 @@ func (r *running) securePeers(t TLS) (*certs.Source, error) {
 		return nil, err
 	}
 	peers := certs.NewPeers(s, t.trustDomain())
+	if t.acceptsCleartext() {
+		peers.Accept(r.secured.letIn.members)
+	}
 	r.secured.peer = peers.Handshaker(certs.ListenOptions{
 		Name: "peer", Callers: r.rooms.Callers, Failed: auditPart{r}.handshakeFailed("peer"), Logger: r.log,
 	})
@@ -90,17 +117,20 @@ func (r *running) openSource(o certs.Options) (*certs.Source, error) {
 }
 
 // serves notes where clients are told to connect.
-func (s secured) serves(at raftnode.Addresses) {
+func (s *secured) serves(at raftnode.Addresses) {
 	if s.clients != nil {
 		s.clients.Serves(at.Client, at.HTTP)
 	}
 }
 
 // covers reports whether the member's certificate for clients is for a host.
-func (s secured) covers(host string) bool { return s.clients != nil && s.clients.Covers(host) }
+func (s *secured) covers(host string) bool { return s.clients != nil && s.clients.Covers(host) }
 
 // handshaker makes the handshakes of a listener.
 func (r *running) handshaker(s *certs.Source, o certs.ListenOptions) *certs.Handshaker {
+	if r.config.TLS.acceptsCleartext() {
+		o.Cleartext = r.secured.letIn.clients
+	}
 	o.Callers, o.Failed, o.Logger = r.rooms.Callers, auditPart{r}.handshakeFailed(o.Name), r.log
 	return s.Handshaker(o)
 }
@@ -137,7 +167,44 @@ func (r auditPart) certificateAlarms() []raftnode.Alarm {
 			alarms = append(alarms, raftnode.Alarm{Name: p.Name, Member: r.node.Status().MemberID, Message: p.Message})
 		}
 	}
+	if problem := r.secured.cleartext(); problem != "" {
+		alarms = append(alarms, raftnode.Alarm{Name: problemCleartext, Member: r.node.Status().MemberID, Message: problem})
+	}
 	return alarms
+}
+
+const (
+	// problemCleartext is the problem of a member that lets those in who come without TLS, and the heading of its runbook.
+	problemCleartext = "cleartext-accepted"
+	// strangersShown is how many hosts the problem names of a listener.
+	strangersShown = 8
+)
+
+// cleartext says that those are let in who come without TLS, and who does; empty: nobody is.
+func (s *secured) cleartext() string {
+	if !s.letIn.clients() && !s.letIn.members() {
+		return ""
+	}
+	var users []string
+	for _, l := range []struct {
+		name string
+		h    *certs.Handshaker
+	}{{"gRPC", s.grpc}, {"HTTP", s.http}, {"members", s.peer}} {
+		if l.h == nil {
+			continue
+		}
+		hosts := l.h.Strangers()
+		if more := len(hosts) - strangersShown; more > 0 {
+			hosts = append(hosts[:strangersShown:strangersShown], fmt.Sprintf("%d more", more))
+		}
+		if len(hosts) > 0 {
+			users = append(users, l.name+" by "+strings.Join(hosts, ", "))
+		}
+	}
+	if len(users) == 0 {
+		return "This member accepts connections without TLS (--cleartext accept), and none was used within the last hour: restart it without the flag."
+	}
+	return "This member accepts connections without TLS (--cleartext accept). Used within the last hour: " + strings.Join(users, "; ") + "."
 }
 
 // grpcCredentials are what the gRPC listener accepts connections with.
@@ -156,24 +223,52 @@ func (r *running) httpListener(listener net.Listener) net.Listener {
 	return r.secured.http.Listener(listener)
 }
 
-// unsafeAddress says which address of a member has no TLS and can be reached from elsewhere, so that tokens could be read on their
-// way, or which lets other processes speak for members; empty: none.
-func unsafeAddress(c Config, own Addresses, members []raftnode.Member) string {
-	if !c.TLS.peers() && c.PeerAddr != peerOff {
-		return "the address for other members has no TLS"
+// clientSecurity says how a member with these addresses listens for clients: as the least secure of them does.
+func clientSecurity(c Config, own Addresses, advertised raftnode.Addresses) storev1.ListenerSecurity {
+	switch {
+	case c.TLS.on() && c.TLS.acceptsCleartext():
+		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT
+	case c.TLS.on():
+		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS
 	}
-	if c.TLS.on() {
-		return ""
-	}
-	addresses := []string{own.GRPC, own.HTTP, own.Consul}
-	for _, m := range members {
-		addresses = append(addresses, m.GetClientAddress(), m.GetHttpAddress())
-	}
-	for _, address := range addresses {
+	for _, address := range []string{own.GRPC, own.HTTP, own.Consul, c.ConsulAddr, advertised.Client, advertised.HTTP} {
 		host, _, err := net.SplitHostPort(address)
 		if err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback() {
-			return "the address " + address + " has no TLS"
+			return storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT
 		}
 	}
-	return ""
+	return storev1.ListenerSecurity_LISTENER_SECURITY_LOOPBACK
+}
+
+// peerSecurity says how a member listens for others.
+func peerSecurity(c Config) storev1.ListenerSecurity {
+	switch {
+	case c.PeerAddr == peerOff:
+		return storev1.ListenerSecurity_LISTENER_SECURITY_OFF
+	case c.TLS.peers() && c.TLS.acceptsCleartext():
+		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT
+	case c.TLS.peers():
+		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS
+	default:
+		return storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT
+	}
+}
+
+// unsafeListener says which listener of this member is not safe enough for tokens; empty: none. What others say of themselves is decided where
+// the change is applied.
+func unsafeListener(c Config, own Addresses, advertised raftnode.Addresses) string {
+	switch peerSecurity(c) {
+	case storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT:
+		return "the address for other members has no TLS"
+	case storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT:
+		return "this member lets others in without TLS (--cleartext accept)"
+	}
+	switch clientSecurity(c, own, advertised) {
+	case storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT:
+		return "an address for clients that other machines can reach has no TLS"
+	case storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT:
+		return "this member lets clients in without TLS (--cleartext accept)"
+	default:
+		return ""
+	}
 }

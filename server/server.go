@@ -272,6 +272,7 @@ func (r *running) openNode(ctx context.Context) error {
 	if r.node, err = r.openMember(ctx); err != nil {
 		return err
 	}
+	r.secured.letIn.node.Store(r.node)
 	if err = r.checkPeers(); err != nil {
 		return errors.Join(err, r.node.Close())
 	}
@@ -296,6 +297,10 @@ func (r *running) openNode(ctx context.Context) error {
 // checkPeers refuses a port for members that does not fit what the directory holds.
 func (r *running) checkPeers() error {
 	s := r.node.Status()
+	if r.config.TLS.acceptsCleartext() && r.node.Store().Applied().AuthMode == storev1.AuthMode_AUTH_MODE_ENFORCE {
+		return fmt.Errorf("%w: the cluster in %s enforces rules, and tokens that are sent without TLS can be read on their way: "+
+			"start without --cleartext accept", ErrConfig, r.config.DataDir)
+	}
 	switch members := len(s.Voters) + len(s.Learners); {
 	case r.listeners.peer == nil && members > 1:
 		return fmt.Errorf("%w: --peer off is for a member that is alone; the cluster in %s has %d members", ErrConfig, r.config.DataDir, members)
@@ -337,6 +342,8 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register, r.peers.Register},
 		Addresses:      r.advertised,
 		Zone:           r.config.Zone,
+		ForClients:     clientSecurity(r.config, r.addresses, r.advertised),
+		ForPeers:       peerSecurity(r.config),
 		Version:        r.config.Version,
 		Membership:     raftnode.MembershipOptions{ManualPromotion: r.config.ManualPromotion},
 		Health:         raftnode.HealthOptions{DiskFreeMin: r.config.DiskFreeMinBytes},
@@ -414,7 +421,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		},
 		Pool:   r.peers,
 		Nonces: auth.NewNonces(r.config.writeNonce, nil),
-		Unsafe: func() string { return unsafeAddress(r.config, r.addresses, r.node.Members()) },
+		Unsafe: func() string { return unsafeListener(r.config, r.addresses, r.advertised) },
 		Keys:   r.keys,
 	})
 	r.health = gate.NewHealth(stopping, func() bool { return caughtUp(r.node) })

@@ -313,3 +313,56 @@ func TestRandomAuthChangesAreDeterministic(t *testing.T) {
 	}
 	checkBytesOf(t, many)
 }
+
+// TestTokensNeedListenersThatAreSafe makes the first token while a member listens in some way, and then wants a stricter mode.
+func TestTokensNeedListenersThatAreSafe(t *testing.T) {
+	const (
+		unknown   = storev1.ListenerSecurity_LISTENER_SECURITY_UNSPECIFIED
+		cleartext = storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT
+		loopback  = storev1.ListenerSecurity_LISTENER_SECURITY_LOOPBACK
+		tls       = storev1.ListenerSecurity_LISTENER_SECURITY_TLS
+		both      = storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT
+		off       = storev1.ListenerSecurity_LISTENER_SECURITY_OFF
+		unsafe    = storev1.FailureReason_FAILURE_REASON_AUTH_UNSAFE
+		notYet    = storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED
+	)
+	for name, tc := range map[string]struct {
+		clients, peers storev1.ListenerSecurity
+		want           storev1.FailureReason
+	}{
+		"TLS everywhere":                      {tls, tls, 0},
+		"addresses of its own, and no others": {loopback, off, 0},
+		"clients without TLS":                 {cleartext, tls, unsafe},
+		"clients with TLS and without":        {both, tls, unsafe},
+		"others without TLS":                  {loopback, cleartext, unsafe},
+		"others with TLS and without":         {tls, both, unsafe},
+		"nothing is known":                    {unknown, unknown, notYet},
+		"how it meets others is not known":    {tls, unknown, unsafe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+			record := func(clients, peers storev1.ListenerSecurity) {
+				if _, reason := r.try(&storev1.Command{Kind: &storev1.Command_PutMember{PutMember: &storev1.PutMember{
+					Member: &storev1.Member{Id: 1, Name: "a", ClientSecurity: clients, PeerSecurity: peers},
+				}}}); reason != 0 {
+					t.Fatal(reason)
+				}
+			}
+			record(tc.clients, tc.peers)
+			if _, got := r.try(bootstrapCommand("a", authWarn)); got != tc.want {
+				t.Errorf("the bootstrap: got %v, want %v", got, tc.want)
+			}
+			record(tls, tls)
+			if _, got := r.try(bootstrapCommand("a", authWarn)); got != 0 {
+				t.Errorf("the bootstrap of a safe member: got %v", got)
+			}
+			record(tc.clients, tc.peers)
+			if _, got := r.try(setMode(authEnforce)); got != tc.want {
+				t.Errorf("a stricter mode: got %v, want %v", got, tc.want)
+			}
+			if _, got := r.try(setMode(authOff)); got != 0 {
+				t.Errorf("a milder mode: got %v", got)
+			}
+		})
+	}
+}

@@ -198,6 +198,7 @@ func peersOf(members []*storev1.Member) []transport.Peer {
 	for _, m := range members {
 		peers = append(peers, transport.Peer{
 			ID: m.GetId(), Incarnation: m.GetIncarnation(), Starts: m.GetStarts(), Name: m.GetName(), Address: m.GetPeerAddress(),
+			SpeaksTLS: transport.SpeaksTLS(m),
 		})
 	}
 	return peers

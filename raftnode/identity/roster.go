@@ -185,7 +185,7 @@ func (r *roster) recordAll(ctx context.Context) bool {
 // tryAddresses connects to what a member tells clients, and says so if that does not work from here. The peers' way is
 // tried all the time.
 func (r *roster) tryAddresses(ctx context.Context, m *storev1.Member) {
-	if r.n.o.Listener.Addr().Network() != "tcp" {
+	if r.n.wire == nil || r.n.o.Listener.Addr().Network() != "tcp" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -212,10 +212,19 @@ func (r *roster) tryAddresses(ctx context.Context, m *storev1.Member) {
 func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 	n := r.n
 	said := n.o.describe(n.m.Identity)
+	if id != n.m.Identity.MemberID && n.wire == nil {
+		return nil
+	}
 	if id != n.m.Identity.MemberID {
-		said = n.wire.describedBy(id)
+		said = proto.CloneOf(n.wire.describedBy(id))
+	}
+	if said != nil && !storage.KnowsPrincipals(n.m.Consensus.Store().Applied().ClusterVersion) {
+		said.ClientSecurity, said.PeerSecurity = 0, 0
 	}
 	switch {
+	case n.wire == nil && stored == nil:
+		// It is alone, and met nobody yet.
+		return nil
 	case said == nil && stored != nil:
 		return nil
 	case said == nil:
@@ -227,7 +236,7 @@ func (r *roster) desired(id uint64, stored *storev1.Member) *storev1.Member {
 		// It was started again since, and told another leader.
 		return nil
 	}
-	next := proto.CloneOf(said)
+	next := said
 	// What the member does not decide itself stays.
 	next.Learner, next.StayLearner = stored.GetLearner(), stored.GetStayLearner()
 	return next

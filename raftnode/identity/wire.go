@@ -30,6 +30,8 @@ type Options struct {
 	Name          string
 	Addresses     membership.Addresses
 	Zone, Version string
+	// ClientSecurity and PeerSecurity say how the member listens for clients, and for other members.
+	ClientSecurity, PeerSecurity storev1.ListenerSecurity
 	// InitialCluster, Join, JoinToken and StayLearner say how a fresh directory begins.
 	InitialCluster []Peer
 	Join           []string
@@ -144,6 +146,7 @@ func (o *Options) describe(id datadir.Identity) *storev1.Member {
 		Id: id.MemberID, Incarnation: id.Incarnation, Starts: id.Starts, Name: o.Name,
 		PeerAddress: o.Addresses.Peer, ClientAddress: o.Addresses.Client, HttpAddress: o.Addresses.HTTP,
 		VersionMin: oldest, VersionMax: newest, Zone: o.Zone, BinaryVersion: o.Version,
+		ClientSecurity: o.ClientSecurity, PeerSecurity: o.PeerSecurity,
 	}
 }
 

@@ -20,12 +20,12 @@ const (
 	connKinds
 )
 
-// dial returns a connection to an address, where the member of a name must be, or any if it is empty. Host names are resolved
+// dial returns a connection to the address of a peer, where the member of its name must be, or any if it is empty. Host names are resolved
 // anew each time it connects.
-func (t *Transport) dial(address, name string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
-	security := insecure.NewCredentials()
+func (t *Transport) dial(at Peer, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+	address, security := at.Address, insecure.NewCredentials()
 	if t.o.Security != nil {
-		security = t.o.Security.Client(name)
+		security = t.o.Security.Client(at.Name, at.SpeaksTLS)
 	}
 	return grpc.NewClient("passthrough:///"+address, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(security),
@@ -50,7 +50,7 @@ func (t *Transport) dialPeer(id uint64, at Peer, more ...grpc.DialOption) (*grpc
 	name := func(ctx context.Context) context.Context {
 		return metadata.NewOutgoingContext(ctx, t.present().credentials(ctx, id))
 	}
-	return t.dial(at.Address, at.Name, append(more,
+	return t.dial(at, append(more,
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn,
 			invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
 		) error {

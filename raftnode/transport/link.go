@@ -101,7 +101,7 @@ func (l *link) open(ctx context.Context, lane string) (peerv1.PeerService_Exchan
 	}
 	hello := &peerv1.ExchangeRequest{Urgent: lane == laneUrgent}
 	if hello.GetUrgent() {
-		hello.Member = l.p.t.present().describe()
+		l.p.t.present().describe(hello)
 	}
 	if err = stream.Send(hello); err != nil {
 		return nil, refusedBy(stream, err)

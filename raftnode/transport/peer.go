@@ -91,6 +91,7 @@ func (p *peer) update(next Peer, told bool) {
 	if next.Name != "" {
 		p.peer.Name = next.Name
 	}
+	p.peer.SpeaksTLS = p.peer.SpeaksTLS || next.SpeaksTLS
 	p.peer.Starts = max(p.peer.Starts, next.Starts)
 }
 

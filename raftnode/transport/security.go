@@ -14,8 +14,9 @@ import (
 type Security struct {
 	// Server accepts connections of members, and of nobody else.
 	Server credentials.TransportCredentials
-	// Client connects to the member of a name, and to nobody else; without a name to any member.
-	Client func(name string) credentials.TransportCredentials
+	// Client connects to the member of a name, and to nobody else; without a name to any member. Without TLS it connects at most to one that
+	// is not known to speak it.
+	Client func(name string, speaksTLS bool) credentials.TransportCredentials
 	// Proves returns an error unless whoever is at the other end of a connection is the member of a name.
 	Proves func(info credentials.AuthInfo, name string) error
 }

@@ -116,6 +116,7 @@ func (s *service) greet(stream peerv1.PeerService_ExchangeServer, c caller) erro
 		}
 		// The call has been let in as this run of that disk.
 		m.Starts, m.Incarnation = c.starts, c.incarnation
+		m.ClientSecurity, m.PeerSecurity = req.GetClientSecurity(), req.GetPeerSecurity()
 		s.t.introduce(m)
 	}
 	return stream.Send(s.t.answer(c, 0))

@@ -36,6 +36,14 @@ type Peer struct {
 	Starts uint64
 	// Name is for people; Address is where it is reached.
 	Name, Address string
+	// SpeaksTLS says that it takes members with TLS.
+	SpeaksTLS bool
+}
+
+// SpeaksTLS reports whether a member takes others with TLS.
+func SpeaksTLS(m *storev1.Member) bool {
+	s := m.GetPeerSecurity()
+	return s == storev1.ListenerSecurity_LISTENER_SECURITY_TLS || s == storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT
 }
 
 // Status is what is known of the way to a peer.
@@ -214,6 +222,7 @@ func (t *Transport) introduce(m *storev1.Member) {
 	if known := t.peers[id]; !t.removed[id] && m.GetPeerAddress() != "" && !t.stopping {
 		p := Peer{
 			ID: id, Incarnation: m.GetIncarnation(), Starts: m.GetStarts(), Name: m.GetName(), Address: m.GetPeerAddress(),
+			SpeaksTLS: SpeaksTLS(m),
 		}
 		t.put(p, true).introduced = known == nil || known.introduced
 	}
@@ -335,7 +344,7 @@ func (t *Transport) Join(ctx context.Context, address string, req *peerv1.JoinRe
 
 // with makes a call on a connection of its own.
 func (t *Transport) with(address string, call func(peerv1.PeerServiceClient) error) error {
-	cc, err := t.dial(address, "")
+	cc, err := t.dial(Peer{Address: address})
 	if err != nil {
 		return err
 	}
@@ -343,5 +352,12 @@ func (t *Transport) with(address string, call func(peerv1.PeerServiceClient) err
 	return errors.Join(err, cc.Close())
 }
 
-// describe returns a copy of what this member says of itself.
-func (s Self) describe() *storev1.Member { return proto.CloneOf(s.Member) }
+// describe says in a request what this member is. How it listens is said beside the description, which leaders of older programs record
+// as it is.
+func (s Self) describe(in *peerv1.ExchangeRequest) {
+	in.Member = proto.CloneOf(s.Member)
+	in.ClientSecurity, in.PeerSecurity = in.Member.GetClientSecurity(), in.Member.GetPeerSecurity()
+	if in.Member != nil {
+		in.Member.ClientSecurity, in.Member.PeerSecurity = 0, 0
+	}
+}

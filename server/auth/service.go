@@ -37,7 +37,7 @@ const (
 type Service struct {
 	tenurev1.UnimplementedAuthServiceServer
 	*call.Caller
-	// unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	// unsafe says which listener of this member is not safe enough for tokens; empty: none.
 	unsafe func() string
 	nonces *Nonces
 	keys   *provider.Keys
@@ -47,7 +47,7 @@ type Service struct {
 type Options struct {
 	// Caller is what all services share.
 	Caller *call.Caller
-	// Unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	// Unsafe says which listener of this member is not safe enough for tokens; empty: none.
 	Unsafe func() string
 	// Nonces prove who may read the directory of this member.
 	Nonces *Nonces
@@ -67,11 +67,40 @@ func (a *Service) change(ctx context.Context, r proto.Message, change *storev1.C
 	})
 }
 
+const (
+	// recordedWithin is how long a change waits for what members say of their listeners to be recorded: the record of one that has just been
+	// restarted is of its last start for a moment.
+	recordedWithin = 3 * time.Second
+	recordedEvery  = 200 * time.Millisecond
+)
+
+// changeSafely is change for what is refused where a member listens in a way that is not safe enough.
+func (a *Service) changeSafely(ctx context.Context, r proto.Message, change *storev1.ChangeAuth) (*storev1.Result, error) {
+	last := time.NewTimer(recordedWithin)
+	defer last.Stop()
+	for {
+		result, err := a.change(ctx, r, change)
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE {
+			return result, err
+		}
+		pause := time.NewTimer(recordedEvery)
+		select {
+		case <-pause.C:
+		case <-last.C:
+			pause.Stop()
+			return nil, err
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, err
+		}
+	}
+}
+
 // checkSafe refuses tokens where others could read them on their way, or propose in anybody's name.
 func (a *Service) checkSafe() error {
-	if address := a.unsafe(); address != "" {
+	if listener := a.unsafe(); listener != "" {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE,
-			"%s; tokens need TLS for clients unless all addresses are loopback, and TLS between members unless --peer is off", address)
+			"%s; tokens need TLS for clients unless all addresses are loopback, and TLS between members unless --peer is off", listener)
 	}
 	return nil
 }
@@ -112,7 +141,7 @@ func (a *Service) BootstrapAuth(
 			return nil, err
 		}
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+	result, err := a.changeSafely(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
 		Mode: m, Token: firstToken(hash, bootstrapName),
 	}}})
 	if err != nil {
@@ -193,7 +222,7 @@ func (a *Service) SetAuthMode(ctx context.Context, r *tenurev1.SetAuthModeReques
 			return nil, err
 		}
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: m}})
+	result, err := a.changeSafely(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: m}})
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ const (
 	causeCertificate              // the other side's certificate is not valid, or not that of a member
 	causeRefused                  // the other side refused, most likely our certificate
 	causeClosed                   // the other side closed the connection and had said nothing
+	causeCut                      // the other side closed the connection in the middle of the handshake
 	causeOther
 
 	causes
@@ -50,7 +51,7 @@ const (
 
 // String names the cause, for a metric.
 func (c cause) String() string {
-	return [...]string{"time", "room", "not_tls", "certificate", "refused", "closed", "other"}[c]
+	return [...]string{"time", "room", "not_tls", "certificate", "refused", "closed", "cut", "other"}[c]
 }
 
 // causeOf returns why a handshake failed.
@@ -70,11 +71,18 @@ func causeOf(err error) cause {
 		return causeCertificate
 	case errors.As(err, &timed) && timed.Timeout():
 		return causeTime
+	case isCut(err):
+		return causeCut
 	case errors.As(err, &op) && op.Op == "remote error": // as crypto/tls calls an alert that came
 		return causeRefused
 	default:
 		return causeOther
 	}
+}
+
+// isCut reports whether an error says that the other side closed the connection.
+func isCut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // ListenOptions say how those who connect to one listener are met.
@@ -91,6 +99,8 @@ type ListenOptions struct {
 	Timeout time.Duration
 	// Verify refuses a connection whose certificates are valid; nil refuses none.
 	Verify func(tls.ConnectionState) error
+	// Cleartext reports whether those are let in who come without TLS; nil lets nobody in. It is asked for each connection.
+	Cleartext func() bool
 	// Failed is told of handshakes that fail, with where they came from and why; nil is not told. It must not block. It is not told of
 	// those who closed the connection and had said nothing.
 	Failed func(address net.Addr, cause string)
@@ -100,11 +110,12 @@ type ListenOptions struct {
 
 // Handshaker makes the handshakes of one listener. Any goroutine may use it.
 type Handshaker struct {
-	o      ListenOptions
-	source *Source
-	room   *share.Pool
-	made   atomic.Int64
-	failed [causes]atomic.Int64
+	o         ListenOptions
+	source    *Source
+	room      *share.Pool
+	made      atomic.Int64
+	failed    [causes]atomic.Int64
+	strangers strangers
 }
 
 // Handshaker returns what makes the handshakes of a listener with the certificates of a source.
@@ -118,7 +129,7 @@ func (s *Source) Handshaker(o ListenOptions) *Handshaker {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
-	return &Handshaker{o: o, source: s, room: share.NewPool(int64(o.HandshakesMax))}
+	return &Handshaker{o: o, source: s, room: share.NewPool(int64(o.HandshakesMax)), strangers: strangers{now: s.o.Now}}
 }
 
 // config returns the configuration of the listener.
@@ -126,28 +137,39 @@ func (h *Handshaker) config(protocols ...string) *tls.Config {
 	return h.source.listening(h.o.Auth, h.o.Verify, protocols...)
 }
 
-// within makes a handshake that ends in time, if its caller has room for it.
-func (h *Handshaker) within(raw net.Conn, conn *tls.Conn, handshake func() error) error {
+// meet makes the handshake of a connection, which ends in time, if its caller has room for it. Without an error and without TLS the
+// connection came without, and may.
+func (h *Handshaker) meet(raw net.Conn, protocols []string, handshake func(*tls.Conn) error) (*tls.Conn, *trusted, net.Conn, error) {
 	caller := h.o.Callers.Of(raw.RemoteAddr())
 	if !h.room.Take(caller, 1) {
 		h.fail(raw, errNoRoom)
-		return errNoRoom
+		return nil, nil, nil, errNoRoom
 	}
 	defer h.room.Give(caller, 1)
+	begun := &opening{Conn: raw}
 	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
+	clear := false
 	if err == nil {
-		err = handshake()
+		clear, err = h.clear(begun)
 	}
-	if err != nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) && conn.ConnectionState().Version == 0 {
-		err = errLeft
+	if clear {
+		return nil, nil, h.strangers.enter(begun), nil
+	}
+	below := h.source.trust(begun, x509.ExtKeyUsageClientAuth)
+	conn := tls.Server(below, h.config(protocols...))
+	if err == nil {
+		err = handshake(conn)
 	}
 	if err != nil {
+		if isCut(err) && !begun.heard {
+			err = errLeft
+		}
 		h.fail(raw, err)
 		turnAway(raw, err)
-		return err
+		return nil, nil, nil, err
 	}
 	h.made.Add(1)
-	return nil
+	return conn, below, nil, nil
 }
 
 // fail notes that a handshake failed.
@@ -175,17 +197,19 @@ type serverCredentials struct {
 // ServerHandshake makes a handshake. gRPC closes the connection if it fails, and takes the deadline away once the client has
 // said what it must after it.
 func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	below := c.h.source.trust(raw, x509.ExtKeyUsageClientAuth)
-	conn := tls.Server(below, c.h.config(protoHTTP2))
-	if err := c.h.within(raw, conn, conn.Handshake); err != nil {
+	conn, below, plain, err := c.h.meet(raw, []string{protoHTTP2}, (*tls.Conn).Handshake)
+	if err != nil {
 		return nil, nil, err
+	}
+	if err := raw.SetDeadline(time.Now().Add(c.h.o.Timeout)); err != nil {
+		return nil, nil, err
+	}
+	if plain != nil {
+		return plain, inClear(), nil
 	}
 	state := conn.ConnectionState()
 	if state.NegotiatedProtocol != protoHTTP2 {
 		return nil, nil, errNoHTTP2
-	}
-	if err := raw.SetDeadline(time.Now().Add(c.h.o.Timeout)); err != nil {
-		return nil, nil, err
 	}
 	below.made(state)
 	return conn, infoOf(state, below), nil
@@ -197,16 +221,18 @@ func (c serverCredentials) Clone() credentials.TransportCredentials {
 }
 
 // handshake makes a handshake of HTTP. When ctx ends, it fails and the connection is closed.
-func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
-	below := h.source.trust(raw, x509.ExtKeyUsageClientAuth)
-	conn := tls.Server(below, h.config(protoHTTP2, protoHTTP1))
+func (h *Handshaker) handshake(ctx context.Context, raw net.Conn) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
-	if err := h.within(raw, conn, func() error { return conn.HandshakeContext(ctx) }); err != nil {
+	conn, below, plain, err := h.meet(raw, []string{protoHTTP2, protoHTTP1}, func(c *tls.Conn) error { return c.HandshakeContext(ctx) })
+	if err != nil {
 		return nil, err
 	}
 	if err := raw.SetDeadline(time.Time{}); err != nil {
 		return nil, err
+	}
+	if plain != nil {
+		return plain, nil
 	}
 	below.made(conn.ConnectionState())
 	return conn, nil

@@ -16,7 +16,7 @@ func TestWhoOnlyLooksWhetherAPortIsOpenIsNotRefused(t *testing.T) {
 	ours := newCA(t)
 	told := make(chan string, 2)
 	address, metrics := listen(t, open(t, ours.member("a", 0)), certs.ListenOptions{Failed: func(_ net.Addr, cause string) { told <- cause }})
-	for said, want := range map[string]string{"": "closed", "\x16\x03\x01": "other"} {
+	for said, want := range map[string]string{"": "closed", "\x16\x03\x01": "cut"} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)

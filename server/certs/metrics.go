@@ -96,6 +96,27 @@ func (h *Handshaker) metrics(listener string) []prometheus.Collector {
 		}
 		return float64(h.made.Load())
 	})}
+	all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name:        "tenure_certs_cleartext_connections_total",
+		Help:        "Connections that came without TLS to a listener that has it, and were let in.",
+		ConstLabels: prometheus.Labels{"listener": listener},
+	}, func() float64 {
+		if h == nil {
+			return 0
+		}
+		came, _ := h.strangers.counts()
+		return float64(came)
+	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "tenure_certs_cleartext_connections",
+		Help:        "Those of them that are open.",
+		ConstLabels: prometheus.Labels{"listener": listener},
+	}, func() float64 {
+		if h == nil {
+			return 0
+		}
+		_, open := h.strangers.counts()
+		return float64(open)
+	}))
 	for c := range causes {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "tenure_certs_handshakes_failed_total",

@@ -9,6 +9,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 )
@@ -25,12 +27,19 @@ var (
 type Peers struct {
 	source      *Source
 	trustDomain string
+	// cleartext reports whether members are met without TLS, too; nil: none.
+	cleartext func() bool
+	ways      ways
 }
 
 // NewPeers returns how a member with the certificates of a source meets others. The source must have a pair and a CA.
 func NewPeers(s *Source, trustDomain string) *Peers {
 	return &Peers{source: s, trustDomain: trustDomain}
 }
+
+// Accept has members met without TLS, too, while cleartext says so: for a cluster that begins to use it, one member after the other. It
+// must be called before all else.
+func (p *Peers) Accept(cleartext func() bool) { p.cleartext = cleartext }
 
 // CheckMember refuses a certificate with which a member of a name is not believed. One for all members' names, which begins
 // with an asterisk, stands for any.
@@ -53,18 +62,23 @@ func CheckMember(leaf *x509.Certificate, trustDomain, name string) error {
 
 // Handshaker makes the handshakes of the listener of members: both sides show a certificate, and who is no member is refused.
 func (p *Peers) Handshaker(o ListenOptions) *Handshaker {
+	o.Cleartext = p.cleartext
 	o.Auth, o.Verify = AuthRequire, func(c tls.ConnectionState) error { return CheckMember(c.PeerCertificates[0], p.trustDomain, "") }
 	return p.source.Handshaker(o)
 }
 
 // Credentials returns what a member dials another one of a name with; without a name any member. Each handshake uses the
-// certificates of its moment.
-func (p *Peers) Credentials(name string) credentials.TransportCredentials {
-	return peerCredentials{p: p, name: name}
+// certificates of its moment. One that is known to speak TLS, or did once, is never met without; of others it is tried.
+func (p *Peers) Credentials(name string, speaksTLS bool) credentials.TransportCredentials {
+	return peerCredentials{p: p, name: name, speaksTLS: speaksTLS}
 }
 
-// Proves returns an error unless whoever is at the other end of a connection is the member of a name.
+// Proves returns an error unless whoever is at the other end of a connection is the member of a name. Where members are met without TLS,
+// those are believed.
 func (p *Peers) Proves(info credentials.AuthInfo, name string) error {
+	if _, clear := info.(Cleartext); clear && p.cleartext != nil && p.cleartext() {
+		return nil
+	}
 	shown, ok := info.(Info)
 	if !ok || shown.Certificate() == nil || name == "" {
 		return ErrNotMember
@@ -74,12 +88,21 @@ func (p *Peers) Proves(info credentials.AuthInfo, name string) error {
 
 // peerCredentials dial a member.
 type peerCredentials struct {
-	p    *Peers
-	name string
+	p         *Peers
+	name      string
+	speaksTLS bool
 }
 
 // ClientHandshake makes a handshake. The other side has the name of members, whatever host it has: gRPC would ask for the host.
-func (c peerCredentials) ClientHandshake(ctx context.Context, _ string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c peerCredentials) ClientHandshake(ctx context.Context, address string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	whose := c.name
+	if whose == "" {
+		whose = address
+	}
+	tries := c.p.cleartext != nil && c.p.cleartext() && !c.speaksTLS
+	if tries && c.p.ways.clear(whose, time.Now()) {
+		return raw, inClear(), nil
+	}
 	m := c.p.source.current.Load()
 	config := base(protoHTTP2)
 	config.RootCAs = m.pool
@@ -91,10 +114,63 @@ func (c peerCredentials) ClientHandshake(ctx context.Context, _ string, raw net.
 	conn, info, err := credentials.NewTLS(config).ClientHandshake(ctx, MembersName(c.p.trustDomain), below)
 	secured, ok := info.(credentials.TLSInfo)
 	if err != nil || !ok {
+		if why := causeOf(err); tries && (why == causeNotTLS || why == causeCut) {
+			c.p.ways.refused(whose, time.Now())
+		}
 		return conn, info, err
 	}
+	c.p.ways.spoken(whose)
 	below.made(secured.State)
 	return conn, infoOf(secured.State, below), nil
+}
+
+// clearFor is how long a member that did not understand TLS is met without, before it is tried again.
+const clearFor = time.Second
+
+// ways are how other members are met, of whom it is not known, by name or address. Those who speak TLS are remembered as long as this
+// member runs.
+type ways struct {
+	mu  sync.Mutex // guards all
+	all map[string]*way
+}
+
+// way is how one is met.
+type way struct {
+	tls  bool      // It spoke TLS once.
+	last time.Time // when it did not understand TLS
+}
+
+// of returns the way to a member. The mutex is held.
+func (w *ways) of(whose string) *way {
+	if w.all == nil {
+		w.all = map[string]*way{}
+	}
+	if w.all[whose] == nil {
+		w.all[whose] = &way{}
+	}
+	return w.all[whose]
+}
+
+// clear reports whether a member is met without TLS now.
+func (w *ways) clear(whose string, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.of(whose)
+	return !one.tls && !one.last.IsZero() && now.Sub(one.last) < clearFor
+}
+
+// refused notes that a member did not understand TLS.
+func (w *ways) refused(whose string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of(whose).last = now
+}
+
+// spoken notes that a member spoke TLS.
+func (w *ways) spoken(whose string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of(whose).tls = true
 }
 
 // ServerHandshake fails: these credentials dial.

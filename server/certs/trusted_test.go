@@ -153,7 +153,7 @@ func TestMembersAreVerifiedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	peers := certs.NewPeers(dialer, domain)
-	_, info, err := peers.Credentials("b").ClientHandshake(ctx, "", near)
+	_, info, err := peers.Credentials("b", true).ClientHandshake(ctx, "", near)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,7 +183,10 @@ var rows = map[tenurev1.ErrorReason]row{
 		code: codes.FailedPrecondition, http: http.StatusConflict,
 		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED},
 	},
-	tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE:       {code: codes.FailedPrecondition, http: http.StatusConflict},
+	tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE: {
+		code: codes.FailedPrecondition, http: http.StatusConflict,
+		failures: []storev1.FailureReason{storev1.FailureReason_FAILURE_REASON_AUTH_UNSAFE},
+	},
 	tenurev1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE: {code: codes.Unavailable, http: http.StatusServiceUnavailable, retry: time.Second},
 	tenurev1.ErrorReason_ERROR_REASON_LIMIT_IN_USE: {
 		code: codes.FailedPrecondition, http: http.StatusConflict,

@@ -50,7 +50,7 @@ type Options struct {
 	Self cluster.Self
 	// Pool knows the member's part in gossip.
 	Pool *pool.Peers
-	// Unsafe says which address of a member has no TLS and can be reached from elsewhere; empty: none.
+	// Unsafe says which listener of this member is not safe enough for tokens; empty: none.
 	Unsafe func() string
 	// Nonces prove that callers can read the directory of this member.
 	Nonces *auth.Nonces

@@ -115,6 +115,9 @@ func (c *Change) bootstrap(head *storev1.AuthRecord, b *storev1.Bootstrap) (*sto
 	case !isFirst(t):
 		return nil, malformed("token")
 	}
+	if err := c.checkListeners(); err != nil {
+		return nil, err
+	}
 	head = &storev1.AuthRecord{BootstrapSha256: t.GetTokenSha256(), BootstrapAccessor: t.GetAccessor()}
 	made, err := c.createToken(head, t)
 	if err != nil {
@@ -152,6 +155,9 @@ func (c *Change) setMode(mode storev1.AuthMode) error {
 		return malformed("mode")
 	}
 	if mode > c.State.AuthMode {
+		if err := c.checkListeners(); err != nil {
+			return err
+		}
 		c.takesAway()
 	}
 	c.State.AuthMode = mode

@@ -47,7 +47,7 @@ func (c memberVerbs) setClusterVersion(s *storev1.SetClusterVersion) (*storev1.R
 	if err = layout.CheckVersion(s.GetVersion()); err != nil {
 		return nil, err
 	}
-	c.state.ClusterVersion = s.GetVersion()
+	c.state.ClusterVersion, c.membersChanged = s.GetVersion(), true // Records may hold more now.
 	return &storev1.Result{}, nil
 }
 

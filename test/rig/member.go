@@ -103,6 +103,12 @@ func (m *Member) Wipe() {
 // SetArgs changes the flags of the next start, beside those that name directory and addresses.
 func (m *Member) SetArgs(args ...string) { m.args = args }
 
+// Args returns the flags of the next start, beside those that name directory and addresses.
+func (m *Member) Args() []string { return slices.Clone(m.args) }
+
+// Secure has those who call the member use TLS from now on, with the files of a folder, as Authority.Write makes them.
+func (m *Member) Secure(dir string) { m.secured = dir }
+
 // Log returns the end of what the member has written to its log.
 func (m *Member) Log() string { return m.log.tail() }
 
