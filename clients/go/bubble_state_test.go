@@ -112,10 +112,36 @@ func TestASessionSaysThatItsRenewalsAreRefused(t *testing.T) {
 		if err := b.session.Refusal(); err != nil {
 			t.Errorf("with the right again: got %v", err)
 		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED)
+		if err := b.session.Refusal(); !errors.Is(err, tenure.ErrAuth) {
+			t.Errorf("without a credential: got %v, want that it is refused", err)
+		}
 		refuse(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER)
 		if err := b.session.Refusal(); err != nil {
 			t.Errorf("without a leader: got %v; want none, as it is no question of rights", err)
 		}
 		refuse(tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED)
+	})
+}
+
+// TestASessionWithoutTheRightToRenewAsksMoreAndMoreRarely takes the right away for most of a TTL.
+func TestASessionWithoutTheRightToRenewAsksMoreAndMoreRarely(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		refuse := func(reason tenurev1.ErrorReason) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.refuse = reason
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED)
+		pass(ttl * 3 / 5)
+		b.mu.Lock()
+		refused := b.refusals
+		b.mu.Unlock()
+		if refused < 2 || refused > 12 {
+			t.Errorf("%d renewals were refused in %v, want 2 to 12", refused, ttl*3/5)
+		}
+		refuse(tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED)
+		pass(ttl / 3 * 11 / 10) // No longer than between renewals.
+		b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED", "CONNECTED")
 	})
 }

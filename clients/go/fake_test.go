@@ -41,6 +41,7 @@ type fakeCluster struct {
 	slow       map[string]bool // Keys of which puts are not answered at present.
 	refuse     tenurev1.ErrorReason
 	refuseOnce bool                    // Whether refuse is over with the first renewal.
+	refusals   int                     // How many renewals were refused.
 	hints      []*tenurev1.SessionHint // They go with the next answer to a renewal.
 	destroys   []*tenurev1.DestroySessionRequest
 	breaks     fakeBreaks
@@ -235,6 +236,7 @@ func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict
 	defer f.mu.Unlock()
 	verdict := &tenurev1.RenewalVerdict{SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: f.refuse}
 	if f.refuse != 0 {
+		f.refusals++
 		if f.refuseOnce {
 			f.refuse = 0
 		}

@@ -24,12 +24,15 @@ var (
 	errNoRight     = &Error{
 		Kind: ErrAuth, Reason: "PERMISSION_DENIED", Applied: AppliedNo, Message: "the right to renew the session is gone",
 	}
+	errNoCredential = &Error{
+		Kind: ErrAuth, Reason: "UNAUTHENTICATED", Applied: AppliedNo, Message: "the credential is not accepted any more",
+	}
 )
 
 // keepAlive renews a session from member to member, until ctx ends or the session is over. Attach tells whether to ask for the truth
 // before the first renewal.
 func keepAlive(ctx context.Context, s *Session, attach bool) {
-	pauses := &backoff.Backoff{}
+	pauses, denied := &backoff.Backoff{}, &denials{}
 	for {
 		l := s.client.pool.Current()
 		if l == nil {
@@ -39,7 +42,7 @@ func keepAlive(ctx context.Context, s *Session, attach bool) {
 				return // Told to stop; the pool itself never gives up.
 			}
 		}
-		k := &keeper{session: s, link: l, attach: attach, good: pauses.Reset}
+		k := &keeper{session: s, link: l, attach: attach, good: pauses.Reset, denied: denied}
 		err := k.run(ctx)
 		moved := errors.Is(err, errMoved)
 		if err != nil && ctx.Err() == nil && !moved && !errors.Is(err, errOver) {
@@ -100,6 +103,21 @@ type keeper struct {
 	waiting time.Duration // When the first renewal was sent that is without a good verdict; meaningful while unanswered.
 	open    bool          // Whether a renewal is without verdict.
 	refused backoff.Backoff
+	denied  *denials // Those of the session, whatever the link.
+}
+
+// denialPauseMin bounds the first pause after a renewal that was refused for want of a right or of a credential.
+const denialPauseMin = 100 * time.Millisecond
+
+// denials are the renewals in a row that were refused so. Nothing in this process brings the right back; but if it comes, the session is renewed
+// in time.
+type denials struct{ n int }
+
+// pause returns how long to wait before the next renewal of a session that is renewed so often.
+func (d *denials) pause(every time.Duration) time.Duration {
+	bound := min(every, denialPauseMin<<min(d.n, 10))
+	d.n++
+	return bound/2 + rand.N(bound/2+1) //nolint:gosec // Spreads load; nothing secret hangs on it.
 }
 
 // run renews until something breaks, and tells what.
@@ -210,6 +228,7 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		k.good()
 		k.waiting = 0
 		k.refused.Reset()
+		k.denied.n = 0
 		if s.renewed(k.sent, v.GetTtl().AsDuration()) {
 			s.custody.giveBackDue()
 		}
@@ -220,15 +239,27 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		s.end(cause)
 		return 0, errOver
 	}
-	var refusal error = errNoRight
-	if reason != tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED {
-		refusal = errors.New("renewal refused: " + reason.String())
-	}
+	refusal, denied := renewalRefusal(reason)
 	s.failed(refusal)
 	if elsewhere(reason) || s.client.clock()-k.waiting > s.lease.patience() {
 		return 0, refusal
 	}
+	if denied {
+		return k.denied.pause(s.every), nil
+	}
 	return k.refused.Next(), nil
+}
+
+// renewalRefusal returns the error of a verdict that may pass, and whether it is for want of a right or of a credential.
+func renewalRefusal(reason tenurev1.ErrorReason) (refusal error, denied bool) {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		return errNoRight, true
+	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
+		return errNoCredential, true
+	default:
+		return errors.New("renewal refused: " + reason.String()), false
+	}
 }
 
 // elsewhere tells whether a refusal of a renewal stands until it comes over another stream.
