@@ -40,6 +40,11 @@ func (b *bench) measureGaps(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", workFailover, err)
 		}
 	}
+	if b.has(workOutage) && b.options.members >= failoverMembers {
+		if err := b.measureOutages(ctx); err != nil {
+			return fmt.Errorf("%s: %w", workOutage, err)
+		}
+	}
 	if b.has(workRestart) {
 		if err := b.measureRestart(ctx); err != nil {
 			return fmt.Errorf("%s: %w", workRestart, err)

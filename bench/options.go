@@ -25,6 +25,7 @@ const (
 	workWatchers = "watchers"
 	workHandover = "handover"
 	workFailover = "failover"
+	workOutage   = "outage"
 	workRestart  = "restart"
 	workWear     = "wear"
 	workCrowd    = "crowd"
@@ -34,7 +35,7 @@ const (
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workRestart, workWear, workCrowd, workWide, workFleet,
+	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet,
 }
 
 // options says what to measure and how long.
@@ -113,6 +114,8 @@ func (o options) check() error {
 		return fmt.Errorf("-members must be 1 to %d", membersMax)
 	case o.has(workFailover) && o.members < failoverMembers && len(o.workloads) < len(workloadNames):
 		return fmt.Errorf("%s needs -members %d or more", workFailover, failoverMembers)
+	case o.has(workOutage) && o.members < failoverMembers && len(o.workloads) < len(workloadNames):
+		return fmt.Errorf("%s needs -members %d or more", workOutage, failoverMembers)
 	case o.restart < 1:
 		return errors.New("-restart-keys must be at least 1")
 	case o.keys < 1 || o.sessions < 1 || o.watchers < 1 || o.agents < 1 || o.conns < 1:
