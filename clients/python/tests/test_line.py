@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
+from google.rpc import error_details_pb2
 
 from tenure import _rpc, errors
 from tenure._core.clock import system_clock
@@ -152,10 +153,32 @@ async def unknown(messages: Any, context: Any) -> None:
         await context.write(response)
 
 
+async def full(messages: Any, context: Any) -> None:
+    """Has no room for its first call, and must not be asked again."""
+    await opened(context)
+    info = error_details_pb2.ErrorInfo(
+        domain="tenure.io", reason="TOO_MANY_REQUESTS", metadata={"limit": "line_calls_max", "applied": "no"}
+    )
+    response = line_pb2.LineResponse()
+    for call in (await anext(messages)).calls:
+        status = response.answers.add(number=call.number).status
+        status.code = 8
+        status.details.add().Pack(info)
+    await context.write(response)
+    async for _ in messages:
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the line was asked again")
+
+
 @pytest.mark.parametrize(
     ("serve", "key", "lines"),
-    [(None, "k", 0), (no_room, "k", 1), (unknown, "k", 1), (echo, "k" * 100_000, 0)],
-    ids=["the member has no lines", "it has no room", "it does not know the call", "the request is large"],
+    [(None, "k", 0), (no_room, "k", 1), (unknown, "k", 1), (full, "k", 1), (echo, "k" * 100_000, 0)],
+    ids=[
+        "the member has no lines",
+        "it has no room",
+        "it does not know the call",
+        "its line is full",
+        "the request is large",
+    ],
 )
 def test_calls_that_a_line_does_not_serve_are_made_by_themselves(serve: Serve | None, key: str, lines: int) -> None:
     async def work() -> None:

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	"github.com/tenure-io/tenure/clients/go/internal/line"
@@ -156,6 +158,14 @@ func TestTokensAreCredentials(t *testing.T) {
 	}
 }
 
+// noRoom is what a member says whose line has no room for a call by that limit.
+func noRoom(limit string) *tenurev1.LineStatus {
+	detail, _ := anypb.New(&errdetails.ErrorInfo{
+		Domain: "tenure.io", Reason: "TOO_MANY_REQUESTS", Metadata: map[string]string{"limit": limit, "applied": "no"},
+	})
+	return &tenurev1.LineStatus{Code: int32(codes.ResourceExhausted), Message: "no room", Details: []*anypb.Any{detail}}
+}
+
 func TestCallsThatLinesDoNotServeAreMadeByThemselves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		serve func(grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) error
@@ -177,6 +187,21 @@ func TestCallsThatLinesDoNotServeAreMadeByThemselves(t *testing.T) {
 					_ = s.Send(&tenurev1.LineResponse{Answers: []*tenurev1.LineAnswer{
 						{Number: c.GetNumber(), Status: &tenurev1.LineStatus{Code: int32(codes.Unimplemented)}},
 					}})
+				}
+			}
+		}},
+		"the line has no room for the call": {lines: 1, serve: func(s grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]) error {
+			_ = open(s, 10)
+			for asked := 1; ; asked++ {
+				message, err := s.Recv()
+				if err != nil {
+					return nil //nolint:nilerr // The client closed it.
+				}
+				for _, c := range message.GetCalls() {
+					if asked > 1 {
+						return status.Error(codes.InvalidArgument, "the line was asked again")
+					}
+					_ = s.Send(&tenurev1.LineResponse{Answers: []*tenurev1.LineAnswer{{Number: c.GetNumber(), Status: noRoom("line_calls_max")}}})
 				}
 			}
 		}},

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 const (
@@ -316,7 +317,8 @@ func (s *stream) take(field protowire.Number, _ uint64, data []byte) error {
 		}
 		delete(s.open, number)
 		s.forget(c)
-		out.alone = c.long == nil && status.Code(out.err) == codes.Unimplemented
+		full := s.noRoom(out.err)
+		out.alone = c.long == nil && (full || status.Code(out.err) == codes.Unimplemented)
 		c.end(out)
 	case fieldDrain:
 		return s.drain(data)
@@ -325,6 +327,25 @@ func (s *stream) take(field protowire.Number, _ uint64, data []byte) error {
 	default:
 	}
 	return nil
+}
+
+// noRoom reports whether a call was refused because the line had no room for it. It then takes no more on the line than there are. The only one with
+// parts is refused, too, while the member still counts some that have just ended; a bound of zero would say that it carries none. Call it under mu.
+func (s *stream) noRoom(err error) bool {
+	if status.Code(err) != codes.ResourceExhausted {
+		return false
+	}
+	switch errorinfo.Fact(err, "limit") {
+	case "line_waits_max":
+		s.waitsMax = min(s.waitsMax, max(1, s.waits))
+	case "line_calls_max":
+		s.callsMax = min(s.callsMax, len(s.queue)+len(s.open))
+	case "line_request_bytes_max":
+		s.bytesMax = min(s.bytesMax, s.bytes)
+	default:
+		return false
+	}
+	return true
 }
 
 // part takes a message of calls with parts. Call it under mu.

@@ -368,9 +368,25 @@ class Line:
             elif answer.status.code == grpc.StatusCode.UNIMPLEMENTED.value[0] and not call.long:
                 call.end(Alone())
             else:
-                call.end(_convert.line_error(answer.status))
+                error = _convert.line_error(answer.status)
+                call.end(Alone() if self._no_room(error) and not call.long else error)
         if message.HasField("drain"):
             self._drain(message.drain)
+
+    def _no_room(self, error: errors.TenureError) -> bool:
+        """Whether the line had no room for a call. It then takes no more on the line than there are.
+
+        The only one with parts is refused, too, while the member still counts some that have just ended; a bound of
+        zero would say that it carries none.
+        """
+        limit = error.metadata.get("limit", "") if isinstance(error, errors.TooManyRequests) else ""
+        if limit == "line_waits_max":
+            self.waits_max = min(self.waits_max, max(1, self._waits))
+        elif limit == "line_calls_max":
+            self._calls_max = min(self._calls_max, len(self._queue) + len(self._open))
+        elif limit == "line_request_bytes_max":
+            self._bytes_max = min(self._bytes_max, self._bytes)
+        return limit.startswith("line_")
 
     def _part(self, part: line_pb2.LinePart) -> None:
         """Takes a message of calls with parts."""
