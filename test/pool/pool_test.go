@@ -107,6 +107,12 @@ func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 	return p
 }
 
+// Restart starts the agent again. It serves at another address, because another program may have taken the port meanwhile.
+func (m *machine) Restart(ctx context.Context) {
+	m.Move(m.flags()...)
+	m.Agent.Restart(ctx)
+}
+
 func (m *machine) flags() []string {
 	return slices.Concat(m.link.Flags(), []string{"--services", m.files})
 }
