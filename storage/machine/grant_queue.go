@@ -123,7 +123,10 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 		}
 		over := c.grantsOver(len(next))
 		c.readBytes += uint64(len(row) + len(value))
-		if !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
+		if p.dead, err = c.isDead(p); err != nil {
+			return false, err
+		}
+		if !p.dead && !fits(after, limits.GetHoldersMax(), p.waiter.GetMode(), p.waiter.GetPermits()) {
 			if fits(after, math.MaxUint32, p.waiter.GetMode(), p.waiter.GetPermits()) {
 				stop = stopLimit
 			}
@@ -133,15 +136,13 @@ func (c queueVerbs) nextGrants(l *lock) (next []*place, stop queueStop, err erro
 			stop = stopLeft
 			return false, nil
 		}
-		dead, deadErr := c.isDead(p)
-		if p.dead = dead; dead || deadErr != nil {
-			next = append(next, p)
-			return deadErr == nil, deadErr
+		next = append(next, p)
+		if p.dead {
+			return true, nil
 		}
 		after.Mode = p.waiter.GetMode()
 		after.Holders++
 		after.PermitsHeld += p.waiter.GetPermits()
-		next = append(next, p)
 		return true, nil
 	})
 	return next, stop, err
