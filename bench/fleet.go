@@ -29,6 +29,8 @@ const (
 	fleetStopGrace = time.Second
 	// fleetStep is how often a storm reports.
 	fleetStep = 20 * time.Millisecond
+	// fleetGust is how long a storm lasts until nothing changes for as long, again and again, and fleetLull how long after such a turn puts do not count.
+	fleetGust, fleetLull = 2 * time.Second, 300 * time.Millisecond
 	// fleetWindows is how many windows of a cell one phase lasts.
 	fleetWindows = 5
 	// fleetDir is a directory in memory. Agents have their own there, because the disk of the members is not theirs.
@@ -62,6 +64,8 @@ type fleetPhase struct {
 	RSSBytes  int64   `json:"rss_bytes"` // of the largest member, at the end
 	PutP50Us  float64 `json:"put_p50_us"`
 	PutP99Us  float64 `json:"put_p99_us"`
+	// StillP50Us is that of the puts between the gusts of a storm, in which nothing changed.
+	StillP50Us float64 `json:"still_p50_us,omitempty"`
 }
 
 // fleet is agents and the members that they register at.
@@ -74,6 +78,16 @@ type fleet struct {
 	commands  atomic.Int64
 	agents    []*agent.Agent
 	running   errgroup.Group
+	began     time.Time // when the storm of the present phase began; zero: it is none
+}
+
+// turn returns whether a storm blows at a time, and for how long it or the lull does. Without a storm everything counts as one.
+func (f *fleet) turn(at time.Time) (blows bool, since time.Duration) {
+	if f.began.IsZero() {
+		return true, fleetLull
+	}
+	elapsed := at.Sub(f.began)
+	return elapsed/fleetGust%2 == 0, elapsed % fleetGust
 }
 
 // measureFleet measures what many agents cost, and what a quiet client notices of them.
@@ -182,8 +196,14 @@ func (f *fleet) flap(ctx context.Context, every, window time.Duration) (reports 
 	for i, a := range f.agents {
 		locals[i] = a.Local()
 	}
-	for began := time.Now(); time.Since(began) < window; {
-		due := int64(float64(flapping) * time.Since(began).Seconds() / every.Seconds())
+	f.began = time.Now()
+	for blown, last := time.Duration(0), f.began; time.Since(f.began) < 2*window; {
+		now := time.Now()
+		if blows, _ := f.turn(now); blows {
+			blown += now.Sub(last)
+		}
+		last = now
+		due := int64(float64(flapping) * blown.Seconds() / every.Seconds())
 		for ; reports < due; reports++ {
 			i := reports % flapping
 			status := tenurev1.CheckStatus_CHECK_STATUS_CRITICAL
@@ -241,9 +261,15 @@ func (f *fleet) phase(ctx context.Context, name string, work func(context.Contex
 	}
 	reports, err := work(ctx)
 	took := time.Since(began)
-	latencies, quietErr := quiet.end()
+	puts, quietErr := quiet.end()
 	if err = errors.Join(err, quietErr); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	in := func(blowing bool) func(quietPut) bool {
+		return func(p quietPut) bool {
+			blows, since := f.turn(p.Began)
+			return blows == blowing && since >= fleetLull
+		}
 	}
 	usedCPU, err := f.memberCPU()
 	if err != nil {
@@ -252,7 +278,7 @@ func (f *fleet) phase(ctx context.Context, name string, work func(context.Contex
 	p := fleetPhase{
 		Name: name, Agents: len(f.agents), Seconds: took.Seconds(), Reports: reports, Commands: f.commands.Load() - commands,
 		MemberCPU: (usedCPU - memberCPU).Seconds() / took.Seconds(), AgentCPU: (ownCPU() - agentCPU).Seconds() / took.Seconds(),
-		PutP50Us: micros(percentile(latencies, 50)), PutP99Us: micros(percentile(latencies, 99)),
+		PutP50Us: percentileOf(puts, 50, in(true)), PutP99Us: percentileOf(puts, 99, in(true)), StillP50Us: percentileOf(puts, 50, in(false)),
 	}
 	for _, m := range f.members {
 		rss, err := m.rssBytes()
@@ -261,8 +287,9 @@ func (f *fleet) phase(ctx context.Context, name string, work func(context.Contex
 		}
 		p.RSSBytes = max(p.RSSBytes, rss)
 	}
+	f.began = time.Time{}
 	f.results.fleet = append(f.results.fleet, p)
-	f.say("%s  %-16s %6.1f s  %7.0f commands/s  put p50 %5.0f µs\n", workFleet, name, p.Seconds, float64(p.Commands)/p.Seconds, p.PutP50Us)
+	f.say("%s  %-16s %6.1f s  %7.0f commands/s  put p50 %5.0f µs  still %5.0f µs\n", workFleet, name, p.Seconds, float64(p.Commands)/p.Seconds, p.PutP50Us, p.StillP50Us)
 	return nil
 }
 

@@ -39,17 +39,34 @@ func (f *fleet) startQuiet(ctx context.Context) (*quiet, error) {
 	return q, nil
 }
 
-// end ends the client, and returns the latencies of its puts, sorted.
-func (q *quiet) end() (latencies []time.Duration, err error) {
+// quietPut is one of its puts.
+type quietPut struct {
+	Began time.Time     `json:"began"`
+	Took  time.Duration `json:"took"`
+}
+
+// percentileOf returns a percentile of the latencies of those puts that are wanted, in microseconds.
+func percentileOf(puts []quietPut, p float64, wanted func(quietPut) bool) float64 {
+	var latencies []time.Duration
+	for _, put := range puts {
+		if wanted(put) {
+			latencies = append(latencies, put.Took)
+		}
+	}
+	slices.Sort(latencies)
+	return micros(percentile(latencies, p))
+}
+
+// end ends the client, and returns its puts.
+func (q *quiet) end() (puts []quietPut, err error) {
 	if err = q.stop(); err != nil {
 		return nil, fmt.Errorf("the quiet client: %w", err)
 	}
 	text, err := os.ReadFile(q.path)
 	if err == nil {
-		err = json.Unmarshal(text, &latencies)
+		err = json.Unmarshal(text, &puts)
 	}
-	slices.Sort(latencies)
-	return latencies, err
+	return puts, err
 }
 
 // putQuietly puts with pauses until ctx ends, and writes the latencies to a file.
@@ -60,7 +77,7 @@ func putQuietly(ctx context.Context, address, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, conns.close()) }()
 	value := randomValue(256)
-	var latencies []time.Duration
+	var puts []quietPut
 	for i := 0; ; i++ {
 		began := time.Now()
 		_, err = tenurev1.NewKVServiceClient(conns.of(0)).Put(context.WithoutCancel(ctx), &tenurev1.PutRequest{
@@ -69,12 +86,12 @@ func putQuietly(ctx context.Context, address, path string) (err error) {
 		if err != nil {
 			return err
 		}
-		latencies = append(latencies, time.Since(began))
+		puts = append(puts, quietPut{Began: began, Took: time.Since(began)})
 		if pause(ctx, quietPutEvery) != nil {
 			break
 		}
 	}
-	text, err := json.Marshal(latencies)
+	text, err := json.Marshal(puts)
 	if err != nil {
 		return err
 	}

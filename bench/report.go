@@ -201,11 +201,12 @@ func (r report) print(w io.Writer) error {
 		fmt.Fprintf(&text, "%s\t%d\t%.0f\t%.0f\t\n", g.Workload, len(g.Ms), g.MedianMs, g.WorstMs)
 	}
 	if len(r.Fleet) > 0 {
-		fmt.Fprintf(&text, "\nfleet\tagents\tseconds\treports/s\tcommands/s\tmembers' CPUs\tagents' CPUs\tRSS MiB\tput p50 µs\tput p99 µs\t\n")
+		fmt.Fprintf(&text, "\nfleet\tagents\tseconds\treports/s\tcommands/s\tmembers' CPUs\tagents' CPUs\tRSS MiB\tput p50 µs\tput p99 µs\tput p50 µs between gusts\t\n")
 	}
 	for _, p := range r.Fleet {
-		fmt.Fprintf(&text, "%s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t\n", p.Name, p.Agents, p.Seconds,
-			float64(p.Reports)/p.Seconds, float64(p.Commands)/p.Seconds, p.MemberCPU, p.AgentCPU, float64(p.RSSBytes)/(1<<20), p.PutP50Us, p.PutP99Us)
+		fmt.Fprintf(&text, "%s\t%d\t%.1f\t%.0f\t%.0f\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%s\t\n", p.Name, p.Agents, p.Seconds,
+			float64(p.Reports)/p.Seconds, float64(p.Commands)/p.Seconds, p.MemberCPU, p.AgentCPU, float64(p.RSSBytes)/(1<<20), p.PutP50Us, p.PutP99Us,
+			orDash(p.StillP50Us, 0))
 	}
 	if len(r.Goals) > 0 {
 		fmt.Fprintf(&text, "\ngoal\twanted\tgot\t\t\n")

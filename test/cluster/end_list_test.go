@@ -22,6 +22,9 @@ const applyBucket = `tenure_raft_apply_seconds_bucket{le="0.0512"}`
 // endListVersion is the cluster version from which on no waiter on the end list is granted a lock.
 const endListVersion = 3
 
+// endListPatience bounds the test, most of which is to open the sessions.
+const endListPatience = 8 * time.Minute
+
 // keysOfOne is how many locks one session waits for that stays.
 const keysOfOne = 64
 
@@ -34,7 +37,8 @@ func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	if long {
 		sessions = 20_000
 	}
-	ctx := t.Context()
+	ctx, cancel := context.WithTimeout(t.Context(), endListPatience)
+	defer cancel()
 	c := rig.StartCluster(ctx, t, binary, 3)
 	lead := c.Leader(ctx)
 	stays := followers(c, lead)[0]
