@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/rest"
-	"github.com/tenure-io/tenure/server/share"
 )
 
 // Limits of what an agent serves.

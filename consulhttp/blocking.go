@@ -98,11 +98,12 @@ func (c *core) await(ctx context.Context, r read) (outcome, error) {
 	if r.blocking.index == 0 {
 		return unknown, nil
 	}
-	if !c.blocked.take(clientOf(r.request.RemoteAddr)) {
+	caller := c.options.Callers.OfText(r.request.RemoteAddr)
+	if !c.blocked.Take(caller, 1) {
 		return unknown, refusal(http.StatusTooManyRequests,
-			"This address has no room for another of your blocked requests; all clients share %d.", c.options.BlockedMax)
+			"Too many requests from this address are blocked; all clients together can have %d.", c.options.BlockedMax)
 	}
-	defer c.blocked.give(clientOf(r.request.RemoteAddr))
+	defer c.blocked.Give(caller, 1)
 	// Not a deadline, which the services would see, too: who ends the wait is known.
 	inTime, cancel := context.WithCancel(ctx)
 	defer cancel()

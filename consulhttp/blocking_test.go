@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // TestWaitsEndWithAChange waits for each kind of selection, writes much that is not selected, and then a change.
@@ -326,7 +327,7 @@ func TestBlockedRequestsAreShared(t *testing.T) {
 		waits = append(waits, r.block(path))
 	}
 	r.awaitBlocked(most / 2)
-	refused := "This address has no room for another of your blocked requests; all clients share 8."
+	refused := "Too many requests from this address are blocked; all clients together can have 8."
 	r.want("GET", path, "", http.StatusTooManyRequests, refused)
 	if got := r.send("GET", "/v1/kv/a?raw", ""); got.status != 200 || got.body != "1" {
 		t.Errorf("a read that does not wait: got %d %s", got.status, got.body)
@@ -346,6 +347,33 @@ func TestBlockedRequestsAreShared(t *testing.T) {
 	r.awaitBlocked(1)
 	r.want("DELETE", "/v1/kv/none", "", 200, "true")
 	await(t, waits[0])
+}
+
+// TestExemptCallersGetAllPlaces fills all places from an address that stands for many clients.
+func TestExemptCallersGetAllPlaces(t *testing.T) {
+	const most = 8
+	r := newRig(t, func(o *consulhttp.Options) {
+		o.BlockedMax = most
+		var err error
+		if o.Callers, err = share.ParseExempt([]string{"127.0.0.0/24"}); err != nil {
+			t.Error(err)
+		}
+	})
+	r.want("PUT", "/v1/kv/a", "1", 200, "true")
+	r.want("PUT", "/v1/kv/b", "1", 200, "true")
+	const path = "/v1/kv/none?index=2&wait=10m"
+	var waits []<-chan *reply
+	for range most {
+		waits = append(waits, r.block(path))
+	}
+	r.awaitBlocked(most)
+	r.want("GET", path, "", http.StatusTooManyRequests, "Too many requests from this address are blocked; all clients together can have 8.")
+	r.want("PUT", "/v1/kv/none", "1", 200, "true")
+	for _, wait := range waits {
+		if got := await(t, wait); got.status != 200 {
+			t.Errorf("a wait that had a place: got %d %s", got.status, got.body)
+		}
+	}
 }
 
 // clientFrom returns a client of HTTP with an address of its own.

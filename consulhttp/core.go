@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // core is what all endpoints need: the services that they call, and the means to wait for a change.
@@ -19,7 +20,7 @@ type core struct {
 	metrics  *metrics
 	contact  contact
 	mode     atomic.Pointer[modeAt]
-	blocked  *shares       // of requests that wait for a change
+	blocked  *share.Pool   // of requests that wait for a change
 	turns    chan struct{} // of requests that have waited, and read now
 }
 
@@ -33,11 +34,11 @@ func newCore(o Options) (*core, error) {
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
 		auth:     tenurev1.NewAuthServiceClient(o.Conn),
 		contact:  contact{began: time.Now()},
-		blocked:  newShares(o.BlockedMax),
+		blocked:  share.NewPool(int64(o.BlockedMax)),
 		turns:    make(chan struct{}, turnsMax),
 	}
 	var err error
-	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.taken()) })
+	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Used()) })
 	return c, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // Defaults of Options.
@@ -47,6 +48,8 @@ type Options struct {
 	TTLFactor float64
 	// BlockedMax is how many requests may wait for a change at a time, half of them from one address; 0 is 32 768.
 	BlockedMax int
+	// Callers tells clients apart, and which of them get whatever is free instead of a share.
+	Callers share.Callers
 	// NodeID is the id of this node, a UUID; empty makes one of the member's id.
 	NodeID string
 	// Version is the version of the program.

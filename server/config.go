@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/gate"
-	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/storage"
 )
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/audit"
@@ -33,7 +34,6 @@ import (
 	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/server/renewal"
 	"github.com/tenure-io/tenure/server/service"
-	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/watch"
 	"github.com/tenure-io/tenure/storage"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // errClosed ends the reading of a connection that the meter closed.

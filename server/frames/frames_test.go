@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/frames"
-	"github.com/tenure-io/tenure/server/share"
 )
 
 // scripted is a connection whose client sent everything already. It is read in pieces of the given sizes, in turn.

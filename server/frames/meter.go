@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // Options bound what connections may pin.

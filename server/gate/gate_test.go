@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/peer"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/unread"
 )
 

@@ -22,11 +22,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/share"
 	"github.com/tenure-io/tenure/server/unread"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // Files are descriptors, as connections are: what the store needs is kept back.

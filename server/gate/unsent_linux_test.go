@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
-	"github.com/tenure-io/tenure/server/share"
 )
 
 // TestTheSystemKeepsLittleOfAnAnswerThatIsNotRead writes to a client that does not read until the system takes no more.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // restStreamsMax is how many streams there can be over REST, of all callers.

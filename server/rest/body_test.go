@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // TestABodyCountsUntilItsCallIsAnswered makes a put while another is under way whose body leaves its caller no room for one more.

@@ -21,10 +21,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/share"
 )
 
 // Headers of requests that travel on as metadata of the call.

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/server/reason"
-	"github.com/tenure-io/tenure/server/share"
 )
 
 // started is the first message of a watch.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // freeBytes is what may be written without being counted: the system takes as much.

@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/daemon"
 	"github.com/tenure-io/tenure/consulhttp"
+	"github.com/tenure-io/tenure/internal/share"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/certs"
@@ -167,6 +168,11 @@ func serve(ctx context.Context, env *cli.Environment, f *serveFlags) (err error)
 	inside := f.agent.inside(env, &config, log)
 	config.Consul = func(conn grpc.ClientConnInterface) (http.Handler, error) {
 		o := f.consul
+		callers, invalid := share.ParseExempt(config.ExemptCallers)
+		if invalid != nil {
+			return nil, invalid
+		}
+		o.Callers = callers
 		if inside.local != nil {
 			o.Agent = inside.local
 		}

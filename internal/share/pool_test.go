@@ -5,7 +5,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // callers returns one caller for each address.

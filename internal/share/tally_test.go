@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenure-io/tenure/server/share"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 // kept is what a store keeps for callers, and the tally of it.
