@@ -1,6 +1,7 @@
 package consulhttp
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
@@ -27,6 +28,27 @@ type answer struct {
 	text   string
 	raw    []byte
 	stream func(w io.Writer, pretty bool) error
+	// long says that more is read while stream writes: there is more than a page.
+	long bool
+}
+
+// whole returns the answer with its body made.
+func (a *answer) whole(pretty bool) (*answer, error) {
+	body := a.raw
+	switch {
+	case a.json != nil:
+		body = encoded(a.json, pretty)
+	case a.stream != nil:
+		var buffer bytes.Buffer
+		if err := a.stream(&buffer, pretty); err != nil {
+			return nil, err
+		}
+		body = buffer.Bytes()
+	default:
+		return a, nil
+	}
+	out := &answer{status: a.status, header: a.header, raw: body}
+	return out.withHeader("Content-Type", contentTypeJSON), nil
 }
 
 // withHeader adds a header.

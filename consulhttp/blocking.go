@@ -6,13 +6,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
@@ -28,8 +29,8 @@ const (
 	waitEmpty = time.Second
 	// blockedMaxDefault is how many requests may block at a time; half of them for one client.
 	blockedMaxDefault = 32_768
-	// turnsMax is how many requests may read at a time what they waited for: one change may end many waits, and their reads together would be more
-	// calls than a member serves.
+	// turnsMax is how many requests may read at a time what they waited for, and as many stale ones: one change may end many waits, and their reads
+	// together would be more calls than a member serves.
 	turnsMax = 256
 	// rewatchPause is how long an agent waits before it watches again, after it lost its member.
 	rewatchPause = 200 * time.Millisecond
@@ -80,6 +81,14 @@ type selection struct {
 	also func(ctx context.Context) (selection, error)
 	// counts reports whether an event is a change of what is shown; nil is always. It may call.
 	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
+	// counted names counts and also: two that do not count the same have different names where their requests are equal.
+	counted string
+}
+
+// name names the events that the selection counts.
+func (s selection) name() (string, error) {
+	request, err := proto.MarshalOptions{Deterministic: true}.Marshal(s.request)
+	return s.counted + "\x00" + string(request), err
 }
 
 // read is a read that may wait for a change.
@@ -93,14 +102,63 @@ type read struct {
 	settled func(ctx context.Context, index uint64) (uint64, error)
 }
 
-// await waits until something has changed after the index, or the time is up.
-func (c *core) await(ctx context.Context, r read) (outcome, error) {
+// answered waits until something has changed after the index, or the time is up, and returns what respond makes then. What one change wakes, and
+// asks for the same, gets one answer.
+func (c *core) answered(ctx context.Context, r read, respond func(context.Context, outcome) (*answer, error)) (*answer, error) {
 	if r.blocking.index == 0 {
-		return unknown, nil
+		return respond(ctx, unknown)
 	}
-	caller := c.options.Callers.OfText(r.request.RemoteAddr)
+	waited, watch, err := c.await(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	inTurn := func() (*answer, error) { return c.inTurn(ctx, r, waited, respond) }
+	if watch == nil {
+		return inTurn()
+	}
+	name := r.request.caller.String() + " " + r.request.shows()
+	made, err := watch.Once(ctx, name, func() (any, bool, error) {
+		a, err := inTurn()
+		return a, err == nil && !a.long, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a, ok := made.(*answer)
+	if !ok {
+		return nil, errors.New("what was made is no answer")
+	}
+	return a, nil
+}
+
+// inTurn makes an answer within a turn. One that is read while it is written keeps its turn until then.
+func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(context.Context, outcome) (*answer, error)) (*answer, error) {
+	turns := c.turns
+	if r.consistency == consistencyStale {
+		turns = c.turnsStale
+	}
+	end, err := turns.Take(ctx, r.request.caller)
+	if err != nil {
+		return nil, err
+	}
+	a, err := respond(ctx, waited)
+	if err == nil && a.long {
+		r.request.endTurn = end
+		return a, nil
+	}
+	defer end()
+	if err != nil {
+		return nil, err
+	}
+	return a.whole(r.request.has("pretty"))
+}
+
+// await waits until something has changed after the index, or the time is up. It returns the watch that woke the request, if others may have waited
+// with it.
+func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) {
+	caller := r.request.caller
 	if !c.blocked.Take(caller, 1) {
-		return unknown, refusal(http.StatusTooManyRequests,
+		return unknown, nil, refusal(http.StatusTooManyRequests,
 			"Too many requests from this address are blocked; all clients together can have %d.", c.options.BlockedMax)
 	}
 	defer c.blocked.Give(caller, 1)
@@ -112,31 +170,66 @@ func (c *core) await(ctx context.Context, r read) (outcome, error) {
 		wait, vain = min(wait, waitEmpty), unknown
 	}
 	defer time.AfterFunc(wait, cancel).Stop()
-	out, err := c.awaitAfter(inTime, r, r.blocking.index)
-	if compacted(err) && r.settled != nil {
-		var after uint64
-		if after, err = r.settled(inTime, r.blocking.index); err == nil && after > 0 {
-			out, err = c.awaitAfter(inTime, r, after)
-		}
-	}
+	out, watch, err := c.awaitShared(inTime, r)
 	switch {
 	case err == nil:
 	case compacted(err):
 		out = unknown
 	case ctx.Err() == nil && inTime.Err() != nil:
-		out = vain
+		return vain, nil, nil
 	default:
-		return unknown, err
+		return unknown, nil, err
 	}
 	if out == changed {
 		c.metrics.wakes.Inc()
+		return out, watch, nil
 	}
-	select {
-	case c.turns <- struct{}{}:
-		r.request.turn = func() { <-c.turns }
-		return out, nil
-	case <-ctx.Done():
-		return unknown, ctx.Err()
+	return out, nil, nil
+}
+
+// awaitShared waits for the first event after the index that counts, with a watch that others may wait with.
+func (c *core) awaitShared(ctx context.Context, r read) (outcome, *wake.Watch, error) {
+	if r.blocking.index == indexEmpty {
+		// Whether the first change of all counts depends on when the watch begins.
+		revision, err := c.awaitSettled(ctx, r)
+		if revision > 0 {
+			return changed, nil, err
+		}
+		return unknown, nil, err
+	}
+	name, err := r.selection.name()
+	if err != nil {
+		return unknown, nil, err
+	}
+	watch, err := c.shared.Await(ctx, wake.Wait{
+		Key:    wake.Key{Credentials: r.request.credentials(), Events: r.consistency + " " + name},
+		Caller: r.request.caller,
+		After:  r.blocking.index,
+		Watch: func(ctx context.Context) wake.End {
+			revision, err := c.awaitSettled(ctx, r)
+			return wake.End{Revision: revision, Err: err, Own: ofShare(err)}
+		},
+	})
+	if err != nil {
+		return unknown, nil, err
+	}
+	switch end := watch.End(); {
+	case end.Err != nil:
+		return unknown, nil, end.Err
+	case end.Revision > 0:
+		return changed, watch, nil
+	default:
+		return unknown, nil, nil
+	}
+}
+
+// ofShare reports whether a call was refused for the share of its caller.
+func ofShare(err error) bool {
+	switch errorinfo.Reason(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+		return true
+	default:
+		return status.Code(err) == codes.ResourceExhausted
 	}
 }
 
@@ -150,12 +243,25 @@ func compacted(err error) bool {
 	}
 }
 
+// awaitSettled waits for the first event after the index that counts, and returns its revision; 0 if none came, and it is not known whether one will.
+func (c *core) awaitSettled(ctx context.Context, r read) (uint64, error) {
+	revision, err := c.awaitAfter(ctx, r, r.blocking.index)
+	if !compacted(err) || r.settled == nil {
+		return revision, err
+	}
+	after, err := r.settled(ctx, r.blocking.index)
+	if err != nil || after == 0 {
+		return 0, err
+	}
+	return c.awaitAfter(ctx, r, after)
+}
+
 // awaitAfter waits for the first event after a revision that counts.
-func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (outcome, error) {
+func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, error) {
 	if r.consistency == consistencyStale {
 		// A member that is behind is not asked about the future, but waited for.
 		if err := c.awaitRevision(ctx, after); err != nil {
-			return unknown, err
+			return 0, err
 		}
 	}
 	if r.selection.also == nil {
@@ -164,48 +270,48 @@ func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (outcome, e
 	also, err := r.selection.also(ctx)
 	switch {
 	case err != nil:
-		return unknown, err
+		return 0, err
 	case also.request == nil:
 		return c.awaitEvent(ctx, r.selection, after)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	type end struct {
-		out outcome
-		err error
+		revision uint64
+		err      error
 	}
 	ends := make(chan end, 2)
 	for _, s := range []selection{r.selection, also} {
 		go func() {
-			out, err := c.awaitEvent(ctx, s, after)
-			ends <- end{out, err}
+			revision, err := c.awaitEvent(ctx, s, after)
+			ends <- end{revision, err}
 		}()
 	}
 	first := <-ends
 	cancel()
 	<-ends
-	return first.out, first.err
+	return first.revision, first.err
 }
 
 // awaitEvent waits for the first event after a revision that counts for a selection. At an agent it continues with another member when
 // the one that it watches is gone: all know the same history.
-func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (outcome, error) {
+func (c *core) awaitEvent(ctx context.Context, s selection, after uint64) (uint64, error) {
 	for {
-		out, err := c.awaitEventOnce(ctx, s, after)
+		revision, err := c.awaitEventOnce(ctx, s, after)
 		if c.options.Agent == nil || !broken(err) {
-			return out, err
+			return revision, err
 		}
 		pause := time.NewTimer(rewatchPause)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return unknown, ctx.Err()
+			return 0, ctx.Err()
 		}
 	}
 }
 
 // awaitEventOnce is awaitEvent with one member.
-func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (outcome, error) {
+func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (uint64, error) {
 	request := s.request
 	request.KeysOnly = true
 	request.AfterRevision = after
@@ -214,27 +320,27 @@ func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (o
 	defer cancel()
 	stream, err := c.watches.Watch(ctx, request)
 	if err != nil {
-		return unknown, err
+		return 0, err
 	}
 	for {
 		message, err := stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return unknown, nil
+			return 0, nil
 		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
 			if after == indexEmpty && revisionOf(err) == 0 {
 				return c.awaitEventOnce(ctx, s, 0)
 			}
-			return unknown, nil
+			return 0, nil
 		case err != nil:
-			return unknown, err
+			return 0, err
 		}
 		for _, e := range message.GetEvents().GetEvents() {
 			if s.counts == nil {
-				return changed, nil
+				return e.GetRevision(), nil
 			}
 			if counts, err := s.counts(ctx, e); counts || err != nil {
-				return changed, err
+				return e.GetRevision(), err
 			}
 		}
 	}
@@ -267,40 +373,5 @@ func (c *core) awaitRevision(ctx context.Context, revision uint64) error {
 		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED || ctx.Err() != nil {
 			return err
 		}
-	}
-}
-
-// stateAt returns what the headers of a read say that shows a revision, after a wait.
-func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (state, error) {
-	s := state{index: revision, consistency: r.consistency, knownLeader: true, policy: c.policy(ctx)}
-	if waited == unchanged {
-		s.index = r.blocking.index
-	}
-	if r.consistency != consistencyStale {
-		return s, nil
-	}
-	known, err := c.knowsLeader(ctx)
-	s.knownLeader = known
-	s.lastContact = c.contact.since(known)
-	return s, err
-}
-
-// leaderWait is for how long a stale read looks for the leader.
-const leaderWait = time.Second
-
-// knowsLeader reports whether there is a leader that answers the member.
-func (c *core) knowsLeader(ctx context.Context) (bool, error) {
-	asking, cancel := context.WithTimeout(ctx, leaderWait)
-	defer cancel()
-	members, err := c.cluster.ListMembers(asking, &tenurev1.ListMembersRequest{})
-	switch {
-	case err == nil:
-		return slices.ContainsFunc(members.GetMembers(), (*tenurev1.Member).GetLeader), nil
-	case ctx.Err() != nil:
-		return false, err
-	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, status.Code(err) == codes.DeadlineExceeded:
-		return false, nil
-	default:
-		return false, err
 	}
 }

@@ -61,6 +61,9 @@ func newPaged[T any](ctx context.Context, next func(ctx context.Context, token s
 	return &paged[T]{revision: first.revision, first: first.items, token: first.token, next: next}, err
 }
 
+// long reports whether there is more than the first page.
+func (p *paged[T]) long() bool { return p.token != "" }
+
 // each visits all items.
 func (p *paged[T]) each(ctx context.Context, visit func(T) error) error {
 	items, token := p.first, p.token
@@ -108,13 +111,18 @@ func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown
 // nearRanks is how many ranks nearness has: the node itself, those of its zone, and the others.
 const nearRanks = 3
 
+// nearRead is read for a request that may name a node to which others are near.
+func (q *request) nearRead() (read, error) {
+	if !utf8.ValidString(q.text("near")) {
+		return read{}, refusal(http.StatusBadRequest, "Parameter near is not valid UTF-8.")
+	}
+	return q.read()
+}
+
 // rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
 func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
 	near := q.text("near")
-	switch {
-	case !utf8.ValidString(near):
-		return 0, nil, refusal(http.StatusBadRequest, "Parameter near is not valid UTF-8.")
-	case near == "":
+	if near == "" {
 		return 1, func(*tenurev1.Node) int { return 0 }, nil
 	}
 	var err error
@@ -156,46 +164,44 @@ func metaOf(q *request) (wants bool, fits func(*tenurev1.Node) bool) {
 
 // listNodes serves GET /v1/catalog/nodes.
 func (c *catalog) listNodes(ctx context.Context, q *request) (*answer, error) {
-	r, err := q.read()
+	r, err := q.nearRead()
 	if err != nil {
 		return nil, err
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode)}
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	ranks, rank, err := c.rankOf(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if ranks == 1 {
-		var own string
-		if own, err = c.ownNode(ctx); err != nil {
+	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode), counted: counting(ofNode)}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		ranks, rank, err := c.rankOf(ctx, q)
+		if err != nil {
 			return nil, err
 		}
-		ranks, rank = 2, func(n *tenurev1.Node) int {
-			if strings.EqualFold(n.GetName(), own) {
-				return 0
+		if ranks == 1 {
+			var own string
+			if own, err = c.ownNode(ctx); err != nil {
+				return nil, err
 			}
-			return 1
+			ranks, rank = 2, func(n *tenurev1.Node) int {
+				if strings.EqualFold(n.GetName(), own) {
+					return 0
+				}
+				return 1
+			}
 		}
-	}
-	nodes, err := c.nodePages(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, nodes.revision)
-	if err != nil {
-		return nil, err
-	}
-	_, fits := metaOf(q)
-	return (&answer{stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
-		if !fits(n) {
-			return nil, nil
+		nodes, err := c.nodePages(ctx, r)
+		if err != nil {
+			return nil, err
 		}
-		return wire.NodeOf(n, c.options.Datacenter), nil
-	})}).of(s), nil
+		s, err := c.stateAt(ctx, r, waited, nodes.revision)
+		if err != nil {
+			return nil, err
+		}
+		_, fits := metaOf(q)
+		return (&answer{long: nodes.long(), stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
+			if !fits(n) {
+				return nil, nil
+			}
+			return wire.NodeOf(n, c.options.Datacenter), nil
+		})}).of(s), nil
+	})
 }
 
 // nodePages reads all nodes.
@@ -212,30 +218,29 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{AllServices: true}, counts: events(ofService)}
+	r.selection = selection{request: &tenurev1.WatchRequest{AllServices: true}, counts: events(ofService), counted: counting(ofService)}
 	wantsMeta, fits := metaOf(q)
 	if wantsMeta {
-		r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode | ofService)}
+		r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode | ofService), counted: counting(ofNode | ofService)}
 	}
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]string{}
-	var revision uint64
-	if wantsMeta {
-		revision, err = c.servicesOnNodes(ctx, r, fits, out)
-	} else {
-		revision, err = c.servicesEverywhere(ctx, r, out)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, revision)
-	if err != nil {
-		return nil, err
-	}
-	return (&answer{json: out}).of(s), nil
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		out := map[string][]string{}
+		var revision uint64
+		var err error
+		if wantsMeta {
+			revision, err = c.servicesOnNodes(ctx, r, fits, out)
+		} else {
+			revision, err = c.servicesEverywhere(ctx, r, out)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.stateAt(ctx, r, waited, revision)
+		if err != nil {
+			return nil, err
+		}
+		return (&answer{json: out}).of(s), nil
+	})
 }
 
 // servicesEverywhere adds the names of all services, with their tags.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -38,6 +39,9 @@ func kindOf(e *tenurev1.Event) kinds {
 func events(counted kinds) func(context.Context, *tenurev1.Event) (bool, error) {
 	return func(_ context.Context, e *tenurev1.Event) (bool, error) { return kindOf(e)&counted != 0, nil }
 }
+
+// counting names what events of some kinds count.
+func counting(counted kinds) string { return "kinds " + strconv.Itoa(int(counted)) }
 
 // union returns all texts, sorted, each once.
 func union(a, b []string) []string {
@@ -99,20 +103,18 @@ func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown
 	if err != nil {
 		return nil, err
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{Nodes: []string{q.rest}}, counts: events(counted)}
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	n, err := c.wholeNode(ctx, q.rest, r.consistency)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, n.revision)
-	if err != nil {
-		return nil, err
-	}
-	return (&answer{json: shown(n)}).of(s), nil
+	r.selection = selection{request: &tenurev1.WatchRequest{Nodes: []string{q.rest}}, counts: events(counted), counted: counting(counted)}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		n, err := c.wholeNode(ctx, q.rest, r.consistency)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.stateAt(ctx, r, waited, n.revision)
+		if err != nil {
+			return nil, err
+		}
+		return (&answer{json: shown(n)}).of(s), nil
+	})
 }
 
 // null is the JSON null.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/share"
 )
@@ -21,7 +22,9 @@ type core struct {
 	contact  contact
 	mode     atomic.Pointer[modeAt]
 	blocked  *share.Pool   // of requests that wait for a change
-	turns    chan struct{} // of requests that have waited, and read now
+	shared   *wake.Watches // with which they wait
+	// turns are those of requests that have waited, and read now. Stale ones have their own: they need no leader, and so do not wait for those that do.
+	turns, turnsStale *wake.Turns
 }
 
 // newCore returns a core. The options are valid and complete.
@@ -35,10 +38,11 @@ func newCore(o Options) (*core, error) {
 		auth:     tenurev1.NewAuthServiceClient(o.Conn),
 		contact:  contact{began: time.Now()},
 		blocked:  share.NewPool(int64(o.BlockedMax)),
-		turns:    make(chan struct{}, turnsMax),
+		shared:   wake.NewWatches(),
+		turns:    wake.NewTurns(turnsMax), turnsStale: wake.NewTurns(turnsMax),
 	}
 	var err error
-	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Used()) })
+	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Used()) }, func() float64 { return float64(c.shared.Open()) })
 	return c, err
 }
 
@@ -76,20 +80,4 @@ func (c *core) policy(ctx context.Context) string {
 	}
 	c.mode.Store(now)
 	return now.policy
-}
-
-// contact remembers when a leader was known.
-type contact struct {
-	began time.Time    // when this began to serve
-	last  atomic.Int64 // after that, in nanoseconds
-}
-
-// since returns how long no leader has been known: 0 if one is. A member forgets a leader that it has not heard for an election time-out.
-func (c *contact) since(known bool) time.Duration {
-	now := time.Since(c.began)
-	if known {
-		c.last.Store(int64(now))
-		return 0
-	}
-	return now - time.Duration(c.last.Load())
 }

@@ -2,6 +2,9 @@ package consulhttp
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,4 +40,20 @@ func (q *request) withCredential(ctx context.Context) context.Context {
 		pairs = append(pairs, metadataAuthorization, credential)
 	}
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
+}
+
+// metadataAddress is what the calls of a request carry that does not say who the client is, but where.
+const metadataAddress = "tenure-remote-address"
+
+// credentials returns what the calls of the request show of its client, in a form that is the same for the same, and does not give them away.
+func (q *request) credentials() string {
+	shown, _ := metadata.FromOutgoingContext(q.Context())
+	digest := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		if name == metadataAddress {
+			continue
+		}
+		_, _ = fmt.Fprintf(digest, "%q %q\n", name, shown[name])
+	}
+	return string(digest.Sum(nil))
 }

@@ -143,7 +143,8 @@ func New(o Options) (http.Handler, error) {
 // ServeHTTP serves one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	endpoint, a := h.answer(w, r)
+	endpoint, a, end := h.answer(w, r)
+	defer end()
 	status := a.write(w, r)
 	h.metrics.request(endpoint, status, time.Since(began))
 }
@@ -151,40 +152,40 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // statusClientGone is the status of requests whose client does not wait for an answer any more, as over REST.
 const statusClientGone = 499
 
-// answer returns the answer to a request, and the name of the endpoint for metrics.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *answer) {
+// answer returns the answer to a request, the name of the endpoint for metrics, and what is to be called once the answer is written.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *answer, end func()) {
+	end = func() {}
 	path, err := pathOf(r)
 	if err != nil {
-		return endpointUnknown, h.failed(err)
+		return endpointUnknown, h.failed(err), end
 	}
 	found, rest := h.find(path)
 	if found == nil {
-		return endpointUnknown, h.failed(refusal(http.StatusNotFound, "There is no such path."))
+		return endpointUnknown, h.failed(refusal(http.StatusNotFound, "There is no such path.")), end
 	}
 	if found.notOffered != "" {
 		h.metrics.notOffered.WithLabelValues(found.name()).Inc()
-		return found.name(), h.failed(refusal(found.status, "%s", found.notOffered))
+		return found.name(), h.failed(refusal(found.status, "%s", found.notOffered)), end
 	}
 	serve := found.methods[r.Method]
 	if serve == nil {
-		return found.name(), h.wrongMethod(r, found)
+		return found.name(), h.wrongMethod(r, found), end
 	}
 	q, err := h.newRequest(w, r, rest)
 	if err != nil {
-		return found.name(), h.failed(err)
+		return found.name(), h.failed(err), end
 	}
 	ctx := q.withCredential(r.Context())
 	q.Request = r.WithContext(ctx)
-	defer q.endTurn()
 	out, err := serve(ctx, q)
 	switch {
 	case err == nil:
-		return found.name(), out
+		return found.name(), out, q.end
 	case r.Context().Err() != nil:
 		// Whatever failed, it did because the client has gone, or has closed its half of the connection: no 500, which is to be tried again.
-		return found.name(), h.failed(refusal(statusClientGone, "The client has closed its connection."))
+		return found.name(), h.failed(refusal(statusClientGone, "The client has closed its connection.")), q.end
 	default:
-		return found.name(), h.failed(err)
+		return found.name(), h.failed(err), q.end
 	}
 }
 

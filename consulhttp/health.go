@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ const stateAny = "any"
 // ofInstances selects the events of some kinds of a service, and those of the nodes on which it runs, which are shown with it.
 func (c *catalog) ofInstances(service, consistency string, counted kinds) selection {
 	return selection{
-		request: &tenurev1.WatchRequest{Services: []string{service}}, counts: events(counted),
+		request: &tenurev1.WatchRequest{Services: []string{service}}, counts: events(counted), counted: "instances " + strconv.Itoa(int(counted)),
 		also: func(ctx context.Context) (selection, error) { return c.ofNodesWith(ctx, service, consistency) },
 	}
 }
@@ -84,35 +85,33 @@ func (c *catalog) instancesRead(
 	if !utf8.ValidString(q.rest) {
 		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
 	}
-	r, err := q.read()
+	r, err := q.nearRead()
 	if err != nil {
 		return nil, err
 	}
 	r.selection = c.ofInstances(q.rest, r.consistency, counted)
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	ranks, rank, err := c.rankOf(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.instancePages(ctx, q.rest, r.consistency)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, list.revision)
-	if err != nil {
-		return nil, err
-	}
-	fits := fitsInstance(q)
-	rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
-	return (&answer{stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
-		if !fits(i) {
-			return nil, nil
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		ranks, rank, err := c.rankOf(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-		return shown(i), nil
-	})}).of(s), nil
+		list, err := c.instancePages(ctx, q.rest, r.consistency)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.stateAt(ctx, r, waited, list.revision)
+		if err != nil {
+			return nil, err
+		}
+		fits := fitsInstance(q)
+		rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
+		return (&answer{long: list.long(), stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
+			if !fits(i) {
+				return nil, nil
+			}
+			return shown(i), nil
+		})}).of(s), nil
+	})
 }
 
 // service serves GET /v1/catalog/service/SERVICE.
@@ -141,7 +140,7 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, err
 	if !utf8.ValidString(q.rest) {
 		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
 	}
-	r, err := q.read()
+	r, err := q.nearRead()
 	if err != nil {
 		return nil, err
 	}
@@ -149,39 +148,37 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, err
 	own := func(_ context.Context, e *tenurev1.Event) (bool, error) {
 		return e.GetService() != nil || e.GetCheck().GetServiceId() != "", nil
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.rest}}, counts: own}
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.instancePages(ctx, q.rest, r.consistency)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, list.revision)
-	if err != nil {
-		return nil, err
-	}
-	ranks, rank, err := c.rankOf(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	_, fits := metaOf(q)
-	return (&answer{stream: func(to io.Writer, pretty bool) error {
-		w := &arrayWriter{to: to, pretty: pretty}
-		for near := range ranks {
-			err := list.each(ctx, func(i *tenurev1.ServiceInstance) error {
-				if rank(i.GetNode()) != near || !fits(i.GetNode()) {
-					return nil
-				}
-				return addChecks(w, i)
-			})
-			if err != nil {
-				return err
-			}
+	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.rest}}, counts: own, counted: "checks"}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		list, err := c.instancePages(ctx, q.rest, r.consistency)
+		if err != nil {
+			return nil, err
 		}
-		return w.close()
-	}}).of(s), nil
+		s, err := c.stateAt(ctx, r, waited, list.revision)
+		if err != nil {
+			return nil, err
+		}
+		ranks, rank, err := c.rankOf(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		_, fits := metaOf(q)
+		return (&answer{long: list.long(), stream: func(to io.Writer, pretty bool) error {
+			w := &arrayWriter{to: to, pretty: pretty}
+			for near := range ranks {
+				err := list.each(ctx, func(i *tenurev1.ServiceInstance) error {
+					if rank(i.GetNode()) != near || !fits(i.GetNode()) {
+						return nil
+					}
+					return addChecks(w, i)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return w.close()
+		}}).of(s), nil
+	})
 }
 
 // addChecks adds the checks of an instance, without those of its node.
@@ -209,34 +206,32 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error
 			return nil, refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
 		}
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status)}
-	waited, err := c.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.checkPages(ctx, status, r.consistency)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.stateAt(ctx, r, waited, list.revision)
-	if err != nil {
-		return nil, err
-	}
-	_, fits := metaOf(q)
-	n := &wholeNode{node: &tenurev1.Node{}}
-	return (&answer{stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
-		// Checks of a node come together.
-		if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
-			var err error
-			if n, err = c.wholeNode(ctx, k.GetNode(), r.consistency); err != nil {
-				return nil, err
+	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status), counted: "state " + status.String()}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		list, err := c.checkPages(ctx, status, r.consistency)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.stateAt(ctx, r, waited, list.revision)
+		if err != nil {
+			return nil, err
+		}
+		_, fits := metaOf(q)
+		n := &wholeNode{node: &tenurev1.Node{}}
+		return (&answer{long: list.long(), stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
+			// Checks of a node come together.
+			if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
+				var err error
+				if n, err = c.wholeNode(ctx, k.GetNode(), r.consistency); err != nil {
+					return nil, err
+				}
 			}
-		}
-		if !fits(n.node) {
-			return nil, nil
-		}
-		return wire.CheckOf(k, n.tagsOf(k.GetServiceId())), nil
-	})}).of(s), nil
+			if !fits(n.node) {
+				return nil, nil
+			}
+			return wire.CheckOf(k, n.tagsOf(k.GetServiceId())), nil
+		})}).of(s), nil
+	})
 }
 
 // checkPages reads the checks with a status; unspecified is any.

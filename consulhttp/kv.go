@@ -91,10 +91,11 @@ func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*answer,
 		}
 		return found.GetHeader().GetRevision(), nil
 	}
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) { return e.oneKey(ctx, r, get, waited) })
+}
+
+// oneKey answers with one key, after a wait.
+func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequest, waited outcome) (*answer, error) {
 	found, err := e.kv.Get(ctx, get)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
 		return e.notFound(ctx, r, waited, revisionOf(err))
@@ -113,7 +114,7 @@ func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*answer,
 	if err != nil {
 		return nil, err
 	}
-	if q.has("raw") {
+	if r.request.has("raw") {
 		a := &answer{raw: append([]byte{}, found.GetKv().GetValue()...)}
 		return a.of(s).
 			withHeader("Content-Type", contentTypeText).

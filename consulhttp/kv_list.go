@@ -89,10 +89,16 @@ func (e *keyEndpoints) list(
 	ctx context.Context, q *request, r read, keysOnly bool, add func(w *arrayWriter, kv *tenurev1.KeyValue) error,
 ) (*answer, error) {
 	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.rest}}}
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		return e.listed(ctx, r, waited, keysOnly, add)
+	})
+}
+
+// listed is list after a wait.
+func (e *keyEndpoints) listed(
+	ctx context.Context, r read, waited outcome, keysOnly bool, add func(w *arrayWriter, kv *tenurev1.KeyValue) error,
+) (*answer, error) {
+	q := r.request
 	pages, err := e.keyPages(ctx, q.rest, keysOnly, r.consistency)
 	if err != nil {
 		return nil, err
@@ -107,7 +113,7 @@ func (e *keyEndpoints) list(
 		}
 		return (&answer{status: http.StatusNotFound}).of(s), nil
 	}
-	return (&answer{stream: func(to io.Writer, pretty bool) error {
+	return (&answer{long: pages.rest != nil, stream: func(to io.Writer, pretty bool) error {
 		w := &arrayWriter{to: to, pretty: pretty}
 		err := pages.each(func(page []*tenurev1.KeyValue) error {
 			for _, kv := range page {

@@ -17,7 +17,7 @@ type metrics struct {
 }
 
 // newMetrics registers the metrics.
-func newMetrics(r prometheus.Registerer, blocked func() float64) (*metrics, error) {
+func newMetrics(r prometheus.Registerer, blocked, watches func() float64) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tenure_consul_requests_total",
@@ -43,6 +43,10 @@ func newMetrics(r prometheus.Registerer, blocked func() float64) (*metrics, erro
 			Name: "tenure_consul_blocked",
 			Help: "Requests over Consul's HTTP that wait for a change.",
 		}, blocked)),
+		r.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tenure_consul_watches",
+			Help: "Watches with which blocked requests over Consul's HTTP wait; those that wait for the same share one.",
+		}, watches)),
 	)
 }
 

@@ -152,20 +152,18 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*answer, error) 
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllQueries: true}}
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	list, err := e.queryPages(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.stateAt(ctx, r, waited, list.revision)
-	if err != nil {
-		return nil, err
-	}
-	first := func(*tenurev1.Query) int { return 0 }
-	return (&answer{stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).of(s), nil
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		list, err := e.queryPages(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		s, err := e.stateAt(ctx, r, waited, list.revision)
+		if err != nil {
+			return nil, err
+		}
+		first := func(*tenurev1.Query) int { return 0 }
+		return (&answer{long: list.long(), stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).of(s), nil
+	})
 }
 
 // queryPages reads all queries.
@@ -192,21 +190,20 @@ func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) 
 		counts: func(_ context.Context, event *tenurev1.Event) (bool, error) {
 			return event.GetQuery().GetQueryId() == id, nil
 		},
+		counted: "query " + id,
 	}
 	r.settled = e.settled(get)
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	found, err := e.queries.GetQuery(ctx, get)
-	if err != nil {
-		return e.notFound(ctx, r, waited, err)
-	}
-	s, err := e.stateAt(ctx, r, waited, found.GetHeader().GetRevision())
-	if err != nil {
-		return nil, err
-	}
-	return (&answer{json: []*prepared.Query{prepared.Of(found.GetQuery())}}).of(s), nil
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		found, err := e.queries.GetQuery(ctx, get)
+		if err != nil {
+			return e.notFound(ctx, r, waited, err)
+		}
+		s, err := e.stateAt(ctx, r, waited, found.GetHeader().GetRevision())
+		if err != nil {
+			return nil, err
+		}
+		return (&answer{json: []*prepared.Query{prepared.Of(found.GetQuery())}}).of(s), nil
+	})
 }
 
 // settled returns what tells up to which revision a query is the same as at an index.

@@ -3,6 +3,7 @@ package consulhttp
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/share"
 )
 
 const (
@@ -29,20 +31,32 @@ type request struct {
 	w     http.ResponseWriter
 	rest  string // the rest of the path, unescaped
 	query url.Values
-	// turn ends the turn that the request has to read what it waited for; nil if it has none.
-	turn func()
+	// caller is whose share it counts for.
+	caller share.Caller
+	// endTurn ends the turn in which the answer is written, because it is read meanwhile; nil if there is none.
+	endTurn func()
 }
 
-// endTurn ends the request's turn.
-func (q *request) endTurn() {
-	if q.turn != nil {
-		q.turn()
+// end ends the request, whose answer is written.
+func (q *request) end() {
+	if q.endTurn != nil {
+		q.endTurn()
 	}
+}
+
+// shows returns what is the same for requests that show the same of the same revision.
+func (q *request) shows() string {
+	query := maps.Clone(q.query)
+	for _, name := range []string{"index", "wait", consulParameter} {
+		delete(query, name)
+	}
+	path, _ := pathOf(q.Request) // It was checked.
+	return path + "?" + query.Encode()
 }
 
 // newRequest checks what is common to all requests.
 func (h *handler) newRequest(w http.ResponseWriter, r *http.Request, rest string) (*request, error) {
-	q := &request{Request: r, w: w}
+	q := &request{Request: r, w: w, caller: h.options.Callers.OfText(r.RemoteAddr)}
 	var err error
 	// Leading slashes are dropped as they were sent: %2F is a part of a key.
 	if q.rest, err = url.PathUnescape(strings.TrimLeft(rest, "/")); err != nil {

@@ -139,29 +139,27 @@ func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*answer
 		id = "00000000-0000-0000-0000-000000000000" // No session has it.
 	}
 	get := &tenurev1.GetSessionRequest{SessionId: id, Read: readOptions(r.consistency)}
-	r.selection = selection{request: &tenurev1.WatchRequest{SessionIds: []string{id}}, counts: begunOrEnded}
+	r.selection = selection{request: &tenurev1.WatchRequest{SessionIds: []string{id}}, counts: begunOrEnded, counted: "sessions"}
 	r.settled = e.sessionSettled(get)
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	found, err := e.sessions.GetSession(ctx, get)
-	revision := found.GetHeader().GetRevision()
-	if err != nil {
-		if ignoring(err, noSuchSession...) != nil {
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		found, err := e.sessions.GetSession(ctx, get)
+		revision := found.GetHeader().GetRevision()
+		if err != nil {
+			if ignoring(err, noSuchSession...) != nil {
+				return nil, err
+			}
+			revision = revisionOf(err)
+		}
+		out := []sessionJSON{}
+		if err == nil && found.GetSession().GetEnd() == nil {
+			out = append(out, sessionOf(found.GetSession()))
+		}
+		s, err := e.stateAt(ctx, r, waited, revision)
+		if err != nil {
 			return nil, err
 		}
-		revision = revisionOf(err)
-	}
-	out := []sessionJSON{}
-	if err == nil && found.GetSession().GetEnd() == nil {
-		out = append(out, sessionOf(found.GetSession()))
-	}
-	s, err := e.stateAt(ctx, r, waited, revision)
-	if err != nil {
-		return nil, err
-	}
-	return (&answer{json: out}).of(s), nil
+		return (&answer{json: out}).of(s), nil
+	})
 }
 
 // sessionSettled returns what tells up to which revision a session is the same as at an index.
@@ -240,36 +238,34 @@ func (e *sessionEndpoints) sessionList(
 	if err != nil {
 		return nil, err
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts}
-	waited, err := e.await(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	list := &tenurev1.ListSessionsRequest{Node: node, Read: readOptions(r.consistency)}
-	page, err := e.sessions.ListSessions(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	// What changes while the other pages are read is after this index.
-	s, err := e.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
-	if err != nil {
-		return nil, err
-	}
-	return (&answer{stream: func(to io.Writer, pretty bool) error {
-		w := &arrayWriter{to: to, pretty: pretty}
-		for {
-			for _, s := range page.GetSessions() {
-				if err := w.add(sessionOf(s)); err != nil {
+	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + node}
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+		list := &tenurev1.ListSessionsRequest{Node: node, Read: readOptions(r.consistency)}
+		page, err := e.sessions.ListSessions(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		// What changes while the other pages are read is after this index.
+		s, err := e.stateAt(ctx, r, waited, page.GetHeader().GetRevision())
+		if err != nil {
+			return nil, err
+		}
+		return (&answer{long: page.GetNextPageToken() != "", stream: func(to io.Writer, pretty bool) error {
+			w := &arrayWriter{to: to, pretty: pretty}
+			for {
+				for _, s := range page.GetSessions() {
+					if err := w.add(sessionOf(s)); err != nil {
+						return err
+					}
+				}
+				if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
+					return w.close()
+				}
+				var err error
+				if page, err = e.sessions.ListSessions(ctx, list); err != nil {
 					return err
 				}
 			}
-			if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
-				return w.close()
-			}
-			var err error
-			if page, err = e.sessions.ListSessions(ctx, list); err != nil {
-				return err
-			}
-		}
-	}}).of(s), nil
+		}}).of(s), nil
+	})
 }

@@ -1,0 +1,92 @@
+package wake
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/tenure-io/tenure/internal/share"
+)
+
+// Turns let so many requests work at a time, and divide that between callers: one may have as many turns as it leaves free, and those that wait get
+// theirs in order, a caller after the other.
+type Turns struct {
+	pool *share.Pool
+
+	mu    sync.Mutex                         // guards what follows; the pool's lock is taken under it
+	queue map[share.Caller][]chan<- struct{} // without those where nothing waits
+	order []share.Caller                     // who waits, the next one first
+}
+
+// NewTurns returns so many turns.
+func NewTurns(total int) *Turns {
+	return &Turns{pool: share.NewPool(int64(total)), queue: map[share.Caller][]chan<- struct{}{}}
+}
+
+// Used returns how many requests have a turn.
+func (t *Turns) Used() int64 { return t.pool.Used() }
+
+// Take waits for a turn, and returns what ends it, which must be called once. An error is that of the context.
+func (t *Turns) Take(ctx context.Context, c share.Caller) (end func(), _ error) {
+	end = func() { t.give(c) }
+	t.mu.Lock()
+	if len(t.queue[c]) == 0 && t.pool.Take(c, 1) {
+		t.mu.Unlock()
+		return end, nil
+	}
+	granted := make(chan struct{}, 1)
+	if len(t.queue[c]) == 0 {
+		t.order = append(t.order, c)
+	}
+	t.queue[c] = append(t.queue[c], granted)
+	t.mu.Unlock()
+	select {
+	case <-granted:
+		return end, nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	waits := t.forget(c, granted)
+	t.mu.Unlock()
+	if !waits {
+		end() // It came at the same time.
+	}
+	return nil, ctx.Err()
+}
+
+// forget takes a request out of its queue, and reports whether it was still in it. The caller holds mu.
+func (t *Turns) forget(c share.Caller, granted chan<- struct{}) bool {
+	i := slices.Index(t.queue[c], granted)
+	if i < 0 {
+		return false
+	}
+	t.queue[c] = slices.Delete(t.queue[c], i, i+1)
+	if len(t.queue[c]) == 0 {
+		delete(t.queue, c)
+		t.order = slices.DeleteFunc(t.order, func(other share.Caller) bool { return other == c })
+	}
+	return true
+}
+
+// give gives a turn back, and grants those that are free.
+func (t *Turns) give(c share.Caller) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pool.Give(c, 1)
+	for tries := len(t.order); tries > 0 && t.pool.Used() < t.pool.Total(); tries-- {
+		next := t.order[0]
+		t.order = t.order[1:]
+		if !t.pool.Take(next, 1) {
+			t.order = append(t.order, next)
+			continue
+		}
+		waiting := t.queue[next]
+		waiting[0] <- struct{}{}
+		if len(waiting) > 1 {
+			t.queue[next] = waiting[1:]
+			t.order = append(t.order, next)
+		} else {
+			delete(t.queue, next)
+		}
+	}
+}

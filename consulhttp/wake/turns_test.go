@@ -1,0 +1,113 @@
+package wake_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/tenure-io/tenure/consulhttp/wake"
+	"github.com/tenure-io/tenure/internal/share"
+)
+
+// work lets a request of a caller take a turn, says so, and gives it back when it is told to.
+func work(ctx context.Context, turns *wake.Turns, c share.Caller, took func(), done <-chan struct{}) {
+	go func() {
+		end, err := turns.Take(ctx, c)
+		if err != nil {
+			return
+		}
+		took()
+		<-done
+		end()
+	}()
+}
+
+// TestTurnsAreDividedBetweenCallers lets one caller ask for more than there are, and then others: each gets its share as turns end, and never are more
+// taken than there are.
+func TestTurnsAreDividedBetweenCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, done := wake.NewTurns(8), make(chan struct{})
+		got := make([]int, 3)
+		ask := func(who, n int) {
+			for range n {
+				work(t.Context(), turns, caller(who), func() { got[who]++ }, done)
+				synctest.Wait()
+			}
+		}
+		ask(0, 100)
+		if !slices.Equal(got, []int{4, 0, 0}) {
+			t.Errorf("one alone: %v have turns, want half of 8", got)
+		}
+		ask(1, 3)
+		ask(2, 3)
+		if !slices.Equal(got, []int{4, 2, 1}) {
+			t.Errorf("with two others: %v have turns, want that there is one for each", got)
+		}
+		const more = 8
+		for range more {
+			done <- struct{}{}
+			synctest.Wait()
+		}
+		if got[1] != 3 || got[2] != 3 || turns.Used() > 8 {
+			t.Errorf("after %d more turns %v have had one, and %d have one; want that the two others are served", more, got, turns.Used())
+		}
+		for range 106 - more {
+			done <- struct{}{}
+			synctest.Wait()
+		}
+		if got[0] != 100 || turns.Used() != 0 {
+			t.Errorf("in the end %v have had a turn, and %d have one", got, turns.Used())
+		}
+	})
+}
+
+// TestWhoLeavesTheQueueTakesNoTurn ends requests that wait.
+func TestWhoLeavesTheQueueTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, done := wake.NewTurns(2), make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		var took []string
+		work(t.Context(), turns, caller(1), func() { took = append(took, "first") }, done)
+		synctest.Wait()
+		for i := range 5 {
+			work(ctx, turns, caller(1), func() { took = append(took, fmt.Sprint("left ", i)) }, done)
+		}
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		work(t.Context(), turns, caller(1), func() { took = append(took, "last") }, done)
+		synctest.Wait()
+		done <- struct{}{}
+		synctest.Wait()
+		if !slices.Equal(took, []string{"first", "last"}) {
+			t.Errorf("turns were taken by %v", took)
+		}
+		done <- struct{}{}
+		synctest.Wait()
+		if turns.Used() != 0 {
+			t.Errorf("%d turns are taken in the end", turns.Used())
+		}
+	})
+}
+
+// TestExemptCallersGetEveryTurn asks from an address that stands for many.
+func TestExemptCallersGetEveryTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		callers, err := share.ParseExempt([]string{"10.0.0.0/24"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns, done := wake.NewTurns(8), make(chan struct{})
+		for range 10 {
+			work(t.Context(), turns, callers.OfText("10.0.0.1:1"), func() {}, done)
+		}
+		synctest.Wait()
+		if turns.Used() != 8 {
+			t.Errorf("%d turns are taken, want all 8", turns.Used())
+		}
+		close(done)
+		synctest.Wait()
+	})
+}
