@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -53,7 +55,7 @@ func (e *memberEndpoints) routes() []route {
 }
 
 // agentSelf serves GET /v1/agent/self.
-func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*answer, error) {
+func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*reply.Answer, error) {
 	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*answer, e
 	if e.options.Agent != nil {
 		return e.agent.self(ctx, list)
 	}
-	return &answer{json: selfJSON{
+	return &reply.Answer{JSON: selfJSON{
 		Config: configJSON{
 			Datacenter: e.options.Datacenter, NodeName: list.self.GetName(), NodeID: e.nodeID(list, list.self), Server: true,
 			Revision: e.revision(), Version: consulVersion, SessionTTLMin: e.options.SessionTTLMin.String(),
@@ -78,17 +80,17 @@ func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*answer, e
 }
 
 // agentVersion serves GET /v1/agent/version.
-func (e *memberEndpoints) agentVersion(context.Context, *request) (*answer, error) {
-	return &answer{json: struct{ SHA, BuildDate, HumanVersion, FIPS string }{SHA: e.revision(), HumanVersion: consulVersion}}, nil
+func (e *memberEndpoints) agentVersion(context.Context, *request) (*reply.Answer, error) {
+	return &reply.Answer{JSON: struct{ SHA, BuildDate, HumanVersion, FIPS string }{SHA: e.revision(), HumanVersion: consulVersion}}, nil
 }
 
 // caRoots serves GET /v1/agent/connect/ca/roots: there are none, and clients that only look go on.
-func (e *memberEndpoints) caRoots(ctx context.Context, _ *request) (*answer, error) {
-	return (&answer{json: struct {
+func (e *memberEndpoints) caRoots(ctx context.Context, _ *request) (*reply.Answer, error) {
+	return (&reply.Answer{JSON: struct {
 		ActiveRootID string
 		TrustDomain  string
 		Roots        []struct{}
-	}{Roots: []struct{}{}}}).of(state{consistency: consistencyLeader, knownLeader: true, policy: e.policy(ctx)}), nil
+	}{Roots: []struct{}{}}}).Of(reply.State{Consistency: ask.Leader, KnownLeader: true, Policy: e.policy(ctx)}), nil
 }
 
 // raftServerJSON is a member as Consul shows those of its raft.
@@ -102,7 +104,7 @@ type raftServerJSON struct {
 }
 
 // raftConfiguration serves GET /v1/operator/raft/configuration.
-func (e *memberEndpoints) raftConfiguration(ctx context.Context, _ *request) (*answer, error) {
+func (e *memberEndpoints) raftConfiguration(ctx context.Context, _ *request) (*reply.Answer, error) {
 	status, err := e.cluster.GetStatus(ctx, &tenurev1.GetStatusRequest{})
 	if err != nil {
 		return nil, err
@@ -118,7 +120,7 @@ func (e *memberEndpoints) raftConfiguration(ctx context.Context, _ *request) (*a
 			ProtocolVersion: "3", Voter: !m.GetLearner(),
 		})
 	}
-	return &answer{json: struct {
+	return &reply.Answer{JSON: struct {
 		Servers []raftServerJSON
 		Index   uint64
 	}{servers, status.GetAppliedIndex()}}, nil

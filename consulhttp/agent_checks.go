@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tenure-io/tenure/consulhttp/body"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -34,31 +36,31 @@ func (a *localAgent) ownChecks(ctx context.Context) (map[string]*wire.Check, err
 }
 
 // checks serves GET /v1/agent/checks.
-func (a *localAgent) checks(ctx context.Context, _ *request) (*answer, error) {
+func (a *localAgent) checks(ctx context.Context, _ *request) (*reply.Answer, error) {
 	out, err := a.ownChecks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: out}, nil
+	return &reply.Answer{JSON: out}, nil
 }
 
 // registerCheck serves PUT /v1/agent/check/register.
-func (a *localAgent) registerCheck(ctx context.Context, q *request) (*answer, error) {
-	var body agentCheckBody
+func (a *localAgent) registerCheck(ctx context.Context, q *request) (*reply.Answer, error) {
+	var body body.Check
 	if err := decode(q, &body); err != nil {
 		return nil, err
 	}
 	if body.Name == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing check name")
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing check name")
 	}
-	m, err := body.message("", "")
+	m, err := body.Message("", "")
 	if err != nil {
 		return nil, err
 	}
 	_, err = a.agent.AddAgentCheck(ctx, &tenurev1.AddAgentCheckRequest{Check: m})
 	switch {
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
-		return nil, refusal(http.StatusNotFound, "ServiceID %q does not exist", shown(m.GetServiceId()))
+		return nil, reply.Refusal(http.StatusNotFound, "ServiceID %q does not exist", reply.Shown(m.GetServiceId()))
 	case err != nil:
 		return nil, err
 	default:
@@ -67,7 +69,7 @@ func (a *localAgent) registerCheck(ctx context.Context, q *request) (*answer, er
 }
 
 // deregisterCheck serves PUT /v1/agent/check/deregister/ID.
-func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*answer, error) {
+func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*answer, 
 	case err != nil:
 		return nil, err
 	case !removed.GetRemoved():
-		return nil, refusal(http.StatusNotFound, textNoAgentCheck, shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, textNoAgentCheck, reply.Shown(q.Rest))
 	default:
 		return a.changed(ctx)
 	}
@@ -85,35 +87,37 @@ func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*answer, 
 
 // checkOf returns the check that a path names.
 func checkOf(q *request) (string, error) {
-	if q.rest == "" {
-		return "", refusal(http.StatusBadRequest, textMissingCheck)
+	if q.Rest == "" {
+		return "", reply.Refusal(http.StatusBadRequest, textMissingCheck)
 	}
-	id, err := wire.CheckID(q.rest)
+	id, err := wire.CheckID(q.Rest)
 	if err != nil {
-		return "", refusal(http.StatusBadRequest, "%v", err)
+		return "", reply.Refusal(http.StatusBadRequest, "%v", err)
 	}
 	return id, nil
 }
 
 // report serves PUT /v1/agent/check/pass/ID, warn and fail.
 func (a *localAgent) report(as tenurev1.CheckStatus) serveFunc {
-	return func(ctx context.Context, q *request) (*answer, error) { return a.reported(ctx, q, as, q.text("note")) }
+	return func(ctx context.Context, q *request) (*reply.Answer, error) {
+		return a.reported(ctx, q, as, q.Text("note"))
+	}
 }
 
 // updateCheck serves PUT /v1/agent/check/update/ID.
-func (a *localAgent) updateCheck(ctx context.Context, q *request) (*answer, error) {
+func (a *localAgent) updateCheck(ctx context.Context, q *request) (*reply.Answer, error) {
 	var body struct{ Status, Output string }
 	if err := decode(q, &body); err != nil {
 		return nil, err
 	}
 	as, err := wire.Status(body.Status)
 	if err != nil || body.Status == "" {
-		return nil, refusal(http.StatusBadRequest, "Invalid check status: '%s'", shown(body.Status))
+		return nil, reply.Refusal(http.StatusBadRequest, "Invalid check status: '%s'", reply.Shown(body.Status))
 	}
 	return a.reported(ctx, q, as, body.Output)
 }
 
-func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.CheckStatus, output string) (*answer, error) {
+func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.CheckStatus, output string) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -121,7 +125,7 @@ func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.Check
 	_, err = a.agent.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: id, Status: as, Output: output})
 	switch {
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
-		return nil, refusal(http.StatusNotFound, textNoAgentCheck, shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, textNoAgentCheck, reply.Shown(q.Rest))
 	case err != nil:
 		return nil, err
 	default:
@@ -137,32 +141,32 @@ type agentHealthJSON struct {
 }
 
 // healthByID serves GET /v1/agent/health/service/id/ID.
-func (a *localAgent) healthByID(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, textMissingService)
+func (a *localAgent) healthByID(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
-	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetServiceId() == q.rest })
+	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetServiceId() == q.Rest })
 	switch {
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, refusal(http.StatusNotFound, "ServiceId %s not found", shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, "ServiceId %s not found", reply.Shown(q.Rest))
 	default:
 		return healthAnswer(q, worst, found[0]), nil
 	}
 }
 
 // healthByName serves GET /v1/agent/health/service/name/NAME.
-func (a *localAgent) healthByName(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing service Name")
+func (a *localAgent) healthByName(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing service Name")
 	}
-	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetName() == q.rest })
+	found, worst, err := a.health(ctx, func(s *tenurev1.Service) bool { return s.GetName() == q.Rest })
 	switch {
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, refusal(http.StatusNotFound, "ServiceName %s Not Found", shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, "ServiceName %s Not Found", reply.Shown(q.Rest))
 	default:
 		return healthAnswer(q, worst, found), nil
 	}
@@ -200,16 +204,16 @@ func (a *localAgent) health(
 }
 
 // healthAnswer answers with a status that load balancers look at.
-func healthAnswer(q *request, worst tenurev1.CheckStatus, body any) *answer {
-	a := &answer{status: map[tenurev1.CheckStatus]int{
+func healthAnswer(q *request, worst tenurev1.CheckStatus, body any) *reply.Answer {
+	a := &reply.Answer{Status: map[tenurev1.CheckStatus]int{
 		tenurev1.CheckStatus_CHECK_STATUS_PASSING: http.StatusOK,
 		tenurev1.CheckStatus_CHECK_STATUS_WARNING: http.StatusTooManyRequests,
-	}[worst], json: body}
-	if a.status == 0 {
-		a.status = http.StatusServiceUnavailable
+	}[worst], JSON: body}
+	if a.Status == 0 {
+		a.Status = http.StatusServiceUnavailable
 	}
-	if q.text("format") == "text" {
-		a.json, a.text = nil, wire.StatusName(worst)
+	if q.Text("format") == "text" {
+		a.JSON, a.Text = nil, wire.StatusName(worst)
 	}
 	return a
 }

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/tenure-io/tenure/consulhttp/body"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -61,11 +63,11 @@ func (a *localAgent) routes() []route {
 }
 
 // changed answers a change of the agent, once the catalog has it or the time for that is up.
-func (a *localAgent) changed(ctx context.Context) (*answer, error) {
+func (a *localAgent) changed(ctx context.Context) (*reply.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleMax)
 	defer cancel()
 	a.agent.Settled(ctx)
-	return &answer{}, nil
+	return &reply.Answer{}, nil
 }
 
 // agentServiceJSON is an instance as an agent shows it.
@@ -99,7 +101,7 @@ func (a *localAgent) shown(i *tenurev1.AgentServiceInstance) agentServiceJSON {
 }
 
 // services serves GET /v1/agent/services.
-func (a *localAgent) services(ctx context.Context, _ *request) (*answer, error) {
+func (a *localAgent) services(ctx context.Context, _ *request) (*reply.Answer, error) {
 	all, err := a.instances(ctx)
 	if err != nil {
 		return nil, err
@@ -108,51 +110,51 @@ func (a *localAgent) services(ctx context.Context, _ *request) (*answer, error) 
 	for _, i := range all {
 		out[i.GetService().GetServiceId()] = a.shown(i)
 	}
-	return &answer{json: out}, nil
+	return &reply.Answer{JSON: out}, nil
 }
 
 // service serves GET /v1/agent/service/ID.
-func (a *localAgent) service(ctx context.Context, q *request) (*answer, error) {
+func (a *localAgent) service(ctx context.Context, q *request) (*reply.Answer, error) {
 	switch {
-	case q.rest == "":
-		return nil, refusal(http.StatusBadRequest, textMissingService)
-	case q.text("hash") != "":
-		return nil, refusal(http.StatusBadRequest, "Parameter hash is not supported; wait for changes with health/service.")
+	case q.Rest == "":
+		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
+	case q.Text("hash") != "":
+		return nil, reply.Refusal(http.StatusBadRequest, "Parameter hash is not supported; wait for changes with health/service.")
 	}
-	i, err := a.instance(ctx, q.rest)
+	i, err := a.instance(ctx, q.Rest)
 	switch {
 	case err != nil:
 		return nil, err
 	case i == nil:
-		return nil, refusal(http.StatusNotFound, "unknown service ID: %s", shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, "unknown service ID: %s", reply.Shown(q.Rest))
 	default:
-		return &answer{json: a.shown(i)}, nil
+		return &reply.Answer{JSON: a.shown(i)}, nil
 	}
 }
 
 // decode decodes the body of a request.
 func decode(q *request, into any) error {
-	data, err := q.body()
+	data, err := q.Content()
 	if err != nil {
 		return err
 	}
 	if err = json.Unmarshal(data, into); err != nil {
-		return refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
+		return reply.Refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
 	}
 	return nil
 }
 
 // registerService serves PUT /v1/agent/service/register.
-func (a *localAgent) registerService(ctx context.Context, q *request) (*answer, error) {
-	var body agentServiceBody
+func (a *localAgent) registerService(ctx context.Context, q *request) (*reply.Answer, error) {
+	var body body.Service
 	if err := decode(q, &body); err != nil {
 		return nil, err
 	}
-	r, err := body.message()
+	r, err := body.Message()
 	if err != nil {
 		return nil, err
 	}
-	r.ReplaceChecks = q.has("replace-existing-checks")
+	r.ReplaceChecks = q.Has("replace-existing-checks")
 	if _, err := a.agent.AddAgentService(ctx, r); err != nil {
 		return nil, err
 	}
@@ -160,43 +162,43 @@ func (a *localAgent) registerService(ctx context.Context, q *request) (*answer, 
 }
 
 // deregisterService serves PUT /v1/agent/service/deregister/ID.
-func (a *localAgent) deregisterService(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, textMissingService)
+func (a *localAgent) deregisterService(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
-	removed, err := a.agent.RemoveAgentService(ctx, &tenurev1.RemoveAgentServiceRequest{ServiceId: q.rest})
+	removed, err := a.agent.RemoveAgentService(ctx, &tenurev1.RemoveAgentServiceRequest{ServiceId: q.Rest})
 	switch {
 	case err != nil:
 		return nil, err
 	case !removed.GetRemoved():
-		return nil, refusal(http.StatusNotFound, textNoService, shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, textNoService, reply.Shown(q.Rest))
 	default:
 		return a.changed(ctx)
 	}
 }
 
 // nodeMaintenance serves PUT /v1/agent/maintenance.
-func (a *localAgent) nodeMaintenance(ctx context.Context, q *request) (*answer, error) {
+func (a *localAgent) nodeMaintenance(ctx context.Context, q *request) (*reply.Answer, error) {
 	return a.maintenance(ctx, q, "")
 }
 
 // serviceMaintenance serves PUT /v1/agent/service/maintenance/ID.
-func (a *localAgent) serviceMaintenance(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, textMissingService)
+func (a *localAgent) serviceMaintenance(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
-	return a.maintenance(ctx, q, q.rest)
+	return a.maintenance(ctx, q, q.Rest)
 }
 
-func (a *localAgent) maintenance(ctx context.Context, q *request, service string) (*answer, error) {
-	enable, err := strconv.ParseBool(q.text("enable"))
+func (a *localAgent) maintenance(ctx context.Context, q *request, service string) (*reply.Answer, error) {
+	enable, err := strconv.ParseBool(q.Text("enable"))
 	if err != nil {
-		return nil, refusal(http.StatusBadRequest, "Missing value for enable: it must be true or false.")
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing value for enable: it must be true or false.")
 	}
-	_, err = a.agent.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{ServiceId: service, Enabled: enable, Reason: q.text("reason")})
+	_, err = a.agent.SetMaintenance(ctx, &tenurev1.SetMaintenanceRequest{ServiceId: service, Enabled: enable, Reason: q.Text("reason")})
 	switch {
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND:
-		return nil, refusal(http.StatusNotFound, textNoService, shown(service))
+		return nil, reply.Refusal(http.StatusNotFound, textNoService, reply.Shown(service))
 	case err != nil:
 		return nil, err
 	default:
@@ -205,21 +207,21 @@ func (a *localAgent) maintenance(ctx context.Context, q *request, service string
 }
 
 // forceLeave serves PUT /v1/agent/force-leave/NODE.
-func (a *localAgent) forceLeave(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing node name")
+func (a *localAgent) forceLeave(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing node name")
 	}
-	if !utf8.ValidString(q.rest) {
-		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
-	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.rest})
+	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.Rest})
 	switch {
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
-		return nil, refusal(http.StatusNotFound, "agent: No node found with name '%s'", shown(q.rest))
+		return nil, reply.Refusal(http.StatusNotFound, "agent: No node found with name '%s'", reply.Shown(q.Rest))
 	case err != nil:
 		return nil, err
 	default:
-		return &answer{}, nil
+		return &reply.Answer{}, nil
 	}
 }
 
@@ -267,7 +269,7 @@ func (a *localAgent) poolMember(n *tenurev1.PoolNode) memberJSON {
 }
 
 // self serves GET /v1/agent/self.
-func (a *localAgent) self(ctx context.Context, list *memberList) (*answer, error) {
+func (a *localAgent) self(ctx context.Context, list *memberList) (*reply.Answer, error) {
 	own, err := a.agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
 	if err != nil {
 		return nil, err
@@ -285,7 +287,7 @@ func (a *localAgent) self(ctx context.Context, list *memberList) (*answer, error
 			member = m
 		}
 	}
-	return &answer{json: selfJSON{
+	return &reply.Answer{JSON: selfJSON{
 		Config: configJSON{
 			Datacenter: a.options.Datacenter, NodeName: own.GetNode(), NodeID: own.GetNodeId(), Server: false,
 			Revision: a.revision(), Version: consulVersion, SessionTTLMin: a.options.SessionTTLMin.String(),

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -46,11 +48,11 @@ type blocking struct {
 
 // blocking returns for which change a request waits.
 func (q *request) blocking() (blocking, error) {
-	index, err := q.number("index")
+	index, err := q.Number("index")
 	if err != nil {
 		return blocking{}, err
 	}
-	wait, err := q.duration("wait")
+	wait, err := q.Duration("wait")
 	if err != nil {
 		return blocking{}, err
 	}
@@ -104,7 +106,7 @@ type read struct {
 
 // answered waits until something has changed after the index, or the time is up, and returns what respond makes then. What one change wakes, and
 // asks for the same, gets one answer.
-func (c *core) answered(ctx context.Context, r read, respond func(context.Context, outcome) (*answer, error)) (*answer, error) {
+func (c *core) answered(ctx context.Context, r read, respond func(context.Context, outcome) (*reply.Answer, error)) (*reply.Answer, error) {
 	if r.blocking.index == 0 {
 		return respond(ctx, unknown)
 	}
@@ -112,19 +114,19 @@ func (c *core) answered(ctx context.Context, r read, respond func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	inTurn := func() (*answer, error) { return c.inTurn(ctx, r, waited, respond) }
+	inTurn := func() (*reply.Answer, error) { return c.inTurn(ctx, r, waited, respond) }
 	if watch == nil {
 		return inTurn()
 	}
-	name := r.request.caller.String() + " " + r.request.shows()
+	name := r.request.caller.String() + " " + r.request.Shows()
 	made, err := watch.Once(ctx, name, func() (any, bool, error) {
-		a, err := inTurn()
-		return a, err == nil && !a.long, err
+		a, failure := inTurn()
+		return a, failure == nil && !a.Long, failure
 	})
 	if err != nil {
 		return nil, err
 	}
-	a, ok := made.(*answer)
+	a, ok := made.(*reply.Answer)
 	if !ok {
 		return nil, errors.New("what was made is no answer")
 	}
@@ -132,9 +134,9 @@ func (c *core) answered(ctx context.Context, r read, respond func(context.Contex
 }
 
 // inTurn makes an answer within a turn. One that is read while it is written keeps its turn until then.
-func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(context.Context, outcome) (*answer, error)) (*answer, error) {
+func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(context.Context, outcome) (*reply.Answer, error)) (*reply.Answer, error) {
 	turns := c.turns
-	if r.consistency == consistencyStale {
+	if r.consistency == ask.Stale {
 		turns = c.turnsStale
 	}
 	end, err := turns.Take(ctx, r.request.caller)
@@ -142,7 +144,7 @@ func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(
 		return nil, err
 	}
 	a, err := respond(ctx, waited)
-	if err == nil && a.long {
+	if err == nil && a.Long {
 		r.request.endTurn = end
 		return a, nil
 	}
@@ -150,7 +152,7 @@ func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(
 	if err != nil {
 		return nil, err
 	}
-	return a.whole(r.request.has("pretty"))
+	return a.Whole(r.request.Has("pretty"))
 }
 
 // await waits until something has changed after the index, or the time is up. It returns the watch that woke the request, if others may have waited
@@ -158,7 +160,7 @@ func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(
 func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) {
 	caller := r.request.caller
 	if !c.blocked.Take(caller, 1) {
-		return unknown, nil, refusal(http.StatusTooManyRequests,
+		return unknown, nil, reply.Refusal(http.StatusTooManyRequests,
 			"Too many requests from this address are blocked; all clients together can have %d.", c.options.BlockedMax)
 	}
 	defer c.blocked.Give(caller, 1)
@@ -202,12 +204,12 @@ func (c *core) awaitShared(ctx context.Context, r read) (outcome, *wake.Watch, e
 		return unknown, nil, err
 	}
 	watch, err := c.shared.Await(ctx, wake.Wait{
-		Key:    wake.Key{Credentials: r.request.credentials(), Events: r.consistency + " " + name},
+		Key:    wake.Key{Credentials: ask.Credentials(ctx), Events: r.consistency + " " + name},
 		Caller: r.request.caller,
 		After:  r.blocking.index,
 		Watch: func(ctx context.Context) wake.End {
-			revision, err := c.awaitSettled(ctx, r)
-			return wake.End{Revision: revision, Err: err, Own: ofShare(err)}
+			revision, failure := c.awaitSettled(ctx, r)
+			return wake.End{Revision: revision, Err: failure, Own: ofShare(failure)}
 		},
 	})
 	if err != nil {
@@ -258,7 +260,7 @@ func (c *core) awaitSettled(ctx context.Context, r read) (uint64, error) {
 
 // awaitAfter waits for the first event after a revision that counts.
 func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, error) {
-	if r.consistency == consistencyStale {
+	if r.consistency == ask.Stale {
 		// A member that is behind is not asked about the future, but waited for.
 		if err := c.awaitRevision(ctx, after); err != nil {
 			return 0, err
@@ -328,7 +330,7 @@ func (c *core) awaitEventOnce(ctx context.Context, s selection, after uint64) (u
 		case errors.Is(err, io.EOF):
 			return 0, nil
 		case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_FUTURE:
-			if after == indexEmpty && revisionOf(err) == 0 {
+			if after == indexEmpty && reply.RevisionOf(err) == 0 {
 				return c.awaitEventOnce(ctx, s, 0)
 			}
 			return 0, nil

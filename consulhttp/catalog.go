@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -36,8 +38,8 @@ func (c *catalog) routes() []route {
 }
 
 // datacenters serves GET /v1/catalog/datacenters.
-func (c *catalog) datacenters(context.Context, *request) (*answer, error) {
-	return &answer{json: []string{c.options.Datacenter}}, nil
+func (c *catalog) datacenters(context.Context, *request) (*reply.Answer, error) {
+	return &reply.Answer{JSON: []string{c.options.Datacenter}}, nil
 }
 
 // paged is a list that is read in pages. The first tells the revision; what changes while the others are read is after it.
@@ -88,7 +90,7 @@ func (p *paged[T]) each(ctx context.Context, visit func(T) error) error {
 // an item that is left out.
 func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown func(T) (any, error)) func(io.Writer, bool) error {
 	return func(to io.Writer, pretty bool) error {
-		w := &arrayWriter{to: to, pretty: pretty}
+		w := &reply.Array{To: to, Pretty: pretty}
 		for r := range ranks {
 			err := p.each(ctx, func(item T) error {
 				if rank(item) != r {
@@ -98,13 +100,13 @@ func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown
 				if err != nil || element == nil {
 					return err
 				}
-				return w.add(element)
+				return w.Add(element)
 			})
 			if err != nil {
 				return err
 			}
 		}
-		return w.close()
+		return w.Close()
 	}
 }
 
@@ -113,15 +115,15 @@ const nearRanks = 3
 
 // nearRead is read for a request that may name a node to which others are near.
 func (q *request) nearRead() (read, error) {
-	if !utf8.ValidString(q.text("near")) {
-		return read{}, refusal(http.StatusBadRequest, "Parameter near is not valid UTF-8.")
+	if !utf8.ValidString(q.Text("near")) {
+		return read{}, reply.Refusal(http.StatusBadRequest, "Parameter near is not valid UTF-8.")
 	}
 	return q.read()
 }
 
 // rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
 func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
-	near := q.text("near")
+	near := q.Text("near")
 	if near == "" {
 		return 1, func(*tenurev1.Node) int { return 0 }, nil
 	}
@@ -131,7 +133,7 @@ func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(
 			return 0, nil, err
 		}
 	}
-	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: readOptions(consistencyStale)})
+	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: ask.ReadOptions(ask.Stale)})
 	if ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT) != nil {
 		return 0, nil, err
 	}
@@ -150,7 +152,7 @@ func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(
 
 // metaOf returns which facts a request wants nodes to have, and whether a node has them.
 func metaOf(q *request) (wants bool, fits func(*tenurev1.Node) bool) {
-	pairs := q.query["node-meta"]
+	pairs := q.Query["node-meta"]
 	return len(pairs) > 0, func(n *tenurev1.Node) bool {
 		for _, pair := range pairs {
 			name, want, _ := strings.Cut(pair, ":")
@@ -163,13 +165,13 @@ func metaOf(q *request) (wants bool, fits func(*tenurev1.Node) bool) {
 }
 
 // listNodes serves GET /v1/catalog/nodes.
-func (c *catalog) listNodes(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, error) {
 	r, err := q.nearRead()
 	if err != nil {
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode), counted: counting(ofNode)}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		ranks, rank, err := c.rankOf(ctx, q)
 		if err != nil {
 			return nil, err
@@ -195,25 +197,25 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*answer, error) {
 			return nil, err
 		}
 		_, fits := metaOf(q)
-		return (&answer{long: nodes.long(), stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
+		return (&reply.Answer{Long: nodes.long(), Stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
 			if !fits(n) {
 				return nil, nil
 			}
 			return wire.NodeOf(n, c.options.Datacenter), nil
-		})}).of(s), nil
+		})}).Of(s), nil
 	})
 }
 
 // nodePages reads all nodes.
 func (c *catalog) nodePages(ctx context.Context, r read) (*paged[*tenurev1.Node], error) {
 	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Node], error) {
-		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
 		return page[*tenurev1.Node]{list.GetNodes(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
 	})
 }
 
 // listServices serves GET /v1/catalog/services.
-func (c *catalog) listServices(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, error) {
 	r, err := q.read()
 	if err != nil {
 		return nil, err
@@ -223,7 +225,7 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*answer, error)
 	if wantsMeta {
 		r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode | ofService), counted: counting(ofNode | ofService)}
 	}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		out := map[string][]string{}
 		var revision uint64
 		var err error
@@ -239,14 +241,14 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*answer, error)
 		if err != nil {
 			return nil, err
 		}
-		return (&answer{json: out}).of(s), nil
+		return (&reply.Answer{JSON: out}).Of(s), nil
 	})
 }
 
 // servicesEverywhere adds the names of all services, with their tags.
 func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string][]string) (revision uint64, _ error) {
 	list, err := newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceSummary], error) {
-		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
 		return page[*tenurev1.ServiceSummary]{list.GetServices(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
 	})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -61,11 +63,11 @@ type wholeNode struct {
 // wholeNode reads a node. If there is none, the result has only the revision.
 func (c *catalog) wholeNode(ctx context.Context, name, consistency string) (*wholeNode, error) {
 	out := &wholeNode{}
-	get := &tenurev1.GetNodeRequest{Node: name, Read: readOptions(consistency)}
+	get := &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(consistency)}
 	for {
 		part, err := c.nodes.GetNode(ctx, get)
 		if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND {
-			return &wholeNode{revision: revisionOf(err)}, nil
+			return &wholeNode{revision: reply.RevisionOf(err)}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -92,20 +94,20 @@ func (n *wholeNode) tagsOf(service string) []string {
 }
 
 // nodeRead answers a read of one node.
-func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown func(*wholeNode) any) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing node name")
+func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown func(*wholeNode) any) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing node name")
 	}
-	if !utf8.ValidString(q.rest) {
-		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
 	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{Nodes: []string{q.rest}}, counts: events(counted), counted: counting(counted)}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
-		n, err := c.wholeNode(ctx, q.rest, r.consistency)
+	r.selection = selection{request: &tenurev1.WatchRequest{Nodes: []string{q.Rest}}, counts: events(counted), counted: counting(counted)}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
+		n, err := c.wholeNode(ctx, q.Rest, r.consistency)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +115,7 @@ func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown
 		if err != nil {
 			return nil, err
 		}
-		return (&answer{json: shown(n)}).of(s), nil
+		return (&reply.Answer{JSON: shown(n)}).Of(s), nil
 	})
 }
 
@@ -121,7 +123,7 @@ func (c *catalog) nodeRead(ctx context.Context, q *request, counted kinds, shown
 var null = (*struct{})(nil)
 
 // node serves GET /v1/catalog/node/NODE.
-func (c *catalog) node(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) node(ctx context.Context, q *request) (*reply.Answer, error) {
 	return c.nodeRead(ctx, q, ofNode|ofService, func(n *wholeNode) any {
 		if n.node == nil {
 			return null
@@ -138,7 +140,7 @@ func (c *catalog) node(ctx context.Context, q *request) (*answer, error) {
 }
 
 // nodeServices serves GET /v1/catalog/node-services/NODE.
-func (c *catalog) nodeServices(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) nodeServices(ctx context.Context, q *request) (*reply.Answer, error) {
 	return c.nodeRead(ctx, q, ofNode|ofService, func(n *wholeNode) any {
 		services := []*wire.Service{}
 		for _, s := range n.services {
@@ -152,7 +154,7 @@ func (c *catalog) nodeServices(ctx context.Context, q *request) (*answer, error)
 }
 
 // healthOfNode serves GET /v1/health/node/NODE.
-func (c *catalog) healthOfNode(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) healthOfNode(ctx context.Context, q *request) (*reply.Answer, error) {
 	return c.nodeRead(ctx, q, ofService|ofCheck, func(n *wholeNode) any {
 		checks := []*wire.Check{}
 		for _, k := range n.checks {

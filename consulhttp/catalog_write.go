@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -26,12 +27,12 @@ type registerBody struct {
 
 // decode reads the JSON of a request.
 func (q *request) decode(to any) error {
-	data, err := q.body()
+	data, err := q.Content()
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, to); err != nil {
-		return refusal(http.StatusBadRequest, "Request decode failed: the body must be JSON as for Consul.")
+		return reply.Refusal(http.StatusBadRequest, "Request decode failed: the body must be JSON as for Consul.")
 	}
 	return nil
 }
@@ -39,13 +40,13 @@ func (q *request) decode(to any) error {
 // checkDatacenter refuses a datacenter that is named in a body and is not this one.
 func (c *catalog) checkDatacenter(name string) error {
 	if name != "" && !strings.EqualFold(name, c.options.Datacenter) {
-		return known(refusal(http.StatusInternalServerError, "No path to datacenter"))
+		return reply.Known(reply.Refusal(http.StatusInternalServerError, "No path to datacenter"))
 	}
 	return nil
 }
 
 // register serves PUT /v1/catalog/register.
-func (c *catalog) register(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) register(ctx context.Context, q *request) (*reply.Answer, error) {
 	var body registerBody
 	if err := q.decode(&body); err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (c *catalog) register(ctx context.Context, q *request) (*answer, error) {
 		return nil, err
 	}
 	if body.Node == "" || body.Address == "" && !body.SkipNodeUpdate {
-		return nil, refusal(http.StatusBadRequest, "Must provide node and address")
+		return nil, reply.Refusal(http.StatusBadRequest, "Must provide node and address")
 	}
 	node := wire.Node{ID: body.ID, Node: body.Node, Address: body.Address, TaggedAddresses: body.TaggedAddresses, Meta: body.NodeMeta}
 	call := &tenurev1.RegisterNodeRequest{Node: node.Message(), SkipNodeUpdate: body.SkipNodeUpdate}
@@ -67,14 +68,14 @@ func (c *catalog) register(ctx context.Context, q *request) (*answer, error) {
 	if _, err := c.nodes.RegisterNode(ctx, call); err != nil {
 		return nil, err
 	}
-	return &answer{json: true}, nil
+	return &reply.Answer{JSON: true}, nil
 }
 
 // entries adds the service and the checks.
 func (b *registerBody) entries(call *tenurev1.RegisterNodeRequest) error {
 	if b.Service != nil {
 		if b.Service.Service == "" {
-			return refusal(http.StatusBadRequest, "Must provide service name (Service.Service) when service ID is provided")
+			return reply.Refusal(http.StatusBadRequest, "Must provide service name (Service.Service) when service ID is provided")
 		}
 		call.Services = append(call.Services, b.Service.Message(b.Node))
 	}
@@ -87,7 +88,7 @@ func (b *registerBody) entries(call *tenurev1.RegisterNodeRequest) error {
 			continue
 		}
 		if k.Node != "" && !strings.EqualFold(k.Node, b.Node) {
-			return refusal(http.StatusBadRequest, "check node %q does not match node %q", shown(k.Node), shown(b.Node))
+			return reply.Refusal(http.StatusBadRequest, "check node %q does not match node %q", reply.Shown(k.Node), reply.Shown(b.Node))
 		}
 		// A check that came with a service is about it.
 		if k.ServiceID == "" && k.ServiceName != "" && b.Service != nil && k.ServiceName == b.Service.Service {
@@ -98,7 +99,7 @@ func (b *registerBody) entries(call *tenurev1.RegisterNodeRequest) error {
 		}
 		message, err := k.Message(b.Node)
 		if err != nil {
-			return refusal(http.StatusBadRequest, "%v", err)
+			return reply.Refusal(http.StatusBadRequest, "%v", err)
 		}
 		call.Checks = append(call.Checks, message)
 	}
@@ -116,7 +117,7 @@ func (c *catalog) keepOurs(ctx context.Context, n *tenurev1.Node) error {
 }
 
 // deregister serves PUT /v1/catalog/deregister.
-func (c *catalog) deregister(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) deregister(ctx context.Context, q *request) (*reply.Answer, error) {
 	var body struct{ Datacenter, Node, ServiceID, CheckID string }
 	if err := q.decode(&body); err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (c *catalog) deregister(ctx context.Context, q *request) (*answer, error) {
 		return nil, err
 	}
 	if body.Node == "" {
-		return nil, refusal(http.StatusBadRequest, "Must provide node")
+		return nil, reply.Refusal(http.StatusBadRequest, "Must provide node")
 	}
 	var err error
 	switch {
@@ -134,7 +135,7 @@ func (c *catalog) deregister(ctx context.Context, q *request) (*answer, error) {
 	case body.CheckID != "":
 		id, wrong := wire.CheckID(body.CheckID)
 		if wrong != nil {
-			return nil, refusal(http.StatusBadRequest, "%v", wrong)
+			return nil, reply.Refusal(http.StatusBadRequest, "%v", wrong)
 		}
 		_, err = c.nodes.DeregisterCheck(ctx, &tenurev1.DeregisterCheckRequest{Node: body.Node, CheckId: id})
 	default:
@@ -143,5 +144,5 @@ func (c *catalog) deregister(ctx context.Context, q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: true}, nil
+	return &reply.Answer{JSON: true}, nil
 }

@@ -19,7 +19,8 @@ import (
 type island struct {
 	leader bool
 	mode   tenurev1.AuthMode
-	asked  int // for the mode
+	asked  int  // for the mode
+	silent bool // it does not say the mode
 }
 
 // Invoke answers a call.
@@ -33,6 +34,9 @@ func (i *island) Invoke(ctx context.Context, _ string, _, response any, _ ...grp
 		r.Members = []*tenurev1.Member{{Id: 1, Leader: true}, {Id: 2}}
 	case *tenurev1.WhoAmIResponse:
 		i.asked++
+		if i.silent {
+			return status.Error(codes.PermissionDenied, "it says that to nobody")
+		}
 		r.Mode = i.mode
 	case *tenurev1.GetResponse:
 		r.Header, r.Kv = &tenurev1.ResponseHeader{Revision: 7}, &tenurev1.KeyValue{Key: "a", ModRevision: 7}
@@ -85,5 +89,40 @@ func TestStaleReadsTellHowLongNoLeaderIsKnown(t *testing.T) {
 		m.leader = false
 		<-time.After(time.Second)
 		read("stale", "2000", "false", "allow")
+	})
+}
+
+// TestAModeThatIsNotSaidIsNotAskedForEachTime reads where a member does not say the mode to those who show nothing of themselves.
+func TestAModeThatIsNotSaidIsNotAskedForEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &island{leader: true, silent: true}
+		h, err := consulhttp.New(consulhttp.Options{Conn: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(token string) string {
+			w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/v1/kv/a", nil)
+			r.Header.Set("X-Consul-Token", token)
+			h.ServeHTTP(w, r)
+			return w.Header().Get("X-Consul-Default-ACL-Policy")
+		}
+		for range 10 {
+			read("")
+		}
+		if m.asked != 1 {
+			t.Errorf("the mode was asked for %d times within a second, want once", m.asked)
+		}
+		m.silent, m.mode = false, tenurev1.AuthMode_AUTH_MODE_ENFORCE
+		if got := read("token"); got != "deny" {
+			t.Errorf("one with a token gets %q, want deny", got)
+		}
+		if got := read(""); got != "deny" {
+			t.Errorf("one without gets %q then, want deny", got)
+		}
+		<-time.After(time.Second)
+		read("")
+		if m.asked != 3 {
+			t.Errorf("the mode was asked for %d times, want three times", m.asked)
+		}
 	})
 }

@@ -2,11 +2,18 @@ package consulhttp
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 	"github.com/tenure-io/tenure/internal/share"
 )
 
@@ -21,8 +28,9 @@ type core struct {
 	metrics  *metrics
 	contact  contact
 	mode     atomic.Pointer[modeAt]
-	blocked  *share.Pool   // of requests that wait for a change
-	shared   *wake.Watches // with which they wait
+	refused  atomic.Pointer[modeAt] // when it was asked for in vain, by a request that shows nothing of its client
+	blocked  *share.Pool            // of requests that wait for a change
+	shared   *wake.Watches          // with which they wait
 	// turns are those of requests that have waited, and read now. Stale ones have their own: they need no leader, and so do not wait for those that do.
 	turns, turnsStale *wake.Turns
 }
@@ -69,15 +77,77 @@ func (c *core) policy(ctx context.Context) string {
 		return known.policy
 	}
 	now := &modeAt{at: time.Now(), policy: policyAllow}
+	last := now
+	if known != nil {
+		last = known
+	}
+	// A member does not say it to those who show nothing of themselves. That does not keep others from asking.
+	anonymous := ask.Anonymous(ctx)
+	if refused := c.refused.Load(); anonymous && refused != nil && now.at.Sub(refused.at) < modeFor {
+		return last.policy
+	}
 	who, err := c.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
-	switch {
-	case err != nil && known != nil:
-		return known.policy
-	case err != nil:
-		return policyAllow
-	case who.GetMode() == tenurev1.AuthMode_AUTH_MODE_ENFORCE:
+	if err != nil {
+		if anonymous {
+			c.refused.Store(now)
+		}
+		return last.policy
+	}
+	if who.GetMode() == tenurev1.AuthMode_AUTH_MODE_ENFORCE {
 		now.policy = policyDeny
 	}
 	c.mode.Store(now)
 	return now.policy
+}
+
+// stateAt returns what the headers of a read say that shows a revision, after a wait.
+func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (reply.State, error) {
+	c.shared.Saw(revision)
+	s := reply.State{Index: revision, Consistency: r.consistency, KnownLeader: true, Policy: c.policy(ctx)}
+	if waited == unchanged {
+		s.Index = r.blocking.index
+	}
+	if r.consistency != ask.Stale {
+		return s, nil
+	}
+	known, err := c.knowsLeader(ctx)
+	s.KnownLeader = known
+	s.LastContact = c.contact.since(known)
+	return s, err
+}
+
+// leaderWait is for how long a stale read looks for the leader.
+const leaderWait = time.Second
+
+// knowsLeader reports whether there is a leader that answers the member.
+func (c *core) knowsLeader(ctx context.Context) (bool, error) {
+	asking, cancel := context.WithTimeout(ctx, leaderWait)
+	defer cancel()
+	members, err := c.cluster.ListMembers(asking, &tenurev1.ListMembersRequest{})
+	switch {
+	case err == nil:
+		return slices.ContainsFunc(members.GetMembers(), (*tenurev1.Member).GetLeader), nil
+	case ctx.Err() != nil:
+		return false, err
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, status.Code(err) == codes.DeadlineExceeded:
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// contact remembers when a leader was known.
+type contact struct {
+	began time.Time    // when this began to serve
+	last  atomic.Int64 // after that, in nanoseconds
+}
+
+// since returns how long no leader has been known: 0 if one is. A member forgets a leader that it has not heard for an election time-out.
+func (c *contact) since(known bool) time.Duration {
+	now := time.Since(c.began)
+	if known {
+		c.last.Store(int64(now))
+		return 0
+	}
+	return now - time.Duration(c.last.Load())
 }

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/share"
 )
@@ -145,7 +147,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	endpoint, a, end := h.answer(w, r)
 	defer end()
-	status := a.write(w, r)
+	status := a.Write(w, r)
 	h.metrics.request(endpoint, status, time.Since(began))
 }
 
@@ -153,60 +155,61 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const statusClientGone = 499
 
 // answer returns the answer to a request, the name of the endpoint for metrics, and what is to be called once the answer is written.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *answer, end func()) {
+func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint string, a *reply.Answer, end func()) {
 	end = func() {}
-	path, err := pathOf(r)
+	path, err := ask.Path(r)
 	if err != nil {
 		return endpointUnknown, h.failed(err), end
 	}
 	found, rest := h.find(path)
 	if found == nil {
-		return endpointUnknown, h.failed(refusal(http.StatusNotFound, "There is no such path.")), end
+		return endpointUnknown, h.failed(reply.Refusal(http.StatusNotFound, "There is no such path.")), end
 	}
 	if found.notOffered != "" {
 		h.metrics.notOffered.WithLabelValues(found.name()).Inc()
-		return found.name(), h.failed(refusal(found.status, "%s", found.notOffered)), end
+		return found.name(), h.failed(reply.Refusal(found.status, "%s", found.notOffered)), end
 	}
 	serve := found.methods[r.Method]
 	if serve == nil {
 		return found.name(), h.wrongMethod(r, found), end
 	}
-	q, err := h.newRequest(w, r, rest)
+	asked, err := ask.New(w, r, rest, h.options.Datacenter)
 	if err != nil {
 		return found.name(), h.failed(err), end
 	}
-	ctx := q.withCredential(r.Context())
-	q.Request = r.WithContext(ctx)
+	q := &request{Request: asked, caller: h.options.Callers.OfText(r.RemoteAddr)}
+	ctx := q.WithCredential(r.Context())
+	q.Request.Request = r.WithContext(ctx)
 	out, err := serve(ctx, q)
 	switch {
 	case err == nil:
 		return found.name(), out, q.end
 	case r.Context().Err() != nil:
 		// Whatever failed, it did because the client has gone, or has closed its half of the connection: no 500, which is to be tried again.
-		return found.name(), h.failed(refusal(statusClientGone, "The client has closed its connection.")), q.end
+		return found.name(), h.failed(reply.Refusal(statusClientGone, "The client has closed its connection.")), q.end
 	default:
 		return found.name(), h.failed(err), q.end
 	}
 }
 
 // wrongMethod answers a request whose path exists.
-func (h *handler) wrongMethod(r *http.Request, found *route) *answer {
-	a := &answer{status: http.StatusMethodNotAllowed, text: "method " + shown(r.Method) + " not allowed"}
+func (h *handler) wrongMethod(r *http.Request, found *route) *reply.Answer {
+	a := &reply.Answer{Status: http.StatusMethodNotAllowed, Text: "method " + reply.Shown(r.Method) + " not allowed"}
 	if r.Method == http.MethodOptions {
-		a = &answer{}
+		a = &reply.Answer{}
 	}
-	return a.withHeader("Allow", found.allow())
+	return a.WithHeader("Allow", found.allow())
 }
 
 // failed answers with an error.
-func (h *handler) failed(err error) *answer {
-	f := failureOf(err)
-	if f.status == http.StatusInternalServerError && !f.known {
+func (h *handler) failed(err error) *reply.Answer {
+	f := reply.Of(err)
+	if f.Status == http.StatusInternalServerError && !f.Known {
 		h.options.Log.Error("request failed", zap.Error(err))
 	}
-	a := &answer{status: f.status, text: f.text}
-	if f.closes {
-		a = a.withHeader("Connection", "close")
+	a := &reply.Answer{Status: f.Status, Text: f.Text}
+	if f.Closes {
+		a = a.WithHeader("Connection", "close")
 	}
 	return a
 }

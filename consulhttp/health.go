@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -56,7 +58,7 @@ func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) 
 func (c *catalog) instancePages(ctx context.Context, service, consistency string) (*paged[*tenurev1.ServiceInstance], error) {
 	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceInstance], error) {
 		list, err := c.nodes.ListInstances(ctx, &tenurev1.ListInstancesRequest{
-			Service: service, PageToken: token, Read: readOptions(consistency),
+			Service: service, PageToken: token, Read: ask.ReadOptions(consistency),
 		})
 		return page[*tenurev1.ServiceInstance]{list.GetInstances(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
 	})
@@ -66,7 +68,7 @@ func (c *catalog) instancePages(ctx context.Context, service, consistency string
 func fitsInstance(q *request) func(*tenurev1.ServiceInstance) bool {
 	_, fits := metaOf(q)
 	return func(i *tenurev1.ServiceInstance) bool {
-		for _, want := range q.query["tag"] {
+		for _, want := range q.Query["tag"] {
 			if want != "" && !slices.ContainsFunc(i.GetService().GetTags(), func(tag string) bool { return strings.EqualFold(tag, want) }) {
 				return false
 			}
@@ -78,24 +80,24 @@ func fitsInstance(q *request) func(*tenurev1.ServiceInstance) bool {
 // instancesRead answers a read of the instances of a service.
 func (c *catalog) instancesRead(
 	ctx context.Context, q *request, counted kinds, shown func(*tenurev1.ServiceInstance) any,
-) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing service name")
+) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing service name")
 	}
-	if !utf8.ValidString(q.rest) {
-		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
 	}
 	r, err := q.nearRead()
 	if err != nil {
 		return nil, err
 	}
-	r.selection = c.ofInstances(q.rest, r.consistency, counted)
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	r.selection = c.ofInstances(q.Rest, r.consistency, counted)
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		ranks, rank, err := c.rankOf(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		list, err := c.instancePages(ctx, q.rest, r.consistency)
+		list, err := c.instancePages(ctx, q.Rest, r.consistency)
 		if err != nil {
 			return nil, err
 		}
@@ -105,25 +107,25 @@ func (c *catalog) instancesRead(
 		}
 		fits := fitsInstance(q)
 		rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
-		return (&answer{long: list.long(), stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
 			if !fits(i) {
 				return nil, nil
 			}
 			return shown(i), nil
-		})}).of(s), nil
+		})}).Of(s), nil
 	})
 }
 
 // service serves GET /v1/catalog/service/SERVICE.
-func (c *catalog) service(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) service(ctx context.Context, q *request) (*reply.Answer, error) {
 	return c.instancesRead(ctx, q, ofService, func(i *tenurev1.ServiceInstance) any {
 		return wire.CatalogServiceOf(i, c.options.Datacenter)
 	})
 }
 
 // healthOfService serves GET /v1/health/service/SERVICE.
-func (c *catalog) healthOfService(ctx context.Context, q *request) (*answer, error) {
-	passing := q.has("passing") && q.text("passing") != "0" && q.text("passing") != "false"
+func (c *catalog) healthOfService(ctx context.Context, q *request) (*reply.Answer, error) {
+	passing := q.Has("passing") && q.Text("passing") != "0" && q.Text("passing") != "false"
 	return c.instancesRead(ctx, q, ofService|ofCheck, func(i *tenurev1.ServiceInstance) any {
 		if passing && i.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
 			return nil
@@ -133,12 +135,12 @@ func (c *catalog) healthOfService(ctx context.Context, q *request) (*answer, err
 }
 
 // checksOfService serves GET /v1/health/checks/SERVICE.
-func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing service name")
+func (c *catalog) checksOfService(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing service name")
 	}
-	if !utf8.ValidString(q.rest) {
-		return nil, refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
 	}
 	r, err := q.nearRead()
 	if err != nil {
@@ -148,9 +150,9 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, err
 	own := func(_ context.Context, e *tenurev1.Event) (bool, error) {
 		return e.GetService() != nil || e.GetCheck().GetServiceId() != "", nil
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.rest}}, counts: own, counted: "checks"}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
-		list, err := c.instancePages(ctx, q.rest, r.consistency)
+	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.Rest}}, counts: own, counted: "checks"}
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
+		list, err := c.instancePages(ctx, q.Rest, r.consistency)
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +165,8 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, err
 			return nil, err
 		}
 		_, fits := metaOf(q)
-		return (&answer{long: list.long(), stream: func(to io.Writer, pretty bool) error {
-			w := &arrayWriter{to: to, pretty: pretty}
+		return (&reply.Answer{Long: list.long(), Stream: func(to io.Writer, pretty bool) error {
+			w := &reply.Array{To: to, Pretty: pretty}
 			for near := range ranks {
 				err := list.each(ctx, func(i *tenurev1.ServiceInstance) error {
 					if rank(i.GetNode()) != near || !fits(i.GetNode()) {
@@ -176,18 +178,18 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*answer, err
 					return err
 				}
 			}
-			return w.close()
-		}}).of(s), nil
+			return w.Close()
+		}}).Of(s), nil
 	})
 }
 
 // addChecks adds the checks of an instance, without those of its node.
-func addChecks(w *arrayWriter, i *tenurev1.ServiceInstance) error {
+func addChecks(w *reply.Array, i *tenurev1.ServiceInstance) error {
 	for _, k := range i.GetChecks() {
 		if k.GetServiceId() == "" {
 			continue
 		}
-		if err := w.add(wire.CheckOf(k, i.GetService().GetTags())); err != nil {
+		if err := w.Add(wire.CheckOf(k, i.GetService().GetTags())); err != nil {
 			return err
 		}
 	}
@@ -195,19 +197,19 @@ func addChecks(w *arrayWriter, i *tenurev1.ServiceInstance) error {
 }
 
 // checksInState serves GET /v1/health/state/STATE.
-func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error) {
+func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer, error) {
 	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
 	var status tenurev1.CheckStatus
-	if q.rest != stateAny {
-		if status, err = wire.Status(q.rest); err != nil || q.rest == "" {
-			return nil, refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
+	if q.Rest != stateAny {
+		if status, err = wire.Status(q.Rest); err != nil || q.Rest == "" {
+			return nil, reply.Refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
 		}
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status), counted: "state " + status.String()}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		list, err := c.checkPages(ctx, status, r.consistency)
 		if err != nil {
 			return nil, err
@@ -218,7 +220,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error
 		}
 		_, fits := metaOf(q)
 		n := &wholeNode{node: &tenurev1.Node{}}
-		return (&answer{long: list.long(), stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
 			// Checks of a node come together.
 			if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
 				var err error
@@ -230,7 +232,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error
 				return nil, nil
 			}
 			return wire.CheckOf(k, n.tagsOf(k.GetServiceId())), nil
-		})}).of(s), nil
+		})}).Of(s), nil
 	})
 }
 
@@ -238,7 +240,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*answer, error
 func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, consistency string) (*paged[*tenurev1.Check], error) {
 	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Check], error) {
 		list, err := c.nodes.ListChecks(ctx, &tenurev1.ListChecksRequest{
-			Status: status, PageToken: token, Read: readOptions(consistency),
+			Status: status, PageToken: token, Read: ask.ReadOptions(consistency),
 		})
 		return page[*tenurev1.Check]{list.GetChecks(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
 	})

@@ -4,7 +4,10 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
@@ -49,8 +52,8 @@ func (e *keyEndpoints) routes() []route {
 }
 
 // getKeys serves GET /v1/kv/KEY.
-func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*answer, error) {
-	if err := checkKey(q.rest); err != nil {
+func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*reply.Answer, error) {
+	if err := checkKey(q.Rest); err != nil {
 		return nil, err
 	}
 	r, err := q.read()
@@ -58,12 +61,12 @@ func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*answer, error)
 		return nil, err
 	}
 	switch {
-	case q.has("keys"):
+	case q.Has("keys"):
 		return e.listKeys(ctx, q, r)
-	case q.has("recurse"):
+	case q.Has("recurse"):
 		return e.listRows(ctx, q, r)
-	case q.rest == "":
-		return nil, refusal(http.StatusBadRequest, textNoKey)
+	case q.Rest == "":
+		return nil, reply.Refusal(http.StatusBadRequest, textNoKey)
 	default:
 		return e.getKey(ctx, q, r)
 	}
@@ -73,7 +76,7 @@ func (e *keyEndpoints) getKeys(ctx context.Context, q *request) (*answer, error)
 func (q *request) read() (read, error) {
 	r := read{request: q}
 	var err error
-	if r.consistency, err = q.consistency(); err != nil {
+	if r.consistency, err = q.Consistency(); err != nil {
 		return read{}, err
 	}
 	r.blocking, err = q.blocking()
@@ -81,9 +84,9 @@ func (q *request) read() (read, error) {
 }
 
 // getKey answers with one key.
-func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*answer, error) {
-	r.selection = selection{request: &tenurev1.WatchRequest{Keys: []string{q.rest}}}
-	get := &tenurev1.GetRequest{Key: q.rest, Read: readOptions(r.consistency)}
+func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*reply.Answer, error) {
+	r.selection = selection{request: &tenurev1.WatchRequest{Keys: []string{q.Rest}}}
+	get := &tenurev1.GetRequest{Key: q.Rest, Read: ask.ReadOptions(r.consistency)}
 	r.settled = func(ctx context.Context, index uint64) (uint64, error) {
 		found, err := e.kv.Get(ctx, get)
 		if err != nil || found.GetKv().GetModRevision() > index || found.GetHeader().GetRevision() < index {
@@ -91,14 +94,14 @@ func (e *keyEndpoints) getKey(ctx context.Context, q *request, r read) (*answer,
 		}
 		return found.GetHeader().GetRevision(), nil
 	}
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) { return e.oneKey(ctx, r, get, waited) })
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) { return e.oneKey(ctx, r, get, waited) })
 }
 
 // oneKey answers with one key, after a wait.
-func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequest, waited outcome) (*answer, error) {
+func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequest, waited outcome) (*reply.Answer, error) {
 	found, err := e.kv.Get(ctx, get)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND {
-		return e.notFound(ctx, r, waited, revisionOf(err))
+		return e.notFound(ctx, r, waited, reply.RevisionOf(err))
 	}
 	if err != nil {
 		return nil, err
@@ -114,23 +117,23 @@ func (e *keyEndpoints) oneKey(ctx context.Context, r read, get *tenurev1.GetRequ
 	if err != nil {
 		return nil, err
 	}
-	if r.request.has("raw") {
-		a := &answer{raw: append([]byte{}, found.GetKv().GetValue()...)}
-		return a.of(s).
-			withHeader("Content-Type", contentTypeText).
-			withHeader("X-Content-Type-Options", "nosniff").
-			withHeader("Content-Security-Policy", "sandbox"), nil
+	if r.request.Has("raw") {
+		a := &reply.Answer{Raw: append([]byte{}, found.GetKv().GetValue()...)}
+		return a.Of(s).
+			WithHeader("Content-Type", reply.ContentTypeText).
+			WithHeader("X-Content-Type-Options", "nosniff").
+			WithHeader("Content-Security-Policy", "sandbox"), nil
 	}
-	return (&answer{json: []keyJSON{keyOf(found.GetKv())}}).of(s), nil
+	return (&reply.Answer{JSON: []keyJSON{keyOf(found.GetKv())}}).Of(s), nil
 }
 
 // notFound answers a read that finds nothing.
-func (e *keyEndpoints) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*answer, error) {
+func (e *keyEndpoints) notFound(ctx context.Context, r read, waited outcome, revision uint64) (*reply.Answer, error) {
 	s, err := e.stateAt(ctx, r, waited, revision)
 	if err != nil {
 		return nil, err
 	}
-	return (&answer{status: http.StatusNotFound}).of(s), nil
+	return (&reply.Answer{Status: http.StatusNotFound}).Of(s), nil
 }
 
 // ignoring returns an error unless it has one of the reasons.
@@ -142,4 +145,15 @@ func ignoring(err error, reasons ...tenurev1.ErrorReason) error {
 		return nil
 	}
 	return err
+}
+
+// checkKey refuses what cannot be a key; the empty key is checked elsewhere.
+func checkKey(key string) error {
+	if len(key) > keyBytesMax {
+		return reply.Refusal(http.StatusBadRequest, "The key is %d bytes long; at most %d are allowed.", len(key), keyBytesMax)
+	}
+	if !utf8.ValidString(key) {
+		return reply.Refusal(http.StatusBadRequest, "The key is not valid UTF-8.")
+	}
+	return nil
 }

@@ -1,15 +1,15 @@
 package consulhttp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 
 	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -22,7 +22,7 @@ type keyPages struct {
 
 // keyPages reads keys with a prefix. More than a page comes from one snapshot of the store, while it is written.
 func (e *keyEndpoints) keyPages(ctx context.Context, prefix string, keysOnly bool, consistency string) (*keyPages, error) {
-	page, err := e.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: readOptions(consistency)})
+	page, err := e.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: ask.ReadOptions(consistency)})
 	if err != nil {
 		return nil, err
 	}
@@ -58,48 +58,48 @@ func (p *keyPages) each(take func([]*tenurev1.KeyValue) error) error {
 }
 
 // listRows answers GET /v1/kv/PREFIX?recurse.
-func (e *keyEndpoints) listRows(ctx context.Context, q *request, r read) (*answer, error) {
-	return e.list(ctx, q, r, false, func(w *arrayWriter, kv *tenurev1.KeyValue) error { return w.add(keyOf(kv)) })
+func (e *keyEndpoints) listRows(ctx context.Context, q *request, r read) (*reply.Answer, error) {
+	return e.list(ctx, q, r, false, func(w *reply.Array, kv *tenurev1.KeyValue) error { return w.Add(keyOf(kv)) })
 }
 
 // listKeys answers GET /v1/kv/PREFIX?keys.
-func (e *keyEndpoints) listKeys(ctx context.Context, q *request, r read) (*answer, error) {
-	separator := q.text("separator")
+func (e *keyEndpoints) listKeys(ctx context.Context, q *request, r read) (*reply.Answer, error) {
+	separator := q.Text("separator")
 	if separator == "" {
-		separator = q.text("seperator") // Old clients spell it so.
+		separator = q.Text("seperator") // Old clients spell it so.
 	}
 	last := ""
-	return e.list(ctx, q, r, true, func(w *arrayWriter, kv *tenurev1.KeyValue) error {
+	return e.list(ctx, q, r, true, func(w *reply.Array, kv *tenurev1.KeyValue) error {
 		key := kv.GetKey()
 		if separator != "" {
-			if before, _, found := strings.Cut(key[len(q.rest):], separator); found {
-				key = q.rest + before + separator
+			if before, _, found := strings.Cut(key[len(q.Rest):], separator); found {
+				key = q.Rest + before + separator
 			}
 			if key == last {
 				return nil
 			}
 			last = key
 		}
-		return w.add(key)
+		return w.Add(key)
 	})
 }
 
 // list answers with an array that has what add adds for each key.
 func (e *keyEndpoints) list(
-	ctx context.Context, q *request, r read, keysOnly bool, add func(w *arrayWriter, kv *tenurev1.KeyValue) error,
-) (*answer, error) {
-	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.rest}}}
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	ctx context.Context, q *request, r read, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
+) (*reply.Answer, error) {
+	r.selection = selection{request: &tenurev1.WatchRequest{Prefixes: []string{q.Rest}}}
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		return e.listed(ctx, r, waited, keysOnly, add)
 	})
 }
 
 // listed is list after a wait.
 func (e *keyEndpoints) listed(
-	ctx context.Context, r read, waited outcome, keysOnly bool, add func(w *arrayWriter, kv *tenurev1.KeyValue) error,
-) (*answer, error) {
+	ctx context.Context, r read, waited outcome, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
+) (*reply.Answer, error) {
 	q := r.request
-	pages, err := e.keyPages(ctx, q.rest, keysOnly, r.consistency)
+	pages, err := e.keyPages(ctx, q.Rest, keysOnly, r.consistency)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +108,13 @@ func (e *keyEndpoints) listed(
 		return nil, err
 	}
 	if pages.rest == nil && len(pages.page) == 0 {
-		if keysOnly && q.rest == "" {
-			return (&answer{json: []string{}}).of(s), nil
+		if keysOnly && q.Rest == "" {
+			return (&reply.Answer{JSON: []string{}}).Of(s), nil
 		}
-		return (&answer{status: http.StatusNotFound}).of(s), nil
+		return (&reply.Answer{Status: http.StatusNotFound}).Of(s), nil
 	}
-	return (&answer{long: pages.rest != nil, stream: func(to io.Writer, pretty bool) error {
-		w := &arrayWriter{to: to, pretty: pretty}
+	return (&reply.Answer{Long: pages.rest != nil, Stream: func(to io.Writer, pretty bool) error {
+		w := &reply.Array{To: to, Pretty: pretty}
 		err := pages.each(func(page []*tenurev1.KeyValue) error {
 			for _, kv := range page {
 				if err := add(w, kv); err != nil {
@@ -126,65 +126,6 @@ func (e *keyEndpoints) listed(
 		if err != nil {
 			return err
 		}
-		return w.close()
-	}}).of(s), nil
-}
-
-// arrayPartBytes is how much of an array is gathered before it is written.
-const arrayPartBytes = 256 << 10
-
-// arrayWriter writes a JSON array an element at a time.
-type arrayWriter struct {
-	to     io.Writer
-	pretty bool
-	part   bytes.Buffer
-	begun  bool
-}
-
-// add adds an element.
-func (w *arrayWriter) add(element any) error {
-	switch {
-	case !w.begun:
-		w.part.WriteByte('[')
-	default:
-		w.part.WriteByte(',')
-	}
-	w.begun = true
-	var text []byte
-	var err error
-	if w.pretty {
-		w.part.WriteString("\n" + indent)
-		text, err = json.MarshalIndent(element, indent, indent)
-	} else {
-		text, err = json.Marshal(element)
-	}
-	if err != nil {
-		return err
-	}
-	w.part.Write(text)
-	if w.part.Len() < arrayPartBytes {
-		return nil
-	}
-	return w.flush()
-}
-
-// flush writes what was gathered.
-func (w *arrayWriter) flush() error {
-	_, err := w.to.Write(w.part.Bytes())
-	w.part.Reset()
-	return err
-}
-
-// close ends the array.
-func (w *arrayWriter) close() error {
-	if !w.begun {
-		w.part.WriteByte('[')
-	} else if w.pretty {
-		w.part.WriteByte('\n')
-	}
-	w.part.WriteByte(']')
-	if w.pretty {
-		w.part.WriteByte('\n')
-	}
-	return w.flush()
+		return w.Close()
+	}}).Of(s), nil
 }

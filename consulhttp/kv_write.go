@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
@@ -13,43 +14,43 @@ import (
 const deletePrefixKeysMax = 10_000
 
 // putKey serves PUT /v1/kv/KEY.
-func (e *keyEndpoints) putKey(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, textNoKey)
+func (e *keyEndpoints) putKey(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, textNoKey)
 	}
-	if err := checkKey(q.rest); err != nil {
+	if err := checkKey(q.Rest); err != nil {
 		return nil, err
 	}
-	put := &tenurev1.PutRequest{Key: q.rest}
+	put := &tenurev1.PutRequest{Key: q.Rest}
 	verbs := 0
 	for _, name := range []string{"cas", "acquire", "release"} {
-		if q.has(name) {
+		if q.Has(name) {
 			verbs++
 		}
 	}
 	if verbs > 1 {
-		return nil, refusal(http.StatusBadRequest, "Conflicting flags: only one of cas, acquire and release may be given.")
+		return nil, reply.Refusal(http.StatusBadRequest, "Conflicting flags: only one of cas, acquire and release may be given.")
 	}
 	var err error
-	if put.Flags, err = q.number("flags"); err != nil {
+	if put.Flags, err = q.Number("flags"); err != nil {
 		return nil, err
 	}
 	switch {
-	case q.has("cas"):
+	case q.Has("cas"):
 		var index uint64
-		if index, err = q.number("cas"); err != nil {
+		if index, err = q.Number("cas"); err != nil {
 			return nil, err
 		}
 		put.IfRevision = &index
-	case q.has("acquire"):
-		put.Acquire = q.text("acquire")
-	case q.has("release"):
-		put.Release = q.text("release")
+	case q.Has("acquire"):
+		put.Acquire = q.Text("acquire")
+	case q.Has("release"):
+		put.Release = q.Text("release")
 	}
-	if (q.has("acquire") || q.has("release")) && put.GetAcquire()+put.GetRelease() == "" {
-		return nil, known(refusal(http.StatusInternalServerError, textNoSession))
+	if (q.Has("acquire") || q.Has("release")) && put.GetAcquire()+put.GetRelease() == "" {
+		return nil, reply.Known(reply.Refusal(http.StatusInternalServerError, textNoSession))
 	}
-	value, err := q.body()
+	value, err := q.Content()
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +59,12 @@ func (e *keyEndpoints) putKey(ctx context.Context, q *request) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: done}, nil
+	return &reply.Answer{JSON: done}, nil
 }
 
 // put writes a key and reports whether it was.
 func (e *keyEndpoints) put(ctx context.Context, put *tenurev1.PutRequest) (bool, error) {
-	invalid := known(refusal(http.StatusInternalServerError, "%s %q", textBadSession, shown(put.GetAcquire())))
+	invalid := reply.Known(reply.Refusal(http.StatusInternalServerError, "%s %q", textBadSession, reply.Shown(put.GetAcquire())))
 	if !utf8.ValidString(put.GetAcquire()) {
 		return false, invalid
 	}
@@ -97,22 +98,22 @@ func (e *keyEndpoints) put(ctx context.Context, put *tenurev1.PutRequest) (bool,
 }
 
 // deleteKeys serves DELETE /v1/kv/KEY.
-func (e *keyEndpoints) deleteKeys(ctx context.Context, q *request) (*answer, error) {
-	if err := checkKey(q.rest); err != nil {
+func (e *keyEndpoints) deleteKeys(ctx context.Context, q *request) (*reply.Answer, error) {
+	if err := checkKey(q.Rest); err != nil {
 		return nil, err
 	}
-	recurse, cas := q.has("recurse"), q.has("cas")
+	recurse, cas := q.Has("recurse"), q.Has("cas")
 	switch {
 	case recurse && cas:
-		return nil, refusal(http.StatusBadRequest, "Conflicting flags: only one of recurse and cas may be given.")
+		return nil, reply.Refusal(http.StatusBadRequest, "Conflicting flags: only one of recurse and cas may be given.")
 	case recurse:
-		return e.deletePrefix(ctx, q.rest)
-	case q.rest == "":
-		return nil, refusal(http.StatusBadRequest, textNoKey)
+		return e.deletePrefix(ctx, q.Rest)
+	case q.Rest == "":
+		return nil, reply.Refusal(http.StatusBadRequest, textNoKey)
 	}
-	request := &tenurev1.DeleteRequest{Key: q.rest, DropHolds: true}
+	request := &tenurev1.DeleteRequest{Key: q.Rest, DropHolds: true}
 	if cas {
-		index, err := q.number("cas")
+		index, err := q.Number("cas")
 		if err != nil {
 			return nil, err
 		}
@@ -121,16 +122,16 @@ func (e *keyEndpoints) deleteKeys(ctx context.Context, q *request) (*answer, err
 	_, err := e.kv.Delete(ctx, request)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
 		// A key that is missing is deleted, whatever index it should have had.
-		return &answer{json: revisionOf(err) == 0}, nil
+		return &reply.Answer{JSON: reply.RevisionOf(err) == 0}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: true}, nil
+	return &reply.Answer{JSON: true}, nil
 }
 
 // deletePrefix deletes all keys with a prefix, each step as a whole.
-func (e *keyEndpoints) deletePrefix(ctx context.Context, prefix string) (*answer, error) {
+func (e *keyEndpoints) deletePrefix(ctx context.Context, prefix string) (*reply.Answer, error) {
 	limit := uint32(deletePrefixKeysMax)
 	for {
 		done, err := e.kv.DeletePrefix(ctx, &tenurev1.DeletePrefixRequest{
@@ -142,7 +143,7 @@ func (e *keyEndpoints) deletePrefix(ctx context.Context, prefix string) (*answer
 		case err != nil:
 			return nil, err
 		case done.GetDeleted() < limit:
-			return &answer{json: true}, nil
+			return &reply.Answer{JSON: true}, nil
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -60,16 +61,16 @@ func (c *core) nodeID(list *memberList, m *tenurev1.Member) string {
 }
 
 // statusLeader serves GET /v1/status/leader.
-func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*answer, error) {
+func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*reply.Answer, error) {
 	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: list.leader.GetPeerAddress()}, nil
+	return &reply.Answer{JSON: list.leader.GetPeerAddress()}, nil
 }
 
 // statusPeers serves GET /v1/status/peers.
-func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*answer, error) {
+func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*reply.Answer, error) {
 	list, err := e.members(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*answer,
 			peers = append(peers, m.GetPeerAddress())
 		}
 	}
-	return &answer{json: peers}, nil
+	return &reply.Answer{JSON: peers}, nil
 }
 
 // memberJSON is a member as Consul shows those of its gossip.
@@ -140,9 +141,9 @@ func hostPort(address string) (host string, port uint16) {
 }
 
 // agentMembers serves GET /v1/agent/members.
-func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*answer, error) {
-	if q.text("wan") != "" && q.text("wan") != "0" {
-		return nil, refusal(http.StatusNotImplemented, "Tenure has no pools that span datacenters; leave out wan.")
+func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Text("wan") != "" && q.Text("wan") != "0" {
+		return nil, reply.Refusal(http.StatusNotImplemented, "Tenure has no pools that span datacenters; leave out wan.")
 	}
 	list, err := e.members(ctx)
 	if err != nil {
@@ -152,5 +153,5 @@ func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*answer
 	if err != nil {
 		return nil, err
 	}
-	return &answer{json: out}, nil
+	return &reply.Answer{JSON: out}, nil
 }

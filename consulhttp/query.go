@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/prepared"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -41,61 +43,61 @@ func (e *queryEndpoints) routes() []route {
 func queryFailure(err error, session string) error {
 	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND:
-		return refusal(http.StatusNotFound, textNoQuery)
+		return reply.Refusal(http.StatusNotFound, textNoQuery)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
 		tenurev1.ErrorReason_ERROR_REASON_SESSION_ID_INVALID:
-		return refusal(http.StatusBadRequest, "%s %q", textBadSession, shown(session))
+		return reply.Refusal(http.StatusBadRequest, "%s %q", textBadSession, reply.Shown(session))
 	default:
 		return err
 	}
 }
 
 // notFound answers a read that finds no query.
-func (e *queryEndpoints) notFound(ctx context.Context, r read, waited outcome, err error) (*answer, error) {
+func (e *queryEndpoints) notFound(ctx context.Context, r read, waited outcome, err error) (*reply.Answer, error) {
 	if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND {
 		return nil, err
 	}
-	s, err := e.stateAt(ctx, r, waited, revisionOf(err))
+	s, err := e.stateAt(ctx, r, waited, reply.RevisionOf(err))
 	if err != nil {
 		return nil, err
 	}
-	return (&answer{status: http.StatusNotFound, text: textNoQuery}).of(s), nil
+	return (&reply.Answer{Status: http.StatusNotFound, Text: textNoQuery}).Of(s), nil
 }
 
 // queryID returns the id of a stored query that a path names.
 func (q *request) queryID() (string, error) {
-	if q.rest == "" {
-		return "", refusal(http.StatusBadRequest, "Missing query ID")
+	if q.Rest == "" {
+		return "", reply.Refusal(http.StatusBadRequest, "Missing query ID")
 	}
-	id := strings.ToLower(q.rest)
+	id := strings.ToLower(q.Rest)
 	if !uuidShaped(id) {
-		return "", refusal(http.StatusNotFound, textNoQuery)
+		return "", reply.Refusal(http.StatusNotFound, textNoQuery)
 	}
 	return id, nil
 }
 
 // create serves POST /v1/query.
-func (e *queryEndpoints) create(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) create(ctx context.Context, q *request) (*reply.Answer, error) {
 	var body prepared.Query
 	if err := q.decode(&body); err != nil {
 		return nil, err
 	}
 	if body.ID != "" {
-		return nil, refusal(http.StatusBadRequest, "ID must be empty when creating a new prepared query")
+		return nil, reply.Refusal(http.StatusBadRequest, "ID must be empty when creating a new prepared query")
 	}
 	message, err := body.Message(nil)
 	if err != nil {
-		return nil, refusal(http.StatusBadRequest, "%v", err)
+		return nil, reply.Refusal(http.StatusBadRequest, "%v", err)
 	}
 	created, err := e.queries.CreateQuery(ctx, &tenurev1.CreateQueryRequest{Query: message})
 	if err != nil {
 		return nil, queryFailure(err, body.Session)
 	}
-	return &answer{json: struct{ ID string }{created.GetQueryId()}}, nil
+	return &reply.Answer{JSON: struct{ ID string }{created.GetQueryId()}}, nil
 }
 
 // update serves PUT /v1/query/ID. What the query has beyond Consul's stays as it is, so it replaces the one that was read.
-func (e *queryEndpoints) update(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) update(ctx context.Context, q *request) (*reply.Answer, error) {
 	id, err := q.queryID()
 	if err != nil {
 		return nil, err
@@ -105,7 +107,7 @@ func (e *queryEndpoints) update(ctx context.Context, q *request) (*answer, error
 		return nil, err
 	}
 	if body.ID != "" && !strings.EqualFold(body.ID, id) {
-		return nil, refusal(http.StatusBadRequest, "ID must be empty, or that of the path")
+		return nil, reply.Refusal(http.StatusBadRequest, "ID must be empty, or that of the path")
 	}
 	for range updateTriesMax {
 		found, err := e.queries.GetQuery(ctx, &tenurev1.GetQueryRequest{IdOrName: id})
@@ -114,22 +116,22 @@ func (e *queryEndpoints) update(ctx context.Context, q *request) (*answer, error
 		}
 		message, err := body.Message(found.GetQuery())
 		if err != nil {
-			return nil, refusal(http.StatusBadRequest, "%v", err)
+			return nil, reply.Refusal(http.StatusBadRequest, "%v", err)
 		}
 		revision := found.GetQuery().GetModRevision()
 		_, err = e.queries.UpdateQuery(ctx, &tenurev1.UpdateQueryRequest{QueryId: id, Query: message, IfRevision: &revision})
 		switch {
 		case err == nil:
-			return &answer{}, nil
+			return &reply.Answer{}, nil
 		case errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
 			return nil, queryFailure(err, body.Session)
 		}
 	}
-	return nil, refusal(http.StatusTooManyRequests, "The query is changed by others all the time; try again.")
+	return nil, reply.Refusal(http.StatusTooManyRequests, "The query is changed by others all the time; try again.")
 }
 
 // delete serves DELETE /v1/query/ID.
-func (e *queryEndpoints) delete(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) delete(ctx context.Context, q *request) (*reply.Answer, error) {
 	id, err := q.queryID()
 	if err != nil {
 		return nil, err
@@ -139,20 +141,20 @@ func (e *queryEndpoints) delete(ctx context.Context, q *request) (*answer, error
 	case err != nil:
 		return nil, err
 	case !deleted.GetDeleted():
-		return nil, refusal(http.StatusNotFound, textNoQuery)
+		return nil, reply.Refusal(http.StatusNotFound, textNoQuery)
 	default:
-		return &answer{}, nil
+		return &reply.Answer{}, nil
 	}
 }
 
 // list serves GET /v1/query.
-func (e *queryEndpoints) list(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) list(ctx context.Context, q *request) (*reply.Answer, error) {
 	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllQueries: true}}
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		list, err := e.queryPages(ctx, r)
 		if err != nil {
 			return nil, err
@@ -162,20 +164,20 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*answer, error) 
 			return nil, err
 		}
 		first := func(*tenurev1.Query) int { return 0 }
-		return (&answer{long: list.long(), stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).of(s), nil
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).Of(s), nil
 	})
 }
 
 // queryPages reads all queries.
 func (e *queryEndpoints) queryPages(ctx context.Context, r read) (*paged[*tenurev1.Query], error) {
 	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Query], error) {
-		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: readOptions(r.consistency)})
+		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
 		return page[*tenurev1.Query]{list.GetQueries(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
 	})
 }
 
 // read serves GET /v1/query/ID.
-func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) read(ctx context.Context, q *request) (*reply.Answer, error) {
 	id, err := q.queryID()
 	if err != nil {
 		return nil, err
@@ -184,7 +186,7 @@ func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	get := &tenurev1.GetQueryRequest{IdOrName: id, Read: readOptions(r.consistency)}
+	get := &tenurev1.GetQueryRequest{IdOrName: id, Read: ask.ReadOptions(r.consistency)}
 	r.selection = selection{
 		request: &tenurev1.WatchRequest{AllQueries: true},
 		counts: func(_ context.Context, event *tenurev1.Event) (bool, error) {
@@ -193,7 +195,7 @@ func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) 
 		counted: "query " + id,
 	}
 	r.settled = e.settled(get)
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		found, err := e.queries.GetQuery(ctx, get)
 		if err != nil {
 			return e.notFound(ctx, r, waited, err)
@@ -202,7 +204,7 @@ func (e *queryEndpoints) read(ctx context.Context, q *request) (*answer, error) 
 		if err != nil {
 			return nil, err
 		}
-		return (&answer{json: []*prepared.Query{prepared.Of(found.GetQuery())}}).of(s), nil
+		return (&reply.Answer{JSON: []*prepared.Query{prepared.Of(found.GetQuery())}}).Of(s), nil
 	})
 }
 
@@ -219,41 +221,41 @@ func (e *queryEndpoints) settled(get *tenurev1.GetQueryRequest) func(context.Con
 
 // queryName returns the id or the name by which a path runs a query.
 func (q *request) queryName() (string, error) {
-	if !utf8.ValidString(q.rest) {
-		return "", refusal(http.StatusBadRequest, "The query name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return "", reply.Refusal(http.StatusBadRequest, "The query name is not valid UTF-8.")
 	}
-	if uuidShaped(strings.ToLower(q.rest)) {
-		return strings.ToLower(q.rest), nil
+	if uuidShaped(strings.ToLower(q.Rest)) {
+		return strings.ToLower(q.Rest), nil
 	}
-	return q.rest, nil
+	return q.Rest, nil
 }
 
 // queryRead returns which query a read is about, and how fresh it must be.
 func (q *request) queryRead() (name string, r read, err error) {
 	if name, err = q.queryName(); err == nil {
-		r.consistency, err = q.consistency()
+		r.consistency, err = q.Consistency()
 	}
 	return name, r, err
 }
 
 // execute serves GET /v1/query/ID-OR-NAME/execute.
-func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) execute(ctx context.Context, q *request) (*reply.Answer, error) {
 	name, r, err := q.queryRead()
 	if err != nil {
 		return nil, err
 	}
-	limit, err := q.number("limit")
+	limit, err := q.Number("limit")
 	if err != nil {
 		return nil, err
 	}
-	near := q.text("near")
+	near := q.Text("near")
 	switch {
 	case near == "_ip":
-		return nil, refusal(http.StatusBadRequest, "%v", prepared.ErrNearIP)
+		return nil, reply.Refusal(http.StatusBadRequest, "%v", prepared.ErrNearIP)
 	case !utf8.ValidString(near):
-		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
-	case q.text("connect") != "" && q.text("connect") != "false":
-		return nil, refusal(http.StatusBadRequest, "Tenure has no service mesh; leave out connect.")
+		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	case q.Text("connect") != "" && q.Text("connect") != "false":
+		return nil, reply.Refusal(http.StatusBadRequest, "Tenure has no service mesh; leave out connect.")
 	}
 	own, err := e.ownNode(ctx)
 	if err != nil {
@@ -261,8 +263,8 @@ func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, erro
 	}
 	found, err := e.queries.ExecuteQuery(ctx, &tenurev1.ExecuteQueryRequest{
 		IdOrName: name, Near: near, Limit: uint32(min(limit, queryLimitMax)), CallerNode: own,
-		Passing: q.has("passing") && q.text("passing") != "0" && q.text("passing") != "false",
-		Read:    readOptions(r.consistency),
+		Passing: q.Has("passing") && q.Text("passing") != "0" && q.Text("passing") != "false",
+		Read:    ask.ReadOptions(r.consistency),
 	})
 	if err != nil {
 		return e.notFound(ctx, r, unknown, err)
@@ -275,22 +277,22 @@ func (e *queryEndpoints) execute(ctx context.Context, q *request) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	return (&answer{json: struct {
+	return (&reply.Answer{JSON: struct {
 		Service    string
 		Nodes      []*wire.Health
 		DNS        prepared.DNS
 		Datacenter string
 		Failovers  uint32
-	}{found.GetService(), nodes, prepared.TTLOf(found.GetMeta()), e.options.Datacenter, found.GetFallback()}}).of(s), nil
+	}{found.GetService(), nodes, prepared.TTLOf(found.GetMeta()), e.options.Datacenter, found.GetFallback()}}).Of(s), nil
 }
 
 // explain serves GET /v1/query/ID-OR-NAME/explain.
-func (e *queryEndpoints) explain(ctx context.Context, q *request) (*answer, error) {
+func (e *queryEndpoints) explain(ctx context.Context, q *request) (*reply.Answer, error) {
 	name, r, err := q.queryRead()
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.queries.ExplainQuery(ctx, &tenurev1.ExplainQueryRequest{IdOrName: name, Read: readOptions(r.consistency)})
+	found, err := e.queries.ExplainQuery(ctx, &tenurev1.ExplainQueryRequest{IdOrName: name, Read: ask.ReadOptions(r.consistency)})
 	if err != nil {
 		return e.notFound(ctx, r, unknown, err)
 	}
@@ -298,5 +300,5 @@ func (e *queryEndpoints) explain(ctx context.Context, q *request) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	return (&answer{json: struct{ Query *prepared.Query }{prepared.Of(found.GetQuery())}}).of(s), nil
+	return (&reply.Answer{JSON: struct{ Query *prepared.Query }{prepared.Of(found.GetQuery())}}).Of(s), nil
 }

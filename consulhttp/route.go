@@ -4,10 +4,11 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/tenure-io/tenure/consulhttp/instead"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -18,7 +19,7 @@ const endpointUnknown = "unknown"
 const pathPrefix = "/v1/"
 
 // serveFunc answers one request.
-type serveFunc func(ctx context.Context, q *request) (*answer, error)
+type serveFunc func(ctx context.Context, q *request) (*reply.Answer, error)
 
 // route is one path.
 type route struct {
@@ -80,6 +81,15 @@ func newRoutes(c *core) []route {
 	return routes
 }
 
+// notOffered returns the parts of Consul's API that are not served. The answer is never 500, which clients would retry.
+func notOffered(agent bool) []route {
+	routes := []route{{path: "acl/", notOffered: instead.TextACL, status: http.StatusUnauthorized}}
+	for path, sentence := range instead.Sentences(agent) {
+		routes = append(routes, route{path: path, notOffered: sentence, status: http.StatusNotImplemented})
+	}
+	return routes
+}
+
 // get, and put, are the methods of a path that has only this one.
 func get(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodGet: f} }
 func put(f serveFunc) map[string]serveFunc { return map[string]serveFunc{http.MethodPut: f} }
@@ -97,17 +107,4 @@ func (h *handler) find(path string) (found *route, rest string) {
 		}
 	}
 	return nil, ""
-}
-
-// pathOf returns a request's path as it was sent.
-func pathOf(r *http.Request) (string, error) {
-	if !strings.HasPrefix(r.RequestURI, "/") {
-		// It names a whole URL, as to a proxy.
-		return r.URL.EscapedPath(), nil
-	}
-	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if _, err := url.PathUnescape(path); err != nil {
-		return "", refusal(http.StatusBadRequest, "A percent sign in a path must be followed by two hexadecimal digits.")
-	}
-	return path, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -93,62 +95,62 @@ func (e *sessionEndpoints) routes() []route {
 }
 
 // destroySession serves PUT /v1/session/destroy/ID.
-func (e *sessionEndpoints) destroySession(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing session")
+func (e *sessionEndpoints) destroySession(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing session")
 	}
-	if utf8.ValidString(q.rest) {
-		_, err := e.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: q.rest})
+	if utf8.ValidString(q.Rest) {
+		_, err := e.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: q.Rest})
 		if err = ignoring(err, noSuchSession...); err != nil {
 			return nil, err
 		}
 	}
-	return &answer{json: true}, nil
+	return &reply.Answer{JSON: true}, nil
 }
 
 // renewSession serves PUT /v1/session/renew/ID.
-func (e *sessionEndpoints) renewSession(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing session")
+func (e *sessionEndpoints) renewSession(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing session")
 	}
-	missing := refusal(http.StatusNotFound, "Session id '%s' not found", shown(q.rest))
-	if !utf8.ValidString(q.rest) {
+	missing := reply.Refusal(http.StatusNotFound, "Session id '%s' not found", reply.Shown(q.Rest))
+	if !utf8.ValidString(q.Rest) {
 		return nil, missing
 	}
-	renewed, err := e.sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: q.rest})
+	renewed, err := e.sessions.RenewSession(ctx, &tenurev1.RenewSessionRequest{SessionId: q.Rest})
 	if err != nil {
 		if ignoring(err, noSuchSession...) == nil {
 			return nil, missing
 		}
 		return nil, err
 	}
-	return &answer{json: []sessionJSON{sessionOf(renewed.GetSession())}}, nil
+	return &reply.Answer{JSON: []sessionJSON{sessionOf(renewed.GetSession())}}, nil
 }
 
 // sessionInfo serves GET /v1/session/info/ID.
-func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing session")
+func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing session")
 	}
 	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
-	id := strings.ToLower(q.rest)
+	id := strings.ToLower(q.Rest)
 	if !uuidShaped(id) {
 		id = "00000000-0000-0000-0000-000000000000" // No session has it.
 	}
-	get := &tenurev1.GetSessionRequest{SessionId: id, Read: readOptions(r.consistency)}
+	get := &tenurev1.GetSessionRequest{SessionId: id, Read: ask.ReadOptions(r.consistency)}
 	r.selection = selection{request: &tenurev1.WatchRequest{SessionIds: []string{id}}, counts: begunOrEnded, counted: "sessions"}
 	r.settled = e.sessionSettled(get)
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		found, err := e.sessions.GetSession(ctx, get)
 		revision := found.GetHeader().GetRevision()
 		if err != nil {
 			if ignoring(err, noSuchSession...) != nil {
 				return nil, err
 			}
-			revision = revisionOf(err)
+			revision = reply.RevisionOf(err)
 		}
 		out := []sessionJSON{}
 		if err == nil && found.GetSession().GetEnd() == nil {
@@ -158,7 +160,7 @@ func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*answer
 		if err != nil {
 			return nil, err
 		}
-		return (&answer{json: out}).of(s), nil
+		return (&reply.Answer{JSON: out}).Of(s), nil
 	})
 }
 
@@ -198,19 +200,19 @@ func begunOrEnded(_ context.Context, e *tenurev1.Event) (bool, error) {
 }
 
 // listSessions serves GET /v1/session/list.
-func (e *sessionEndpoints) listSessions(ctx context.Context, q *request) (*answer, error) {
+func (e *sessionEndpoints) listSessions(ctx context.Context, q *request) (*reply.Answer, error) {
 	return e.sessionList(ctx, q, "", begunOrEnded)
 }
 
 // sessionsOfNode serves GET /v1/session/node/NODE.
-func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*answer, error) {
-	if q.rest == "" {
-		return nil, refusal(http.StatusBadRequest, "Missing node name")
+func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing node name")
 	}
-	if !utf8.ValidString(q.rest) {
-		return nil, refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
-	node, err := e.catalog.nodeNamed(ctx, q.rest)
+	node, err := e.catalog.nodeNamed(ctx, q.Rest)
 	if err != nil {
 		return nil, err
 	}
@@ -233,14 +235,14 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*ans
 // sessionList answers with the sessions of a node, or all.
 func (e *sessionEndpoints) sessionList(
 	ctx context.Context, q *request, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
-) (*answer, error) {
+) (*reply.Answer, error) {
 	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + node}
-	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*answer, error) {
-		list := &tenurev1.ListSessionsRequest{Node: node, Read: readOptions(r.consistency)}
+	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
+		list := &tenurev1.ListSessionsRequest{Node: node, Read: ask.ReadOptions(r.consistency)}
 		page, err := e.sessions.ListSessions(ctx, list)
 		if err != nil {
 			return nil, err
@@ -250,22 +252,22 @@ func (e *sessionEndpoints) sessionList(
 		if err != nil {
 			return nil, err
 		}
-		return (&answer{long: page.GetNextPageToken() != "", stream: func(to io.Writer, pretty bool) error {
-			w := &arrayWriter{to: to, pretty: pretty}
+		return (&reply.Answer{Long: page.GetNextPageToken() != "", Stream: func(to io.Writer, pretty bool) error {
+			w := &reply.Array{To: to, Pretty: pretty}
 			for {
 				for _, s := range page.GetSessions() {
-					if err := w.add(sessionOf(s)); err != nil {
+					if err := w.Add(sessionOf(s)); err != nil {
 						return err
 					}
 				}
 				if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
-					return w.close()
+					return w.Close()
 				}
 				var err error
 				if page, err = e.sessions.ListSessions(ctx, list); err != nil {
 					return err
 				}
 			}
-		}}).of(s), nil
+		}}).Of(s), nil
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -36,7 +38,7 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 			return err
 		}
 	}
-	n, err := c.wholeNode(ctx, name, consistencyLeader)
+	n, err := c.wholeNode(ctx, name, ask.Leader)
 	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT {
 		n, err = &wholeNode{}, nil // No node has such a name; a member may.
 	}
@@ -56,9 +58,9 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 		case err != nil:
 			return err
 		case member == "":
-			return known(refusal(http.StatusInternalServerError, textNoNode))
+			return reply.Known(reply.Refusal(http.StatusInternalServerError, textNoNode))
 		case len(checks) > 0:
-			return known(refusal(http.StatusInternalServerError, textNoCheck, shown(wire.CheckName(checks[0]))))
+			return reply.Known(reply.Refusal(http.StatusInternalServerError, textNoCheck, reply.Shown(wire.CheckName(checks[0]))))
 		}
 		create.Node = member
 	}
@@ -79,7 +81,7 @@ func (c *catalog) registered(ctx context.Context, name string) (*wholeNode, erro
 	waiting, cancel := context.WithTimeout(ctx, registerMax)
 	defer cancel()
 	c.options.Agent.Settled(waiting)
-	return c.wholeNode(ctx, name, consistencyLeader)
+	return c.wholeNode(ctx, name, ask.Leader)
 }
 
 // memberNamed returns a member's name as it is written; empty if there is none.
@@ -113,16 +115,16 @@ func (c *catalog) nodeNamed(ctx context.Context, name string) (string, error) {
 
 // unbound returns the error of a session that could not be created, as Consul says it.
 func unbound(create *tenurev1.CreateSessionRequest, err error) error {
-	text := messageOf(err)
+	text := reply.MessageOf(err)
 	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
-		return known(refusal(http.StatusInternalServerError, textNoNode))
+		return reply.Known(reply.Refusal(http.StatusInternalServerError, textNoNode))
 	case tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:
 		check := named(create, func(id string) bool { return strings.HasSuffix(text, "no check "+strconv.Quote(id)) })
-		return known(refusal(http.StatusInternalServerError, textNoCheck, check))
+		return reply.Known(reply.Refusal(http.StatusInternalServerError, textNoCheck, check))
 	case tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL:
 		check := named(create, func(id string) bool { return strings.HasPrefix(text, "check "+strconv.Quote(id)) })
-		return known(refusal(http.StatusInternalServerError, textCheckCritical, check))
+		return reply.Known(reply.Refusal(http.StatusInternalServerError, textCheckCritical, check))
 	default:
 		return err
 	}
@@ -132,7 +134,7 @@ func unbound(create *tenurev1.CreateSessionRequest, err error) error {
 func named(create *tenurev1.CreateSessionRequest, is func(id string) bool) string {
 	for _, id := range create.GetChecks().GetNodeChecks() {
 		if is(id) {
-			return shown(wire.CheckName(id))
+			return reply.Shown(wire.CheckName(id))
 		}
 	}
 	return wire.SerfHealth
@@ -144,7 +146,7 @@ func checksOf(body *sessionBody) (checks []string, byDefault bool, _ error) {
 	given := len(body.Checks) > 0
 	if given {
 		if err := json.Unmarshal(body.Checks, &legacy); err != nil {
-			return nil, false, refusal(http.StatusBadRequest, "Request decode failed: Checks must be a list of names.")
+			return nil, false, reply.Refusal(http.StatusBadRequest, "Request decode failed: Checks must be a list of names.")
 		}
 	}
 	var node []string
@@ -171,7 +173,7 @@ func checksOf(body *sessionBody) (checks []string, byDefault bool, _ error) {
 	for _, name := range names {
 		id, err := wire.CheckID(name)
 		if err != nil {
-			return nil, false, refusal(http.StatusBadRequest, "%v", err)
+			return nil, false, reply.Refusal(http.StatusBadRequest, "%v", err)
 		}
 		checks = append(checks, id)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -39,15 +40,15 @@ type sessionBody struct {
 }
 
 // createSession serves PUT /v1/session/create.
-func (e *sessionEndpoints) createSession(ctx context.Context, q *request) (*answer, error) {
-	data, err := q.body()
+func (e *sessionEndpoints) createSession(ctx context.Context, q *request) (*reply.Answer, error) {
+	data, err := q.Content()
 	if err != nil {
 		return nil, err
 	}
 	var body sessionBody
 	if len(data) > 0 {
 		if err = json.Unmarshal(data, &body); err != nil {
-			return nil, refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
+			return nil, reply.Refusal(http.StatusBadRequest, "Request decode failed: the body must be a JSON object as for Consul.")
 		}
 	}
 	create := &tenurev1.CreateSessionRequest{Name: body.Name}
@@ -63,7 +64,7 @@ func (e *sessionEndpoints) createSession(ctx context.Context, q *request) (*answ
 	case behaviorDelete:
 		create.Behavior = tenurev1.SessionBehavior_SESSION_BEHAVIOR_DELETE
 	default:
-		return nil, refusal(http.StatusBadRequest, "Invalid Behavior setting '%s': it must be release or delete.", shown(body.Behavior))
+		return nil, reply.Refusal(http.StatusBadRequest, "Invalid Behavior setting '%s': it must be release or delete.", reply.Shown(body.Behavior))
 	}
 	if err = e.catalog.bind(ctx, &body, create); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (e *sessionEndpoints) createSession(ctx context.Context, q *request) (*answ
 	if err != nil {
 		return nil, unbound(create, err)
 	}
-	return &answer{json: struct{ ID string }{created.GetSessionId()}}, nil
+	return &reply.Answer{JSON: struct{ ID string }{created.GetSessionId()}}, nil
 }
 
 // addTTL adds the TTL that a session asks for, and the one that it gets: clients count on Consul's doubling.
@@ -82,8 +83,8 @@ func (e *sessionEndpoints) addTTL(create *tenurev1.CreateSessionRequest, text st
 	}
 	ttl, err := time.ParseDuration(text)
 	if err != nil || len(text) > ttlBytesMax || ttl != 0 && (ttl < e.options.SessionTTLMin || ttl > sessionTTLMax) {
-		return known(refusal(http.StatusInternalServerError, "Invalid Session TTL '%s': it must be a duration from %v to %v",
-			shown(text), e.options.SessionTTLMin, sessionTTLMax))
+		return reply.Known(reply.Refusal(http.StatusInternalServerError, "Invalid Session TTL '%s': it must be a duration from %v to %v",
+			reply.Shown(text), e.options.SessionTTLMin, sessionTTLMax))
 	}
 	create.Metadata = map[string]string{metadataTTL: text}
 	if ttl != 0 {
@@ -98,7 +99,7 @@ func lockDelayOf(text json.RawMessage) (*durationpb.Duration, error) {
 	if len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return nil, nil
 	}
-	refused := refusal(http.StatusBadRequest, "Request decode failed: LockDelay must be a duration such as 15s, or a number of nanoseconds.")
+	refused := reply.Refusal(http.StatusBadRequest, "Request decode failed: LockDelay must be a duration such as 15s, or a number of nanoseconds.")
 	var delay time.Duration
 	var written string
 	var number float64

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -78,9 +79,9 @@ type transaction struct {
 }
 
 // txn serves PUT /v1/txn.
-func (e *txnEndpoints) txn(ctx context.Context, q *request) (*answer, error) {
+func (e *txnEndpoints) txn(ctx context.Context, q *request) (*reply.Answer, error) {
 	// A transaction is never stale here, but what it says about that must make sense.
-	consistency, err := q.consistency()
+	consistency, err := q.Consistency()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (e *txnEndpoints) txn(ctx context.Context, q *request) (*answer, error) {
 		return nil, err
 	}
 	if len(t.ops) == 0 {
-		return &answer{json: txnAnswerJSON{}}, nil
+		return &reply.Answer{JSON: txnAnswerJSON{}}, nil
 	}
 	if err = t.findMissing(ctx); err != nil {
 		return nil, err
@@ -99,32 +100,32 @@ func (e *txnEndpoints) txn(ctx context.Context, q *request) (*answer, error) {
 	case err != nil:
 		return nil, err
 	case len(failed) > 0:
-		return &answer{status: http.StatusConflict, json: txnAnswerJSON{Errors: failed}}, nil
+		return &reply.Answer{Status: http.StatusConflict, JSON: txnAnswerJSON{Errors: failed}}, nil
 	}
 	results, err := t.results(ctx, response)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{json: txnAnswerJSON{Results: results}}
+	a := &reply.Answer{JSON: txnAnswerJSON{Results: results}}
 	if !t.writes() {
-		a.of(state{consistency: consistency, knownLeader: true, policy: e.policy(ctx)})
-		a.header.Del("X-Consul-Index")
+		a.Of(reply.State{Consistency: consistency, KnownLeader: true, Policy: e.policy(ctx)})
+		a.Header.Del("X-Consul-Index")
 	}
 	return a, nil
 }
 
 // newTransaction reads a transaction.
 func (e *txnEndpoints) newTransaction(q *request) (*transaction, error) {
-	data, err := q.body()
+	data, err := q.Content()
 	if err != nil {
 		return nil, err
 	}
 	var ops []txnOpJSON
 	if err := json.Unmarshal(data, &ops); err != nil {
-		return nil, refusal(http.StatusBadRequest, "Failed to parse body: it must be a JSON array of operations.")
+		return nil, reply.Refusal(http.StatusBadRequest, "Failed to parse body: it must be a JSON array of operations.")
 	}
 	if len(ops) > txnOpsMax {
-		return nil, refusal(http.StatusRequestEntityTooLarge,
+		return nil, reply.Refusal(http.StatusRequestEntityTooLarge,
 			"Transaction contains too many operations (%d > %d)", len(ops), txnOpsMax)
 	}
 	t := &transaction{core: e.core, what: make([]string, len(ops))}
@@ -148,7 +149,7 @@ func (t *transaction) add(i int, op txnOpJSON) error {
 		return nil
 	}
 	if op.KV == nil {
-		return refusal(http.StatusBadRequest, "Operation %d has no kind; it must have KV, Node, Service or Check.", i)
+		return reply.Refusal(http.StatusBadRequest, "Operation %d has no kind; it must have KV, Node, Service or Check.", i)
 	}
 	if err = checkKey(op.KV.Key); err != nil {
 		return err
@@ -202,7 +203,7 @@ func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErro
 			return nil, t.errors(err), nil
 		}
 	}
-	return nil, nil, known(refusal(http.StatusInternalServerError, "The keys of this transaction change too fast; try again."))
+	return nil, nil, reply.Known(reply.Refusal(http.StatusInternalServerError, "The keys of this transaction change too fast; try again."))
 }
 
 // amend looks at why the transaction failed, and reports whether to try again with what it changed in the operations. An error is
@@ -218,7 +219,7 @@ func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error
 			t.fail(i, textNotHeld(&t.ops[i])) // A release only compares.
 			return true, nil
 		}
-		t.fail(i, fmt.Sprintf("%s %q", textBadSession, shown(t.ops[i].Session)))
+		t.fail(i, fmt.Sprintf("%s %q", textBadSession, reply.Shown(t.ops[i].Session)))
 		return true, nil
 	}
 	for i := range failed {
@@ -280,7 +281,7 @@ func failedOps(err error) map[int]tenurev1.ErrorReason {
 
 // refusedOp returns the number of the operation that a transaction was refused for before it ran.
 func refusedOp(err error) (int, bool) {
-	text, ok := strings.CutPrefix(messageOf(err), "then[")
+	text, ok := strings.CutPrefix(reply.MessageOf(err), "then[")
 	if !ok {
 		return 0, false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -43,7 +44,7 @@ func (op *txnOpJSON) entry() (*txnEntry, error) {
 	case op.Node != nil:
 		n := op.Node.Node
 		return (&txnEntry{
-			verb: op.Node.Verb, text: fmt.Sprintf("node %q", shown(n.Node)), index: n.ModifyIndex,
+			verb: op.Node.Verb, text: fmt.Sprintf("node %q", reply.Shown(n.Node)), index: n.ModifyIndex,
 			name: &tenurev1.CatalogName{Node: n.Node},
 			put:  tenurev1.CatalogOp{Kind: &tenurev1.CatalogOp_PutNode{PutNode: n.Message()}},
 		}).checked("node")
@@ -54,7 +55,7 @@ func (op *txnOpJSON) entry() (*txnEntry, error) {
 			message.ServiceId = message.GetName()
 		}
 		return (&txnEntry{
-			verb: op.Service.Verb, text: fmt.Sprintf("service %q on node %q", shown(message.GetServiceId()), shown(op.Service.Node)),
+			verb: op.Service.Verb, text: fmt.Sprintf("service %q on node %q", reply.Shown(message.GetServiceId()), reply.Shown(op.Service.Node)),
 			index: s.ModifyIndex, name: &tenurev1.CatalogName{Node: op.Service.Node, ServiceId: message.GetServiceId()},
 			put: tenurev1.CatalogOp{Kind: &tenurev1.CatalogOp_PutService{PutService: message}},
 		}).checked("service")
@@ -62,13 +63,13 @@ func (op *txnOpJSON) entry() (*txnEntry, error) {
 		k := op.Check.Check
 		message, err := k.Message(k.Node)
 		if err != nil {
-			return nil, refusal(http.StatusBadRequest, "%v", err)
+			return nil, reply.Refusal(http.StatusBadRequest, "%v", err)
 		}
 		if message.GetCheckId() == "" {
-			return nil, refusal(http.StatusBadRequest, "Must provide the id of the check")
+			return nil, reply.Refusal(http.StatusBadRequest, "Must provide the id of the check")
 		}
 		return (&txnEntry{
-			verb: op.Check.Verb, text: fmt.Sprintf("check %q on node %q", shown(k.CheckID), shown(k.Node)), index: k.ModifyIndex,
+			verb: op.Check.Verb, text: fmt.Sprintf("check %q on node %q", reply.Shown(k.CheckID), reply.Shown(k.Node)), index: k.ModifyIndex,
 			name: &tenurev1.CatalogName{Node: k.Node, CheckId: message.GetCheckId()},
 			put:  tenurev1.CatalogOp{Kind: &tenurev1.CatalogOp_PutCheck{PutCheck: message}},
 		}).checked("check")
@@ -82,10 +83,10 @@ func (e *txnEntry) checked(kind string) (*txnEntry, error) {
 	switch e.verb {
 	case verbGet, verbSet, verbCAS, verbDelete, verbDeleteCAS:
 	default:
-		return nil, refusal(http.StatusBadRequest, "unknown %s verb %q", kind, shown(e.verb))
+		return nil, reply.Refusal(http.StatusBadRequest, "unknown %s verb %q", kind, reply.Shown(e.verb))
 	}
 	if kind == "service" && e.name.GetServiceId() == "" {
-		return nil, refusal(http.StatusBadRequest, "Must provide the id of the service")
+		return nil, reply.Refusal(http.StatusBadRequest, "Must provide the id of the service")
 	}
 	return e, nil
 }

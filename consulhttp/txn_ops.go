@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -75,7 +76,7 @@ func checkVerb(op *txnKeyJSON) error {
 
 // unknownVerb refuses a verb that does not exist.
 func unknownVerb(op *txnKeyJSON) error {
-	return refusal(http.StatusBadRequest, "unknown KV verb %q", shown(op.Verb))
+	return reply.Refusal(http.StatusBadRequest, "unknown KV verb %q", reply.Shown(op.Verb))
 }
 
 // putOp returns a put of the operation's value.
@@ -111,7 +112,7 @@ func sessionOp(op *txnKeyJSON) (native *tenurev1.Op, what string, err error) {
 
 // whatOf says why an operation fails.
 func whatOf(op *txnKeyJSON, why tenurev1.ErrorReason) string {
-	key := shown(op.Key)
+	key := reply.Shown(op.Key)
 	switch why {
 	case tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND:
 		return fmt.Sprintf("key %q doesn't exist", key)
@@ -126,7 +127,7 @@ func whatOf(op *txnKeyJSON, why tenurev1.ErrorReason) string {
 		if op.Verb == verbUnlock {
 			return textNotHeld(op)
 		}
-		return fmt.Sprintf("%s %q", textBadSession, shown(op.Session))
+		return fmt.Sprintf("%s %q", textBadSession, reply.Shown(op.Session))
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
 		return fmt.Sprintf("failed to delete prefix %q, it has more than %d keys", key, deletePrefixKeysMax)
 	default:
@@ -136,10 +137,10 @@ func whatOf(op *txnKeyJSON, why tenurev1.ErrorReason) string {
 
 // whatOfVerb says what failed where the reason says no more than that.
 func whatOfVerb(op *txnKeyJSON) string {
-	key := shown(op.Key)
+	key := reply.Shown(op.Key)
 	switch op.Verb {
 	case verbCheckSession:
-		return fmt.Sprintf("failed session check for key %q, it does not exist or is not held by %q", key, shown(op.Session))
+		return fmt.Sprintf("failed session check for key %q, it does not exist or is not held by %q", key, reply.Shown(op.Session))
 	case verbCheckIndex:
 		return fmt.Sprintf("failed index check for key %q, it does not exist or its index is not %d", key, op.Index)
 	case verbCheckNotExists:
@@ -155,7 +156,7 @@ func whatOfVerb(op *txnKeyJSON) string {
 
 // textNotHeld says that a key cannot be unlocked.
 func textNotHeld(op *txnKeyJSON) string {
-	return fmt.Sprintf("failed to unlock key %q, lock isn't held, or is held by another session", shown(op.Key))
+	return fmt.Sprintf("failed to unlock key %q, lock isn't held, or is held by another session", reply.Shown(op.Key))
 }
 
 // resultOf returns the result that shows a key.
@@ -181,8 +182,8 @@ func (t *transaction) results(ctx context.Context, response *tenurev1.TxnRespons
 			out = append(out, resultOf(row))
 		case verbGetTree:
 			if r.GetList().GetNextPageToken() != "" {
-				return nil, refusal(http.StatusRequestEntityTooLarge,
-					"Prefix %q has more than %d keys; read it with ?recurse.", shown(op.Key), txnListMax)
+				return nil, reply.Refusal(http.StatusRequestEntityTooLarge,
+					"Prefix %q has more than %d keys; read it with ?recurse.", reply.Shown(op.Key), txnListMax)
 			}
 			for _, kv := range r.GetList().GetKvs() {
 				out = append(out, resultOf(keyOf(kv)))

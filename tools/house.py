@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 MODULE = "github.com/tenure-io/tenure/"
 METHODS, LINES, FILES, FILE_LINES, LARGEST = 30, 5000, 25, 500, 10
 # What is held to all limits, and what to those of objects and files only, because it is one package for its users.
-ROOMS = ("server", "raftnode", "storage", "cmd/tenure", "agent", "gossip")
+ROOMS = ("server", "raftnode", "storage", "cmd/tenure", "agent", "gossip", "consulhttp")
 OBJECTS = (*ROOMS, "clients/go")
 
 METHOD = re.compile(r"^func \(\w* ?\*?(\w+)(?:\[[^\]]*\])?\) ", re.MULTILINE)

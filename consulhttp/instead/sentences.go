@@ -1,13 +1,11 @@
-package consulhttp
+package instead
 
-import "net/http"
+// TextACL is the text that clients look for where there is no authorisation.
+const TextACL = "ACL support disabled"
 
-// textACL is the text that clients look for where there is no authorisation.
-const textACL = "ACL support disabled"
-
-// notOffered returns the parts of Consul's API that are not served. Each says what Tenure has in its place. The answer is never
-// 500, which clients would retry. What only an agent serves is not offered by a member.
-func notOffered(agent bool) []route {
+// Sentences returns the parts of Consul's API that are not served, by their paths. Each says what Tenure has in its place. What only an agent serves is
+// not offered by a member.
+func Sentences(agent bool) map[string]string {
 	const noAgent = "A member runs no checks; register services and checks with catalog/register, or run an agent: \"tenure agent --consul-http\", or \"tenure serve --with-agent\"."
 	sentences := map[string]string{ //nolint:gosec // No credential is among them.
 		"agent/connect/":            "Tenure has no service mesh; use TLS between your programs.",
@@ -40,7 +38,7 @@ func notOffered(agent bool) []route {
 		"partition/":                "Tenure has no admin partitions; begin your keys with a prefix.",
 		"partition":                 "Tenure has no admin partitions; begin your keys with a prefix.",
 		"partitions":                "Tenure has no admin partitions; begin your keys with a prefix.",
-		"coordinate/":               "Tenure has no network coordinates.",
+		"coordinate/":               "Tenure has no network coordinates; give nodes a zone, and ask with near.",
 		"operator/keyring":          "Tenure encrypts with TLS, and has no keyring.",
 		"operator/raft/peer":        "Remove a member with \"tenure member remove\".",
 		"operator/raft/":            "Tenure's members are shown by \"tenure members\", and leadership is transferred with \"tenure member transfer\".",
@@ -50,16 +48,12 @@ func notOffered(agent bool) []route {
 		"operator/area":             "Tenure has no network areas.",
 		"operator/license":          "Tenure needs no license.",
 		"operator/segment":          "Tenure has no network segments.",
-		"internal/":                 "This part of Consul's API is for its own user interface.",
+		"internal/":                 "This part of Consul's API is for its own user interface; use catalog and health, or the program \"tenure\".",
 	}
 	if !agent {
 		for _, path := range []string{"agent/check/", "agent/checks", "agent/service/", "agent/services", "agent/health/", "agent/maintenance"} {
 			sentences[path] = noAgent
 		}
 	}
-	var routes []route
-	for path, sentence := range sentences {
-		routes = append(routes, route{path: path, notOffered: sentence, status: http.StatusNotImplemented})
-	}
-	return append(routes, route{path: "acl/", notOffered: textACL, status: http.StatusUnauthorized})
+	return sentences
 }

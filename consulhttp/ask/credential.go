@@ -1,4 +1,4 @@
-package consulhttp
+package ask
 
 import (
 	"context"
@@ -20,11 +20,11 @@ const (
 	credentialsMax = 2
 )
 
-// withCredential returns a context whose calls show what the request shows of its client. A malformed credential is passed on, too, so
+// WithCredential returns a context whose calls show what the request shows of its client. A malformed credential is passed on, too, so
 // that its sender is never taken for one without.
-func (q *request) withCredential(ctx context.Context) context.Context {
+func (q *Request) WithCredential(ctx context.Context) context.Context {
 	var shown []string
-	for _, token := range append(slices.Clone(q.query[consulParameter]), q.Header.Values(consulHeader)...) {
+	for _, token := range append(slices.Clone(q.Query[consulParameter]), q.Header.Values(consulHeader)...) {
 		if token != "" {
 			shown = append(shown, "Bearer "+token)
 		}
@@ -45,9 +45,9 @@ func (q *request) withCredential(ctx context.Context) context.Context {
 // metadataAddress is what the calls of a request carry that does not say who the client is, but where.
 const metadataAddress = "tenure-remote-address"
 
-// credentials returns what the calls of the request show of its client, in a form that is the same for the same, and does not give them away.
-func (q *request) credentials() string {
-	shown, _ := metadata.FromOutgoingContext(q.Context())
+// Credentials returns what the calls of a request show of its client, in a form that is the same for the same, and does not give them away.
+func Credentials(ctx context.Context) string {
+	shown, _ := metadata.FromOutgoingContext(ctx)
 	digest := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
 		if name == metadataAddress {
@@ -56,4 +56,11 @@ func (q *request) credentials() string {
 		_, _ = fmt.Fprintf(digest, "%q %q\n", name, shown[name])
 	}
 	return string(digest.Sum(nil))
+}
+
+// Anonymous reports whether the calls of a request show nothing of its client.
+func Anonymous(ctx context.Context) bool {
+	shown, _ := metadata.FromOutgoingContext(ctx)
+	_, where := shown[metadataAddress]
+	return len(shown) == 0 || len(shown) == 1 && where
 }

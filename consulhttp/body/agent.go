@@ -1,16 +1,17 @@
-package consulhttp
+package body
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// agentCheckBody is a check as programs register it with an agent.
-type agentCheckBody struct {
+// Check is a check as programs register it with an agent.
+type Check struct {
 	wire.Definition
 	ID        string
 	CheckID   string
@@ -24,13 +25,13 @@ type agentCheckBody struct {
 	DockerContainerID, UDP, H2PING, OSService string
 }
 
-// message returns the check; defaultID is its id if it has none.
-func (b *agentCheckBody) message(defaultID, defaultName string) (*tenurev1.Check, error) {
+// Message returns the check; defaultID is its id if it has none.
+func (b *Check) Message(defaultID, defaultName string) (*tenurev1.Check, error) {
 	for kind, value := range map[string]string{
 		"DockerContainerID": b.DockerContainerID, "UDP": b.UDP, "H2PING": b.H2PING, "OSService": b.OSService,
 	} {
 		if value != "" {
-			return nil, refusal(http.StatusBadRequest, "Checks of the kind %s are not supported; use HTTP, TCP, GRPC, Args, TTL or an alias.", kind)
+			return nil, reply.Refusal(http.StatusBadRequest, "Checks of the kind %s are not supported; use HTTP, TCP, GRPC, Args, TTL or an alias.", kind)
 		}
 	}
 	if len(b.ScriptArgs) == 0 {
@@ -50,36 +51,36 @@ func (b *agentCheckBody) message(defaultID, defaultName string) (*tenurev1.Check
 	}
 	m, err := out.Message("")
 	if err != nil {
-		return nil, refusal(http.StatusBadRequest, "%v", err)
+		return nil, reply.Refusal(http.StatusBadRequest, "%v", err)
 	}
 	if b.Status == "" {
 		m.Status = tenurev1.CheckStatus_CHECK_STATUS_UNSPECIFIED // A check that is registered again keeps its status.
 	}
 	if m.GetDefinition() == nil {
-		return nil, refusal(http.StatusBadRequest, "The check %q has no kind: it needs HTTP, TCP, GRPC, Args, TTL, AliasNode or AliasService.",
-			shown(m.GetCheckId()))
+		return nil, reply.Refusal(http.StatusBadRequest, "The check %q has no kind: it needs HTTP, TCP, GRPC, Args, TTL, AliasNode or AliasService.",
+			reply.Shown(m.GetCheckId()))
 	}
 	return m, nil
 }
 
-// agentServiceBody is an instance of a service as programs register it with an agent.
-type agentServiceBody struct {
+// Service is an instance of a service as programs register it with an agent.
+type Service struct {
 	wire.Service
 	Name   string
 	Kind   string
-	Check  *agentCheckBody
-	Checks []*agentCheckBody
+	Check  *Check
+	Checks []*Check
 	// The mesh is not offered: a proxy that is left out would be missed.
 	Connect, Proxy json.RawMessage
 }
 
-// message returns the request that registers the instance. Where Consul numbers the checks of an instance, so does this.
-func (b *agentServiceBody) message() (*tenurev1.AddAgentServiceRequest, error) {
+// Message returns the request that registers the instance. Where Consul numbers the checks of an instance, so does this.
+func (b *Service) Message() (*tenurev1.AddAgentServiceRequest, error) {
 	switch {
 	case b.Name == "":
-		return nil, refusal(http.StatusBadRequest, "Missing service name")
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing service name")
 	case b.Kind != "" || given(b.Connect) || given(b.Proxy):
-		return nil, refusal(http.StatusBadRequest, "Tenure has no service mesh; leave out Kind, Connect and Proxy.")
+		return nil, reply.Refusal(http.StatusBadRequest, "Tenure has no service mesh; leave out Kind, Connect and Proxy.")
 	}
 	b.Service.Service = b.Name
 	if b.ID == "" {
@@ -88,7 +89,7 @@ func (b *agentServiceBody) message() (*tenurev1.AddAgentServiceRequest, error) {
 	r := &tenurev1.AddAgentServiceRequest{Service: b.Service.Message("")}
 	checks := b.Checks
 	if b.Check != nil {
-		checks = append([]*agentCheckBody{b.Check}, checks...)
+		checks = append([]*Check{b.Check}, checks...)
 	}
 	for i, check := range checks {
 		if check == nil {
@@ -98,7 +99,7 @@ func (b *agentServiceBody) message() (*tenurev1.AddAgentServiceRequest, error) {
 		if len(checks) > 1 {
 			id = fmt.Sprintf("%s:%d", id, i+1)
 		}
-		m, err := check.message(id, fmt.Sprintf("Service '%s' check", b.Name))
+		m, err := check.Message(id, fmt.Sprintf("Service '%s' check", b.Name))
 		if err != nil {
 			return nil, err
 		}
