@@ -1,0 +1,99 @@
+package consulhttp_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/tenure-io/tenure/consulhttp"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// machine is an agent that has one instance with a check, and a check of its own.
+type machine struct {
+	tenurev1.AgentServiceClient
+	status tenurev1.CheckStatus // of the instance
+}
+
+// Settled waits for nothing.
+func (machine) Settled(context.Context) {}
+
+// GetAgent returns what the agent is.
+func (machine) GetAgent(context.Context, *tenurev1.GetAgentRequest, ...grpc.CallOption) (*tenurev1.GetAgentResponse, error) {
+	return &tenurev1.GetAgentResponse{Node: "web-A", NodeId: idA, Version: "test", GossipAddress: "10.0.0.1:7403"}, nil
+}
+
+// ListAgentServices returns the instance.
+func (m machine) ListAgentServices(
+	context.Context, *tenurev1.ListAgentServicesRequest, ...grpc.CallOption,
+) (*tenurev1.ListAgentServicesResponse, error) {
+	return &tenurev1.ListAgentServicesResponse{Services: []*tenurev1.AgentServiceInstance{{
+		Service: &tenurev1.Service{
+			Node: "web-A", ServiceId: "web-1", Name: "web", Tags: []string{"blue", "v1"}, Port: 80, Meta: map[string]string{"a": "b"},
+			Weights: &tenurev1.ServiceWeights{Passing: 3, Warning: 1},
+		},
+		InSync: true, Status: m.status,
+	}}}, nil
+}
+
+// ListAgentChecks returns the checks.
+func (m machine) ListAgentChecks(context.Context, *tenurev1.ListAgentChecksRequest, ...grpc.CallOption) (*tenurev1.ListAgentChecksResponse, error) {
+	return &tenurev1.ListAgentChecksResponse{Checks: []*tenurev1.AgentCheck{
+		{Check: &tenurev1.Check{Node: "web-A", CheckId: "disk", Name: "disk", Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING, Kind: "ttl"}},
+		{Check: &tenurev1.Check{
+			Node: "web-A", CheckId: "up", Name: "web up", ServiceId: "web-1", Status: m.status, Output: "ok", Kind: "http",
+			Definition: &tenurev1.CheckDefinition{Interval: durationpb.New(10 * time.Second), Timeout: durationpb.New(2 * time.Second)},
+		}},
+	}}, nil
+}
+
+// TestTheAgentIsShownAsConsulShowsIt is golden.
+func TestTheAgentIsShownAsConsulShowsIt(t *testing.T) {
+	const (
+		service = `{"ID":"web-1","Service":"web","Tags":["blue","v1"],"Address":"","Meta":{"a":"b"},"Port":80,"Weights":{"Passing":3,"Warning":1},` +
+			`"EnableTagOverride":false,"CreateIndex":0,"ModifyIndex":0,"Datacenter":"dc1"}`
+		disk = `{"Node":"web-A","CheckID":"disk","Name":"disk","Status":"passing","Notes":"","Output":"","ServiceID":"","ServiceName":SERVICE,` +
+			`"ServiceTags":[],"Type":"ttl","Interval":"","Timeout":"","ExposedPort":0,"Definition":{},"CreateIndex":0,"ModifyIndex":0}`
+		up = `{"Node":"web-A","CheckID":"up","Name":"web up","Status":"STATUS","Notes":"","Output":"ok","ServiceID":"web-1","ServiceName":"web",` +
+			`"ServiceTags":TAGS,"Type":"http","Interval":"10s","Timeout":"2s","ExposedPort":0,"Definition":{"Interval":"10s","Timeout":"2s"},"CreateIndex":0,"ModifyIndex":0}`
+	)
+	health := `{"AggregatedStatus":"STATUS","Service":` + service + `,"Checks":[` + strings.ReplaceAll(disk, "SERVICE", `"web"`) + "," + strings.ReplaceAll(up, "TAGS", "[]") + `]}`
+	for status, code := range map[string]int{"passing": 200, "warning": 429, "critical": 503} {
+		h, err := consulhttp.New(consulhttp.Options{Conn: &island{leader: true}, Version: "test", Agent: machine{status: tenurev1.CheckStatus(
+			tenurev1.CheckStatus_value["CHECK_STATUS_"+strings.ToUpper(status)],
+		)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]struct {
+			code int
+			body string
+		}{
+			"services":                            {200, `{"web-1":` + service + `}`},
+			"service/web-1":                       {200, service},
+			"checks":                              {200, `{"disk":` + strings.ReplaceAll(disk, "SERVICE", `""`) + `,"up":` + strings.ReplaceAll(up, "TAGS", `["blue","v1"]`) + `}`},
+			"health/service/id/web-1":             {code, health},
+			"health/service/name/web":             {code, "[" + health + "]"},
+			"health/service/name/web?format=text": {code, "STATUS"},
+			"service/none":                        {404, "unknown service ID: none"},
+			"service/":                            {400, "Missing service"},
+			"service/web-1?hash=1":                {400, "Parameter hash is not supported; wait for changes with health/service."},
+			"health/service/id/":                  {400, "Missing service"},
+			"health/service/name/":                {400, "Missing service Name"},
+			"health/service/id/none":              {404, "ServiceId none not found"},
+			"health/service/name/none":            {404, "ServiceName none Not Found"},
+		} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/agent/"+path, nil))
+			body := strings.ReplaceAll(want.body, "STATUS", status)
+			if w.Code != want.code || w.Body.String() != body && (w.Code == 200 || !strings.HasPrefix(w.Body.String(), body)) {
+				t.Errorf("%s, %s: got %d %s, want %d %s", path, status, w.Code, w.Body, want.code, body)
+			}
+		}
+	}
+}
