@@ -60,6 +60,9 @@ func startPeer(ctx context.Context, dir, name, peer, first string, o options) (*
 		"serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", peer,
 		"--name", name, "--initial-cluster", first,
 	}
+	if o.has(workConsul) {
+		args = append(args, "--consul-http", "127.0.0.1:0")
+	}
 	if o.profileDir != "" {
 		args = append(args, "--debug-http", "127.0.0.1:0")
 	}

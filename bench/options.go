@@ -31,11 +31,12 @@ const (
 	workCrowd    = "crowd"
 	workWide     = "wide"
 	workFleet    = "fleet"
+	workConsul   = "consul"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet,
+	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul,
 }
 
 // options says what to measure and how long.

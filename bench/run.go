@@ -74,6 +74,10 @@ func (b *bench) cells() []cellKey {
 		for _, workload := range b.workloads {
 			switch {
 			case slices.Contains(apartWorkloads, workload):
+			case workload == workConsul:
+				for _, what := range consulWorkloads() {
+					keys = append(keys, cellKey{what, clients})
+				}
 			case workload != workFsync:
 				keys = append(keys, cellKey{workload, clients})
 			case clients == b.clients[0]:
@@ -165,6 +169,9 @@ func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
 	if strings.HasPrefix(key.workload, workCrowd+"-") {
 		b.crowds++
 		return newCrowdCell(ctx, b.member, key.workload, fmt.Sprintf("bench/crowd/%d", b.crowds), key.clients, b.options)
+	}
+	if c, ok, err := newConsulCell(ctx, b.member, key, b.options); ok {
+		return c, err
 	}
 	switch key.workload {
 	case workFsync:

@@ -25,11 +25,12 @@ const (
 // logTailBytes is how much of a server's log an error shows.
 const logTailBytes = 2 << 10
 
-// addresses are host:port of a server's listeners. Debug is empty unless the member was asked to serve profiles.
+// addresses are host:port of a server's listeners. Consul and Debug are empty unless the member was asked to serve them.
 type addresses struct {
-	GRPC  string `json:"grpc"`
-	HTTP  string `json:"http,omitempty"`
-	Debug string `json:"debug,omitempty"`
+	GRPC   string `json:"grpc"`
+	HTTP   string `json:"http,omitempty"`
+	Consul string `json:"consul,omitempty"`
+	Debug  string `json:"debug,omitempty"`
 }
 
 func writeAddresses(path string, a addresses) error {
@@ -78,6 +79,9 @@ func startMember(ctx context.Context, dir string, debug debugging, o options) (*
 	}
 	args := []string{
 		"serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
+	}
+	if o.has(workConsul) {
+		args = append(args, "--consul-http", "127.0.0.1:0")
 	}
 	if o.profileDir != "" || bool(debug) {
 		args = append(args, "--debug-http", "127.0.0.1:0")

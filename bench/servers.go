@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRenew, workWatch, workWear, workCrowd, workWide}
+var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRenew, workWatch, workWear, workCrowd, workWide, workConsul}
 
 var idleWorkloads = []string{workSessions, workWatchers}
 
