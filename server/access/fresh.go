@@ -59,10 +59,11 @@ func readsStale(request any) bool {
 	return ok && r.GetRead().GetStale()
 }
 
-// current refuses what is answered with the state of this member, if rules are enforced and it did not prove for too long that it
-// knows them all. It tries to prove it first. All else proves it by itself: changes in the log, and linearizable reads.
+// current refuses what is answered with the state of this member, if credentials are looked at and it did not prove for too long that it
+// knows all rules, and whether they are enforced: one that was cut off in mode warn cannot know what became of the mode. It tries to prove it
+// first. All else proves it by itself: changes in the log, and linearizable reads.
 func (a *Authority) current(ctx context.Context) error {
-	if a.node.Store().Applied().AuthMode != storev1.AuthMode_AUTH_MODE_ENFORCE {
+	if a.node.Store().Applied().AuthMode <= storev1.AuthMode_AUTH_MODE_OFF {
 		return nil
 	}
 	need, try := a.fresh.need()

@@ -206,8 +206,8 @@ func (t *tokenTruth) shown(c identity.Caller, a *ask, index uint64, stale bool) 
 	if !s.allows(c, a.must) {
 		t.w.violated("tokens", "%s shows something that its caller may not see at index %d", a.method, index)
 	}
-	if !stale || !s.enforced {
-		return // A member that does not know yet that rules are enforced shows what it has.
+	if !stale || s.tokens == nil {
+		return // A member that knows of no token yet shows what was everybody's then.
 	}
 	bound := time.Duration(float64(ms(t.w.plan.StaleMaxMs))*(1+t.w.plan.DriftPercent/50)) + 100*time.Millisecond
 	if !t.anyAllows(c, a, t.w.now-bound) {
