@@ -262,6 +262,7 @@ func unsafeListener(c Config, own Addresses, advertised raftnode.Addresses) stri
 		return "the address for other members has no TLS"
 	case storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT:
 		return "this member lets others in without TLS (--cleartext accept)"
+	default:
 	}
 	switch clientSecurity(c, own, advertised) {
 	case storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT:

@@ -288,8 +288,8 @@ func (m *fakeMember) ListMembers(
 			Id: uint64(slices.Index(f.list, address) + 1), ClientAddress: address, Leader: address == f.leader,
 		})
 	}
-	if answer.Header != nil {
-		answer.Header.MemberId = uint64(slices.Index(f.list, m.address) + 1)
+	if header := answer.GetHeader(); header != nil {
+		header.MemberId = uint64(slices.Index(f.list, m.address) + 1)
 	}
 	return answer, nil
 }

@@ -355,9 +355,10 @@ func (t *Transport) with(address string, call func(peerv1.PeerServiceClient) err
 // describe says in a request what this member is. How it listens is said beside the description, which leaders of older programs record
 // as it is.
 func (s Self) describe(in *peerv1.ExchangeRequest) {
-	in.Member = proto.CloneOf(s.Member)
-	in.ClientSecurity, in.PeerSecurity = in.Member.GetClientSecurity(), in.Member.GetPeerSecurity()
-	if in.Member != nil {
-		in.Member.ClientSecurity, in.Member.PeerSecurity = 0, 0
+	said := proto.CloneOf(s.Member)
+	in.ClientSecurity, in.PeerSecurity = said.GetClientSecurity(), said.GetPeerSecurity()
+	if said != nil {
+		said.ClientSecurity, said.PeerSecurity = 0, 0
 	}
+	in.Member = said
 }

@@ -116,17 +116,17 @@ func TestAMemberThatSpokeTLSIsNeverMetWithout(t *testing.T) {
 		<-done
 		return info
 	}
-	clear := func(far net.Conn) { // as a server of gRPC without TLS
+	speakClear := func(far net.Conn) { // as a server of gRPC without TLS
 		_, _ = far.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0})
 		_, _ = io.ReadFull(far, make([]byte, 1))
 		_ = far.Close()
 	}
 	spoken := func(far net.Conn) { _, _, _ = with.Credentials().ServerHandshake(far) }
 	nothing := func(net.Conn) {}
-	if info := meet(true, clear); info != nil {
+	if info := meet(true, speakClear); info != nil {
 		t.Errorf("one that is known to speak TLS: got %T", info)
 	}
-	if info := meet(false, clear); info != nil {
+	if info := meet(false, speakClear); info != nil {
 		t.Errorf("the first attempt: got %T", info)
 	}
 	if _, ok := meet(false, nothing).(certs.Cleartext); !ok {
@@ -144,7 +144,7 @@ func TestAMemberThatSpokeTLSIsNeverMetWithout(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	for range 3 {
-		if info = meet(false, clear); info != nil {
+		if info = meet(false, speakClear); info != nil {
 			t.Fatalf("one that spoke TLS before: got %T", info)
 		}
 	}

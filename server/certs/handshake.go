@@ -148,11 +148,11 @@ func (h *Handshaker) meet(raw net.Conn, protocols []string, handshake func(*tls.
 	defer h.room.Give(caller, 1)
 	begun := &opening{Conn: raw}
 	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
-	clear := false
+	cleartext := false
 	if err == nil {
-		clear, err = h.clear(begun)
+		cleartext, err = h.clear(begun)
 	}
-	if clear {
+	if cleartext {
 		return nil, nil, h.strangers.enter(begun), nil
 	}
 	below := h.source.trust(begun, x509.ExtKeyUsageClientAuth)

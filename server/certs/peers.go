@@ -76,7 +76,7 @@ func (p *Peers) Credentials(name string, speaksTLS bool) credentials.TransportCr
 // Proves returns an error unless whoever is at the other end of a connection is the member of a name. Where members are met without TLS,
 // those are believed.
 func (p *Peers) Proves(info credentials.AuthInfo, name string) error {
-	if _, clear := info.(Cleartext); clear && p.cleartext != nil && p.cleartext() {
+	if _, inClear := info.(Cleartext); inClear && p.cleartext != nil && p.cleartext() {
 		return nil
 	}
 	shown, ok := info.(Info)

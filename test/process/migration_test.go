@@ -245,10 +245,12 @@ func (m *migration) take(ctx context.Context, step int64, number int) error {
 
 // orEnded returns an error, unless the test has ended the client.
 func orEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // rest is a client of REST, which tries the members one after the other.
@@ -275,9 +277,9 @@ func (m *migration) send(ctx context.Context, step int64, n int) (err error) {
 	transport, scheme, token := &http.Transport{}, "http://", []byte(nil)
 	defer transport.CloseIdleConnections()
 	if step > 0 {
-		authority, err := os.ReadFile(m.path("ca.crt"))
-		if err != nil {
-			return err
+		authority, readErr := os.ReadFile(m.path("ca.crt"))
+		if readErr != nil {
+			return readErr
 		}
 		scheme, transport.TLSClientConfig = "https://", &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: x509.NewCertPool(), ServerName: "localhost"}
 		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(authority)
