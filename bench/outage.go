@@ -81,11 +81,11 @@ func (b *bench) measureOutages(ctx context.Context) (err error) {
 			err = errors.Join(err, m.stop())
 		}
 	}()
-	load, err := startOutageLoad(members)
+	load, err := startOutageLoad(members) //nolint:contextcheck // The clients live longer than any call.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, load.stop()) }()
+	defer func() { err = errors.Join(err, load.stop()) }() //nolint:contextcheck // Close has none.
 	for _, kind := range []struct {
 		name       string
 		begin, end func(m *server) error
