@@ -197,7 +197,7 @@ func (l *leading) uses(link *Link) (users int, used bool) {
 	return link.users, used
 }
 
-// leave takes a link to the leader out of use. What is under way on it may end as long as others get answers: one that leads no more may be silent.
+// leave takes a link to the leader out of use. What is under way on it may end as long as others get answers: a member that has lost the lead may not answer.
 func (l *leading) leave(ctx context.Context, link *Link) {
 	l.pool.mu.Lock()
 	if l.link == link {

@@ -172,7 +172,7 @@ public final class Query implements CatalogItem {
   }
 
   /**
-   * Lets it stay when its session ends: stored by queries of a client, it is not bound any more. Queries of a session bind it again.
+   * Lets it stay when its session ends: stored by queries of a client, it is no longer bound. Storing it through the queries of a session binds it again.
    *
    * @return a new query
    */
