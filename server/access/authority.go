@@ -262,9 +262,14 @@ func (g *Grant) remembered() (under uint64, ok bool) {
 	return at.DenyRevision, true
 }
 
-// At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided. A nil grant allows.
+// At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided. A nil grant is that of a call
+// about which there was nothing to decide: it may see no snapshot with rights, such as a member gets from the leader that knew of none
+// when the call came.
 func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
-	if g == nil || g.under.Load() == at.DenyRevision {
+	switch {
+	case g == nil && at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
+		return errChanged()
+	case g == nil, g.under.Load() == at.DenyRevision:
 		return nil
 	}
 	return g.allowed(at.DenyRevision, g.count(g.decide(s, at)))

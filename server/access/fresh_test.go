@@ -233,3 +233,22 @@ func TestWhoseARevokedTokenWasIsKnown(t *testing.T) {
 		t.Errorf("a token that never was: noted %q", got)
 	}
 }
+
+// A call that came before this member knew of any rights has no grant. It must not see a state that came with rights meanwhile, such as
+// the first that a new member gets from the leader.
+func TestACallFromBeforeThereWereRightsSeesNoneOfTheirStates(t *testing.T) {
+	for _, c := range []struct {
+		mode   storev1.AuthMode
+		reason tenurev1.ErrorReason
+	}{
+		{storev1.AuthMode_AUTH_MODE_UNSPECIFIED, tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED},
+		{storev1.AuthMode_AUTH_MODE_OFF, tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED},
+		{storev1.AuthMode_AUTH_MODE_WARN, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED},
+		{storev1.AuthMode_AUTH_MODE_ENFORCE, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED},
+	} {
+		err := Of(t.Context()).At(nil, storage.Applied{AuthMode: c.mode})
+		if got := reason.Of(err); got == nil != (c.reason == 0) || got != nil && got.Reason != c.reason {
+			t.Errorf("mode %v: got %v, want %v", c.mode, err, c.reason)
+		}
+	}
+}
