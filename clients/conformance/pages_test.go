@@ -83,7 +83,7 @@ func TestTheReferenceNamesWhatThereIs(t *testing.T) {
 	}{
 		"Go":     {sourceOf(t, "../go", ".go"), `(?m)^func (\([^)]*\) )?%s\(`},
 		"Python": {sourceOf(t, "../python/src", ".py"), `(?m)\b%s: |def %[1]s\(`},
-		"Java":   {sourceOf(t, "../java/src/main", ".java"), `(?m)^  public [\w.<>, ]*\b%s\(`},
+		"Java":   {sourceOf(t, "../java/src/main", ".java"), `(?m)^  public [\w.<>, ]*\b%s\(|^    [\w.<>]+ %[1]s[,)]`}, // Of a record, too.
 	}
 	var columns []string // By number, the library.
 	found := map[string]int{}

@@ -305,7 +305,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
       case STARTED -> begun.complete(null);
       case INITIAL -> {
         r.getInitial().getKvsList().forEach(kv -> initial.add(KeyValue.of(kv, core.namespace)));
-        items.addAll(CatalogItem.of(r.getInitial()));
+        items.addAll(CatalogItems.of(r.getInitial()));
         if (r.getInitial().getComplete()) {
           ready.add(new Ready(new WatchMessage.Initial(List.copyOf(initial), List.copyOf(items), revision), stream.sentAt));
           initial = new ArrayList<>();

@@ -49,7 +49,7 @@ public record WatchEvent(
         session.isEmpty() ? Optional.empty() : Optional.of(session),
         e.hasHold() || e.hasPlace() ? Optional.of(owner) : Optional.empty(),
         e.hasHold() ? Optional.of(Sequencer.of(e.getHold().getSequencer())) : Optional.empty(),
-        CatalogItem.of(e), e.getType() == EventType.EVENT_TYPE_CHECK_STATUS
+        CatalogItems.of(e), e.getType() == EventType.EVENT_TYPE_CHECK_STATUS
             ? Optional.of(CheckStatus.of(e.getPreviousStatus())) : Optional.empty(),
         cause(e), e.getReason());
   }
