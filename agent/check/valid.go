@@ -187,6 +187,9 @@ func (v *violations) http(k HTTP) {
 		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(tokenRunes, r) }) {
 			v.add("header", "has the name %q, which is not a name of a header", Cut(name))
 		}
+		if len(of) == 0 {
+			v.add("header", "%q has no value", Cut(name))
+		}
 		for _, value := range of {
 			size, values = size+len(name)+len(value), values+1
 			if strings.ContainsFunc(value, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) {

@@ -55,6 +55,7 @@ func TestViolations(t *testing.T) {
 		"a header's value that splits":     {http(func(k *check.HTTP) { k.Header = map[string][]string{"A": {"a\r\nb: c"}} }), "header"},
 		"a header's name that splits":      {http(func(k *check.HTTP) { k.Header = map[string][]string{"A: b\r\nC": {"d"}} }), "header"},
 		"many headers":                     {http(func(k *check.HTTP) { k.Header = map[string][]string{"A": make([]string, 65)} }), "header"},
+		"a header without a value":         {http(func(k *check.HTTP) { k.Header = map[string][]string{strings.Repeat("A", 20_000): nil} }), "header"},
 		"a large body":                     {http(func(k *check.HTTP) { k.Body = strings.Repeat("x", 4097) }), "body"},
 		"no program":                       {check.Definition{ID: "c", Kind: check.Exec{}}, "exec"},
 		"a zero byte in an argument":       {check.Definition{ID: "c", Kind: check.Exec{Args: []string{"a", "\x00"}}}, "exec"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,14 +130,29 @@ func (a *attacker) usually(m protoreflect.Message) protoreflect.Message {
 
 // oddCalls puts odd texts into every field of every request of the API.
 func oddCalls(ctx context.Context, a *attacker) error {
-	conn, err := a.dial(a.Members[0].GRPC)
+	const fieldsMin = 200
+	return a.oddCallsTo(ctx, a.Members[0].GRPC, methodsOf("tenure.v1"), fieldsMin)
+}
+
+// oddAgentCalls puts odd texts into every field of every request that agents serve.
+func oddAgentCalls(ctx context.Context, a *attacker) error {
+	const fieldsMin = 50
+	methods := slices.DeleteFunc(methodsOf("tenure.v1"), func(m protoreflect.MethodDescriptor) bool {
+		return m.Parent().FullName() != protoreflect.FullName(tenurev1.AgentService_ServiceDesc.ServiceName)
+	})
+	return a.oddCallsTo(ctx, a.Given[agentGiven], methods, fieldsMin)
+}
+
+// oddCallsTo puts odd texts into every field of the requests of methods, of which there are so many at least.
+func (a *attacker) oddCallsTo(ctx context.Context, address string, methods []protoreflect.MethodDescriptor, fieldsMin int) error {
+	conn, err := a.dial(address)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
 	fields := 0
-	for _, method := range methodsOf("tenure.v1") {
+	for _, method := range methods {
 		kind, err := protoregistry.GlobalTypes.FindMessageByName(method.Input().FullName())
 		if err != nil {
 			return err
@@ -168,7 +184,6 @@ func oddCalls(ctx context.Context, a *attacker) error {
 			}
 		}
 	}
-	const fieldsMin = 200
 	if err := g.Wait(); err != nil || fields >= fieldsMin {
 		return err
 	}

@@ -20,5 +20,9 @@ func fieldAttacks() []attack {
 	return []attack{
 		{entry: "S12", name: "odd texts in every field of REST", attack: oddREST, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
 		{entry: "S12", name: "odd texts in every field of gRPC", attack: oddCalls, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
+		{entry: "S12", name: "odd texts in every field of an agent's gRPC", attack: oddAgentCalls, flags: consulFlag, prepare: func(s *scene) {
+			s.attackConsul(s.startAgent())
+			s.given[agentGiven] = s.agent.Address
+		}, after: func(s *scene) { s.agentIsInOrder() }},
 	}
 }

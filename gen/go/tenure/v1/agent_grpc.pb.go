@@ -61,7 +61,8 @@ type AgentServiceClient interface {
 	// ReportCheck reports the status of a check of the kind ttl. Errors: CHECK_NOT_FOUND, INVALID_ARGUMENT for another kind.
 	ReportCheck(ctx context.Context, in *ReportCheckRequest, opts ...grpc.CallOption) (*ReportCheckResponse, error)
 	// SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-	// SERVICE_NOT_FOUND.
+	// SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+	// LIMIT_EXCEEDED if the agent has 2 048 checks.
 	SetMaintenance(ctx context.Context, in *SetMaintenanceRequest, opts ...grpc.CallOption) (*SetMaintenanceResponse, error)
 	// ReloadAgent reads the agent's files again. A mistake in one keeps all as it was. Errors: INVALID_ARGUMENT, which names
 	// every mistake with its file and line.
@@ -218,7 +219,8 @@ type AgentServiceServer interface {
 	// ReportCheck reports the status of a check of the kind ttl. Errors: CHECK_NOT_FOUND, INVALID_ARGUMENT for another kind.
 	ReportCheck(context.Context, *ReportCheckRequest) (*ReportCheckResponse, error)
 	// SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-	// SERVICE_NOT_FOUND.
+	// SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+	// LIMIT_EXCEEDED if the agent has 2 048 checks.
 	SetMaintenance(context.Context, *SetMaintenanceRequest) (*SetMaintenanceResponse, error)
 	// ReloadAgent reads the agent's files again. A mistake in one keeps all as it was. Errors: INVALID_ARGUMENT, which names
 	// every mistake with its file and line.

@@ -162,7 +162,8 @@ class AgentServiceServicer(object):
 
     def SetMaintenance(self, request, context):
         """SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-        SERVICE_NOT_FOUND.
+        SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+        LIMIT_EXCEEDED if the agent has 2 048 checks.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

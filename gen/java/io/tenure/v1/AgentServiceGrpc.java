@@ -513,7 +513,8 @@ public final class AgentServiceGrpc {
     /**
      * <pre>
      * SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-     * SERVICE_NOT_FOUND.
+     * SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+     * LIMIT_EXCEEDED if the agent has 2 048 checks.
      * </pre>
      */
     default void setMaintenance(io.tenure.v1.SetMaintenanceRequest request,
@@ -676,7 +677,8 @@ public final class AgentServiceGrpc {
     /**
      * <pre>
      * SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-     * SERVICE_NOT_FOUND.
+     * SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+     * LIMIT_EXCEEDED if the agent has 2 048 checks.
      * </pre>
      */
     public void setMaintenance(io.tenure.v1.SetMaintenanceRequest request,
@@ -818,7 +820,8 @@ public final class AgentServiceGrpc {
     /**
      * <pre>
      * SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-     * SERVICE_NOT_FOUND.
+     * SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+     * LIMIT_EXCEEDED if the agent has 2 048 checks.
      * </pre>
      */
     public io.tenure.v1.SetMaintenanceResponse setMaintenance(io.tenure.v1.SetMaintenanceRequest request) throws io.grpc.StatusException {
@@ -957,7 +960,8 @@ public final class AgentServiceGrpc {
     /**
      * <pre>
      * SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-     * SERVICE_NOT_FOUND.
+     * SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+     * LIMIT_EXCEEDED if the agent has 2 048 checks.
      * </pre>
      */
     public io.tenure.v1.SetMaintenanceResponse setMaintenance(io.tenure.v1.SetMaintenanceRequest request) {
@@ -1104,7 +1108,8 @@ public final class AgentServiceGrpc {
     /**
      * <pre>
      * SetMaintenance adds or removes the critical check that takes the node or an instance out of use. Errors:
-     * SERVICE_NOT_FOUND.
+     * SERVICE_NOT_FOUND; INVALID_ARGUMENT for an instance whose id has more than 242 bytes, since the check is named after it;
+     * LIMIT_EXCEEDED if the agent has 2 048 checks.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.SetMaintenanceResponse> setMaintenance(
