@@ -57,15 +57,16 @@ type pool struct {
 	net      *rig.GossipNet
 	links    map[string]*rig.GossipLink // of members, by name
 	machines []*machine
-	revision uint64        // when all of them passed
-	starts   time.Duration // how long an agent took to start, at most
-	longest  time.Duration // how long a machine was away that came back, at most
+	bound    map[string]string // of each session that bind opened, the machine
+	revision uint64            // when all of them passed
+	starts   time.Duration     // how long an agent took to start, at most
+	longest  time.Duration     // how long a machine was away that came back, at most
 }
 
 // startPool starts members and machines, and waits until gossip knows all of them.
 func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 	t.Helper()
-	p := &pool{t: t, net: rig.NewGossipNet(t), links: map[string]*rig.GossipLink{}}
+	p := &pool{t: t, net: rig.NewGossipNet(t), links: map[string]*rig.GossipLink{}, bound: map[string]string{}}
 	links := make([]*rig.GossipLink, members)
 	for i := range links {
 		links[i] = p.net.Link(ctx)
@@ -190,6 +191,7 @@ func (p *pool) bind(ctx context.Context, sessions int, machines []*machine, chec
 			p.t.Fatal(err)
 		}
 		ids[i] = r.GetSessionId()
+		p.bound[ids[i]] = machines[i%len(machines)].name
 	}
 	return ids
 }
