@@ -94,6 +94,7 @@ type Core struct {
 	changes []change // of members, in the log and not applied yet
 	reads   reads
 	gone    succession
+	refused refusals
 }
 
 // New makes a Core that continues from what Storage holds.
@@ -188,7 +189,7 @@ func (c *Core) ready(fx *Effects) {
 	// Others are asked for votes when this member's own is on its disk. Raft would ask at once; a member elected so that
 	// crashes before the write does not know that it has led, and can lead the same term again with other entries under
 	// the same index and term. The own vote is written in the same Ready. And a member whose disk hangs asks nobody.
-	write.Responses = append(write.GetResponses(), votes...)
+	write.Responses = append(c.refused.once(write.GetResponses()), votes...)
 	if len(write.GetEntries()) > 0 {
 		c.appends++
 	}
@@ -278,6 +279,7 @@ func (c *Core) ApplyConfChange(cc *raftpb.ConfChangeV2) *raftpb.ConfState {
 
 func (e Tick) step(c *Core, fx *Effects) {
 	c.passed(fx, e.At)
+	c.refused.tick()
 	c.writes.tick()
 	c.applies.tick(&c.writes)
 	c.reads.tick()
@@ -292,6 +294,7 @@ func (e Tick) step(c *Core, fx *Effects) {
 }
 
 func (Age) step(c *Core, _ *Effects) {
+	c.refused.tick()
 	c.writes.tick()
 	c.applies.tick(&c.writes)
 	c.reads.tick()
