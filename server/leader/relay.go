@@ -43,7 +43,8 @@ type Relay struct {
 	metrics  *relayMetrics
 	// Patience is how long a call waits for a leader. It does not change once the relay is used.
 	Patience time.Duration
-	// Grace is how long a call may still wait for the answer of a leader that is none any more.
+	// Grace is how long a call may still wait for the answer of a leader that is none any more. One that may be repeated waits for a tenth of it: such a
+	// leader may never answer, and the next one can be asked.
 	Grace time.Duration
 
 	mu      sync.Mutex    // guards what follows
@@ -59,6 +60,8 @@ type Way struct {
 	line         *proposals.Line           // the same
 	ctx          context.Context           //nolint:containedctx // It is the leadership's life and its grace, not a call's.
 	end          context.CancelFunc
+	again        context.Context //nolint:containedctx // It is the leadership's life and a short grace, for what may be repeated.
+	endAgain     context.CancelFunc
 	Present      context.Context //nolint:containedctx // It is the leadership's life, without the grace.
 	leave        context.CancelFunc
 }
@@ -142,7 +145,8 @@ func (r *Relay) look(ctx context.Context) {
 		}
 		w.conn, w.Client = conn, peerv1.NewRelayServiceClient(conn)
 	}
-	w.ctx, w.end = context.WithCancel(ctx) //nolint:gosec // turn ends it.
+	w.ctx, w.end = context.WithCancel(ctx)          //nolint:gosec // turn ends it.
+	w.again, w.endAgain = context.WithCancel(w.ctx) //nolint:gosec // The same.
 	w.Present, w.leave = context.WithCancel(w.ctx)
 	if w.Client != nil {
 		w.line = proposals.NewLine(w.ctx, w.Client.ProposeMany) //nolint:contextcheck // It lives as long as the way.
@@ -157,6 +161,7 @@ func (r *Relay) turn(w *Way) {
 	defer r.mu.Unlock()
 	if r.way != nil {
 		r.way.leave()
+		time.AfterFunc(r.Grace/10, r.way.endAgain)
 		time.AfterFunc(r.Grace, r.way.end)
 	}
 	r.way = w
@@ -226,7 +231,11 @@ func (r *Relay) attempt(ctx context.Context, c Call) error {
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(w.ctx, cancel) //nolint:contextcheck // The leadership ends the call too.
+	life := w.ctx
+	if c.Repeat {
+		life = w.again
+	}
+	stop := context.AfterFunc(life, cancel) //nolint:contextcheck // The leadership ends the call too.
 	defer stop()
 	began := time.Now()
 	sent := &sentMark{}

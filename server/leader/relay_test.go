@@ -2,6 +2,8 @@ package leader_test
 
 import (
 	"context"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/leader"
@@ -57,4 +60,80 @@ func TestTheLeaderIsAskedAtOnce(t *testing.T) {
 			began = time.Now()
 		}
 	})
+}
+
+// silenced is a member whose leader fell silent, and that has another one a moment later.
+type silenced struct {
+	leader.Node
+
+	leader atomic.Uint64
+}
+
+func (s *silenced) Status() raftnode.Status {
+	id := s.leader.Load()
+	return raftnode.Status{MemberID: 1, Leader: id, Term: id}
+}
+
+func (*silenced) PeerConn(uint64) (grpc.ClientConnInterface, error) { return &grpc.ClientConn{}, nil }
+
+// A leader that fell silent never answers. What may be repeated is soon asked of the next one; of what may not be, the old leader alone may know the
+// outcome, so it keeps its grace.
+func TestTheNextLeaderIsAskedWhenTheOneBeforeIsSilent(t *testing.T) {
+	const grace = time.Second
+	tests := map[string]struct {
+		repeat, answered bool
+		atLeast, atMost  time.Duration
+		failed           bool
+	}{
+		"what may be repeated":                       {repeat: true, atMost: grace / 5},
+		"what may be repeated, but is answered soon": {repeat: true, answered: true, atMost: grace / 10},
+		"what may not be repeated":                   {atLeast: grace, atMost: grace + grace/10, failed: true},
+		"what may not be repeated, but is answered":  {answered: true, atMost: grace / 10},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				node := &silenced{}
+				node.leader.Store(2)
+				relay, err := leader.New(leader.Options{
+					Node: node, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: grace, Logger: zap.NewNop(),
+					Registerer: prometheus.NewRegistry(),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				go relay.Run(ctx)
+				synctest.Wait()
+				var asked []uint64
+				began := time.Now()
+				err = relay.Lead(ctx, leader.Call{
+					Name: leader.MethodPropose, Repeat: test.repeat,
+					Far: func(ctx context.Context, w *leader.Way, options ...grpc.CallOption) error {
+						asked = append(asked, w.Leader)
+						if w.Leader == 3 {
+							return nil
+						}
+						for _, o := range options {
+							if p, ok := o.(grpc.PeerCallOption); ok {
+								p.PeerAddr.Addr = &net.TCPAddr{} // It was sent.
+							}
+						}
+						node.leader.Store(3)
+						if test.answered {
+							<-w.Present.Done()
+							return nil
+						}
+						<-ctx.Done()
+						return status.FromContextError(ctx.Err()).Err()
+					},
+				}, nil)
+				took := time.Since(began)
+				if (err != nil) != test.failed || took < test.atLeast || took > test.atMost {
+					t.Errorf("after %v, having asked %v: %v; want an error: %t, after %v to %v", took, asked, err, test.failed, test.atLeast, test.atMost)
+				}
+			})
+		})
+	}
 }
