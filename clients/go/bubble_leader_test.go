@@ -3,6 +3,7 @@ package tenure_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,13 +90,14 @@ func TestChangesGoToTheLeader(t *testing.T) {
 func TestAChangeThatFailsAtTheLeaderIsMadeOnceByAnotherMember(t *testing.T) {
 	tests := map[string]struct {
 		fail   func(b *bubble, leader int)
-		sent   []int // How often each put was sent.
+		sent   []int  // How often each put was sent.
+		at     string // Where: at the leader, or at the client's own member.
 		within time.Duration
 	}{
-		"the leader is dead":        {func(b *bubble, leader int) { b.members[leader].Cut(); b.members[leader].Refuse(true) }, []int{1, 1}, time.Second},
-		"the answer was lost":       {func(b *bubble, _ int) { b.loseNext = 1 }, []int{2, 1}, time.Second},
-		"the leader falls silent":   {func(b *bubble, leader int) { b.members[leader].Silence(true) }, []int{1, 1}, 7 * time.Second},
-		"another one leads by then": {func(b *bubble, leader int) { b.members[leader].Silence(true); b.leader = "" }, []int{1, 1}, 2 * time.Second},
+		"the leader is dead":        {func(b *bubble, leader int) { b.members[leader].Cut(); b.members[leader].Refuse(true) }, []int{1, 1}, "own own", time.Second},
+		"the answer was lost":       {func(b *bubble, _ int) { b.loseNext = 1 }, []int{2, 1}, "leader own leader", time.Second},
+		"the leader falls silent":   {func(b *bubble, leader int) { b.members[leader].Silence(true) }, []int{1, 1}, "own own", 1500 * time.Millisecond},
+		"another one leads by then": {func(b *bubble, leader int) { b.members[leader].Silence(true); b.leader = "" }, []int{1, 1}, "own own", 1500 * time.Millisecond},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +112,16 @@ func TestAChangeThatFailsAtTheLeaderIsMadeOnceByAnotherMember(t *testing.T) {
 				b.mu.Unlock()
 				began := time.Now()
 				at, sent := b.put(t)
+				names := make([]string, len(at))
+				for i, address := range at {
+					names[i] = "own"
+					if address == b.members[leader].address {
+						names[i] = "leader"
+					}
+				}
+				if got := strings.Join(names, " "); got != test.at {
+					t.Errorf("puts arrived at %s, want %s", got, test.at)
+				}
 				slices.Sort(sent)
 				slices.Sort(test.sent)
 				if !slices.Equal(sent, test.sent) {

@@ -96,6 +96,11 @@ func (b *bubble) close(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	synctest.Wait()
+	b.each(func(m *fakeMember) {
+		if n := m.Conns(); n != 0 {
+			t.Errorf("close leaves %d connections to %s", n, m.address)
+		}
+	})
 }
 
 // inBubble runs a test with a bubble of so many members in fake time.

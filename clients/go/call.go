@@ -142,7 +142,9 @@ func (r *retrying) doubt(err error) error {
 func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
 	before := l.Answers()
 	attempting, cancel := context.WithTimeout(ctx, attemptPatience)
+	l.Owe()
 	err := f(attempting, l)
+	l.Settle()
 	timedOut := attempting.Err() != nil && ctx.Err() == nil
 	cancel()
 	if err == nil || !again(err) {

@@ -38,6 +38,7 @@ type fakeCluster struct {
 	puts       []*tenurev1.PutRequest
 	outdated   int             // How many attempts to attach are refused.
 	loseNext   int             // How many answers to puts are lost.
+	pause      time.Duration   // How long the next put takes.
 	slow       map[string]bool // Keys of which puts are not answered at present.
 	refuse     tenurev1.ErrorReason
 	refuseOnce bool                    // Whether refuse is over with the first renewal.
@@ -258,6 +259,12 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	f := m.cluster
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if pause := f.pause; pause > 0 {
+		f.pause = 0
+		f.mu.Unlock()
+		<-time.After(pause)
+		f.mu.Lock()
+	}
 	f.puts = append(f.puts, r)
 	f.putAt = append(f.putAt, m.address)
 	id := fmt.Sprintf("%v %x", r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())

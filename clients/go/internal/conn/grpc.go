@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
 // GRPC returns a Dial that connects by gRPC. Dialer may be nil.
@@ -44,7 +45,7 @@ func GRPC(
 			_ = cc.Close()
 			return nil, why
 		}
-		t := &grpcTransport{ClientConn: cc, broken: make(chan struct{})}
+		t := &grpcTransport{ClientConn: cc, heard: heard, broken: make(chan struct{})}
 		go t.watch(context.WithoutCancel(ctx))
 		return t, nil
 	}
@@ -54,6 +55,7 @@ func GRPC(
 type grpcTransport struct {
 	*grpc.ClientConn
 
+	heard  *heard
 	broken chan struct{}
 }
 
@@ -65,6 +67,14 @@ func (t *grpcTransport) watch(ctx context.Context) {
 
 // Broken is closed when the connection broke.
 func (t *grpcTransport) Broken() <-chan struct{} { return t.broken }
+
+// Heard counts what was read.
+func (t *grpcTransport) Heard() uint64 { return t.heard.reads.Load() }
+
+// Ping makes a call that members answer at once, whatever they are busy with, and whoever asks.
+func (t *grpcTransport) Ping(ctx context.Context) {
+	_, _ = healthpb.NewHealthClient(t.ClientConn).Check(ctx, &healthpb.HealthCheckRequest{}) // What it says does not matter.
+}
 
 // Close ends the connection, and waits for its watcher.
 func (t *grpcTransport) Close() error {

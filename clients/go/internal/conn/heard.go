@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 )
@@ -11,8 +12,10 @@ import (
 // sizeOfFirst is how many of a member's first bytes are kept, to tell what it speaks.
 const sizeOfFirst = 5
 
-// heard is what is known of one attempt to connect: why it failed.
+// heard is what is known of one attempt to connect: why it failed, or how much came since.
 type heard struct {
+	reads atomic.Uint64 // How often something came, once TLS or none was agreed on.
+
 	mu    sync.Mutex // Guards what follows.
 	cause error      // Of dialing, or of TLS.
 	first *listening // The connection, once TLS or none was agreed on.
@@ -61,7 +64,7 @@ func (l *listeningTo) ClientHandshake(ctx context.Context, authority string, raw
 	case err != nil:
 		l.heard.fail(errLate)
 	default: // With TLS 1.3 a member says only now that it refuses the client's certificate.
-		first := &listening{Conn: c, secured: info.AuthType() != "insecure"}
+		first := &listening{Conn: c, reads: &l.heard.reads, secured: info.AuthType() != "insecure"}
 		l.heard.mu.Lock()
 		l.heard.first = first
 		l.heard.mu.Unlock()
@@ -74,6 +77,7 @@ func (l *listeningTo) ClientHandshake(ctx context.Context, authority string, raw
 type listening struct {
 	net.Conn
 
+	reads   *atomic.Uint64
 	secured bool // Whether by TLS.
 
 	mu    sync.Mutex // Guards what follows.
@@ -84,6 +88,9 @@ type listening struct {
 // Read reads.
 func (l *listening) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
+	if n > 0 {
+		l.reads.Add(1)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if missing := sizeOfFirst - len(l.first); missing > 0 {

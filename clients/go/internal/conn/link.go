@@ -15,6 +15,11 @@ type Transport interface {
 	Broken() <-chan struct{}
 	// Close ends the connection and what is under way on it.
 	Close() error
+	// Heard returns a number that grows whenever something comes from the member.
+	Heard() uint64
+	// Ping asks the member for a sign of life, beside all that is under way and without a credential. It returns when the member answers anything, also
+	// that it will not, or ctx ends.
+	Ping(ctx context.Context)
 	// Streams returns how many streams it carries, for which it may ask the member.
 	Streams(ctx context.Context) int
 }
@@ -37,6 +42,7 @@ type Link struct {
 	answers atomic.Uint64
 
 	direct bool // See Direct. Set before it is used.
+	vigil  vigil
 
 	users int  // Guarded by pool.mu.
 	gone  bool // Not the current link any more; guarded by pool.mu.

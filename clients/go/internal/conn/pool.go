@@ -76,6 +76,7 @@ type Pool struct {
 	pause   bool           // Whether the next attempt to connect waits; Run's own.
 	closing sync.WaitGroup // Retired links that are being closed.
 	leader  *leading
+	doubts  chan *Link // Of members that owe answers, and of which nothing comes.
 
 	mu       sync.Mutex // Guards what follows, and the links' users and gone.
 	hosts    *hosts.List
@@ -101,7 +102,7 @@ func New(o Options) *Pool {
 	if o.Rand == nil {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // Spreads load; nothing secret hangs on it.
 	}
-	p := &Pool{options: o, demand: make(chan struct{}, 1), changed: make(chan struct{})}
+	p := &Pool{options: o, demand: make(chan struct{}, 1), doubts: make(chan *Link, doubtsMax), changed: make(chan struct{})}
 	p.leader = newLeading(p)
 	if o.Fixed {
 		p.options.List, p.hosts = nil, hosts.InOrder(o.Members)
@@ -178,9 +179,10 @@ func (p *Pool) Members() (all []string, current string) {
 // Run connects, follows and moves until ctx ends, and then closes everything.
 func (p *Pool) Run(ctx context.Context) {
 	defer p.close()
-	var leading sync.WaitGroup
-	defer leading.Wait()
-	leading.Go(func() { p.leader.lead(ctx) })
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { p.leader.lead(ctx) })
+	beside.Go(func() { p.keepVigil(ctx) })
 	pauses := &backoff.Backoff{}
 	for {
 		select {

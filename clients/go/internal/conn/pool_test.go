@@ -102,6 +102,10 @@ type silent struct {
 
 func (s *silent) Broken() <-chan struct{} { return s.broken }
 
+func (*silent) Heard() uint64 { return 0 }
+
+func (*silent) Ping(context.Context) {}
+
 func (*silent) Streams(context.Context) int { return conn.LineStreamsMax }
 
 func (s *silent) Close() error {

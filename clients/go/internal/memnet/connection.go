@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -29,6 +30,7 @@ type connection struct {
 	member *Member
 	broken chan struct{}
 	once   sync.Once
+	heard  atomic.Uint64
 }
 
 func newConnection(m *Member) *connection {
@@ -103,6 +105,7 @@ func (c *connection) Invoke(ctx context.Context, method string, args, reply any,
 		if passed := c.member.pass(inner); passed != nil {
 			return c.failure(ctx, passed)
 		}
+		c.heard.Add(1)
 		if errors.Is(err, errBroken) {
 			return err
 		}
@@ -282,6 +285,7 @@ func (s *clientStream) RecvMsg(message any) error {
 			return s.c.failure(s.outer, err)
 		}
 	}
+	s.c.heard.Add(1)
 	return copyMessage(message, m)
 }
 
@@ -344,3 +348,15 @@ func (s *serverStream) RecvMsg(message any) error {
 
 // Streams is how many streams a connection carries.
 func (*connection) Streams(context.Context) int { return conn.LineStreamsMax }
+
+// Heard counts answers, and messages of streams.
+func (c *connection) Heard() uint64 { return c.heard.Load() }
+
+// Ping returns when messages pass.
+func (c *connection) Ping(ctx context.Context) {
+	inner, cancel := c.with(ctx)
+	defer cancel()
+	if c.member.pass(inner) == nil {
+		c.heard.Add(1)
+	}
+}
