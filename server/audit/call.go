@@ -104,10 +104,11 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 	}
 	grant, facts := c.note.Grant(), factsOf(failed)
 	decision := c.decision(grant, why)
-	if c.asks && facts["needs"] == "nonce" { // It asked for one, and may come again with it: nothing is decided yet.
-		c.class, decision = Reads, Allowed
+	if c.asks && facts["needs"] == "nonce" {
+		decision = Asked
 	}
-	if !c.log.o.Classes[c.class] && (decision == Allowed || !c.log.o.Classes[Denied]) {
+	denied := decision == Refused || decision == WouldDeny
+	if !c.log.o.Classes[c.class] && !(denied && c.log.o.Classes[Denied]) {
 		if c.reserved {
 			c.log.free()
 		}
@@ -127,7 +128,7 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 	}
 	for _, n := range c.needs {
 		if n.SessionID != "" {
-			line.Session = n.SessionID
+			line.Session = clip(n.SessionID)
 			break
 		}
 	}

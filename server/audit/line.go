@@ -18,6 +18,7 @@ type Decision string
 const (
 	Allowed    Decision = "allowed"
 	Refused    Decision = "denied"
+	Asked      Decision = "asked_for_nonce" // the call may come again with the nonce that was written for it
 	WouldDeny  Decision = "would_deny"
 	ByItself   Decision = "" // what no call asked for
 	viaLeader           = "leader"
@@ -84,7 +85,11 @@ func (l *numbered) append(b *bytes.Buffer, member string) error {
 		TookUs: l.Took.Microseconds(),
 	}
 	for _, n := range l.Needs[:min(needsMax, len(l.Needs))] {
-		w.Needs = append(w.Needs, n.String())
+		text := n.String()
+		if tokenForm.MatchString(text) {
+			text = notWritten
+		}
+		w.Needs = append(w.Needs, text)
 	}
 	if len(l.Needs) > needsMax {
 		w.NeedsCount = len(l.Needs)

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
 )
+
+const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 func TestLinesOfAdministratorsSayWhatIsChanged(t *testing.T) {
 	const id, text = "0190b5a4-0000-7000-8000-000000000001", "tnr1_secret"
@@ -79,17 +82,34 @@ func TestLinesOfAdministratorsSayWhatIsChanged(t *testing.T) {
 }
 
 func TestATextOfATokenInPlaceOfANameIsNotWritten(t *testing.T) {
-	const text = "tnr1_secret"
-	for method, request := range map[string]proto.Message{
-		"PutPolicy":   &tenurev1.PutPolicyRequest{Name: "a" + text},
-		"CreateToken": &tenurev1.CreateTokenRequest{Name: text, Policies: []string{text}},
-		"RevokeToken": &tenurev1.RevokeTokenRequest{Accessor: text},
-		"PutBinding":  &tenurev1.PutBindingRequest{Name: text, Principal: text, Policies: []string{text}},
-		"PutProvider": &tenurev1.PutProviderRequest{Name: text, Issuer: text},
+	jwt := func(header string) string {
+		encode := base64.RawURLEncoding.EncodeToString
+		return encode([]byte(header)) + "." + encode([]byte(`{"iss":"https://ci.example","sub":"job"}`)) + "." + encode([]byte("a signature"))
+	}
+	for kind, text := range map[string]string{
+		"a token": "tnr1_secret", "a JSON Web Token": jwt(`{"alg":"ES256"}`), "one of another writer": jwt("{\n  \"alg\": \"ES256\"}"),
+		"one in a header": "Bearer " + jwt(`{"alg":"ES256"}`), "one without a signature": strings.TrimRight(jwt(`{"alg":"none"}`), "_-"+alphanumerics),
 	} {
-		got := line(t, "/tenure.v1.AuthService/"+method, request, nil, reason.Invalid("name", "is wrong"))
-		if got == nil || strings.Contains(fmt.Sprint(got), text) {
-			t.Errorf("%s: got %v, want a line without the text of a token", method, got)
+		for method, request := range map[string]proto.Message{
+			"AuthService/PutPolicy":         &tenurev1.PutPolicyRequest{Name: "a" + text},
+			"AuthService/CreateToken":       &tenurev1.CreateTokenRequest{Name: text, Policies: []string{text}},
+			"AuthService/RevokeToken":       &tenurev1.RevokeTokenRequest{Accessor: text},
+			"AuthService/PutBinding":        &tenurev1.PutBindingRequest{Name: text, Principal: text, Policies: []string{text}},
+			"AuthService/PutProvider":       &tenurev1.PutProviderRequest{Name: text, Issuer: text},
+			"KVService/Put":                 &tenurev1.PutRequest{Key: "service/" + text},
+			"SessionService/CreateSession":  &tenurev1.CreateSessionRequest{Name: text},
+			"SessionService/DestroySession": &tenurev1.DestroySessionRequest{SessionId: text},
+		} {
+			got := line(t, "/tenure.v1."+method, request, nil, reason.Invalid("name", "is wrong"))
+			if got == nil || strings.Contains(fmt.Sprint(got), text) {
+				t.Errorf("%s with %s: got %v, want a line without its text", method, kind, got)
+			}
+		}
+	}
+	for _, name := range []string{"eye.of.the-tiger", "exporters.production.example.net", "eyJ", "jwt:ci/project:web:"} {
+		got := line(t, "/tenure.v1.AuthService/PutPolicy", &tenurev1.PutPolicyRequest{Name: name}, &tenurev1.PutPolicyResponse{}, nil)
+		if !strings.Contains(fmt.Sprint(got), name) {
+			t.Errorf("got %v, want a line with the name %q", got, name)
 		}
 	}
 	long := line(t, "/tenure.v1.AuthService/PutPolicy", &tenurev1.PutPolicyRequest{Name: strings.Repeat("\u00e9", 1<<20)}, nil, reason.Invalid("name", "is long"))
@@ -98,13 +118,18 @@ func TestATextOfATokenInPlaceOfANameIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestACallThatAsksForANonceIsNoDenial has the two calls of each bootstrap: the first one asks for the nonce.
-func TestACallThatAsksForANonceIsNoDenial(t *testing.T) {
+// TestACallThatAsksForANonceIsALineAndNoDenial has the two calls of each bootstrap and reset: the first one asks for the nonce.
+func TestACallThatAsksForANonceIsALineAndNoDenial(t *testing.T) {
 	refused := reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "wrong").With("needs", "nonce")
-	for nonce, want := range map[string]any{"": nil, "wrong": "denied"} {
-		got := line(t, tenurev1.AuthService_BootstrapAuth_FullMethodName, &tenurev1.BootstrapAuthRequest{Token: "t", Nonce: nonce}, nil, refused)
-		if got["decision"] != want {
-			t.Errorf("with the nonce %q: got %v, want the decision %v", nonce, got, want)
+	for nonce, want := range map[string]any{"": "asked_for_nonce", "wrong": "denied"} {
+		for method, request := range map[string]proto.Message{
+			tenurev1.AuthService_BootstrapAuth_FullMethodName: &tenurev1.BootstrapAuthRequest{Token: "t", Nonce: nonce},
+			tenurev1.AuthService_ResetAuth_FullMethodName:     &tenurev1.ResetAuthRequest{Token: "t", Nonce: nonce},
+		} {
+			got := line(t, method, request, nil, refused)
+			if got["decision"] != want || got["applied"] != "no" || got["reason"] != "PERMISSION_DENIED" || got["address"] == nil {
+				t.Errorf("%s with the nonce %q: got %v, want the decision %v", method, nonce, got, want)
+			}
 		}
 	}
 }
