@@ -40,6 +40,7 @@ const outputPatience = 10 * time.Second
 //	set VAR LINE           set a variable to a line of the last standard output, from 1
 //	issuer                 start a provider of JSON Web Tokens: $ISSUER is its URL, and keys.json has its keys
 //	jwt FILE SUBJECT LIFE  write a token of it to a file, which ends after LIFE
+//	disk DIR SIZE          mount a disk of this size at a directory, where condition mount holds
 func TestScripts(t *testing.T) {
 	runScripts(t, testscript.Params{Dir: "testdata"}, false)
 }
@@ -69,6 +70,8 @@ func runScripts(t *testing.T, scripts testscript.Params, atAgent bool) {
 				return raceDetector, nil
 			case "agent":
 				return atAgent, nil
+			case "mount":
+				return canMount(), nil
 			default:
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
@@ -83,6 +86,7 @@ func runScripts(t *testing.T, scripts testscript.Params, atAgent bool) {
 			"set":    scriptSet,
 			"issuer": scriptIssuer,
 			"jwt":    scriptJWT,
+			"disk":   scriptDisk,
 		},
 	})
 }

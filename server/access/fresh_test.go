@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -249,6 +250,38 @@ func TestACallFromBeforeThereWereRightsSeesNoneOfTheirStates(t *testing.T) {
 		err := Of(t.Context()).At(nil, storage.Applied{AuthMode: c.mode})
 		if got := reason.Of(err); got == nil != (c.reason == 0) || got != nil && got.Reason != c.reason {
 			t.Errorf("mode %v: got %v, want %v", c.mode, err, c.reason)
+		}
+	}
+}
+
+// TestAMemberWhoseClockIsAYearAhead refuses what has an end too early, and nothing else: a token without an end works there, and once the
+// clock is right so do the others. Nothing is deleted by one clock; see TestTheTimeOfAMajority.
+func TestAMemberWhoseClockIsAYearAhead(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	wall := time.UnixMilli(1000)
+	a.now = func() time.Time { return wall }
+	soon := identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}
+	changeAuth(t, node.store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+		Accessor: bytes.Repeat([]byte{1}, 16), TokenSha256: soon.Token[:], Name: "web", Policies: []string{storage.AdminPolicy},
+		ExpireTimeMs: wall.Add(90 * 24 * time.Hour).UnixMilli(),
+	}}})
+	get := func(who identity.Caller) tenurev1.ErrorReason {
+		_, err := a.Call(t.Context(), who, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "k"})
+		if e := reason.Of(err); e != nil {
+			return e.Reason
+		}
+		return 0
+	}
+	for _, tc := range []struct {
+		ahead time.Duration
+		want  tenurev1.ErrorReason
+	}{{0, 0}, {365 * 24 * time.Hour, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED}, {0, 0}} {
+		wall = time.UnixMilli(1000).Add(tc.ahead)
+		if got := get(soon); got != tc.want {
+			t.Errorf("%v ahead, a token of 90 days: got %v, want %v", tc.ahead, got, tc.want)
+		}
+		if got := get(admin()); got != 0 {
+			t.Errorf("%v ahead, a token without an end: got %v", tc.ahead, got)
 		}
 	}
 }
