@@ -86,9 +86,9 @@ func (p *paged[T]) each(ctx context.Context, visit func(T) error) error {
 	}
 }
 
-// array writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns nothing for
-// an item that is left out.
-func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown func(T) (any, error)) func(io.Writer, bool) error {
+// array writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns the elements of an item; none leave
+// it out.
+func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown func(T) ([]any, error)) func(io.Writer, bool) error {
 	return func(to io.Writer, pretty bool) error {
 		w := &reply.Array{To: to, Pretty: pretty}
 		for r := range ranks {
@@ -96,11 +96,13 @@ func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown
 				if rank(item) != r {
 					return nil
 				}
-				element, err := shown(item)
-				if err != nil || element == nil {
-					return err
+				elements, err := shown(item)
+				for _, element := range elements {
+					if err == nil {
+						err = w.Add(element)
+					}
 				}
-				return w.Add(element)
+				return err
 			})
 			if err != nil {
 				return err
@@ -197,11 +199,11 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 			return nil, err
 		}
 		_, fits := metaOf(q)
-		return (&reply.Answer{Long: nodes.long(), Stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) (any, error) {
+		return (&reply.Answer{Long: nodes.long(), Stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) ([]any, error) {
 			if !fits(n) {
 				return nil, nil
 			}
-			return wire.NodeOf(n, c.options.Datacenter), nil
+			return []any{wire.NodeOf(n, c.options.Datacenter)}, nil
 		})}).Of(s), nil
 	})
 }

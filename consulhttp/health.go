@@ -2,7 +2,6 @@ package consulhttp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -77,9 +76,11 @@ func fitsInstance(q *request) func(*tenurev1.ServiceInstance) bool {
 	}
 }
 
-// instancesRead answers a read of the instances of a service.
+// instancesRead answers a read of the instances of a service, for whose events it waits. shown returns what an instance is shown as: any number of
+// elements.
 func (c *catalog) instancesRead(
-	ctx context.Context, q *request, counted kinds, shown func(*tenurev1.ServiceInstance) any,
+	ctx context.Context, q *request, waits func(consistency string) selection, fits func(*tenurev1.ServiceInstance) bool,
+	shown func(*tenurev1.ServiceInstance) []any,
 ) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, "Missing service name")
@@ -91,7 +92,7 @@ func (c *catalog) instancesRead(
 	if err != nil {
 		return nil, err
 	}
-	r.selection = c.ofInstances(q.Rest, r.consistency, counted)
+	r.selection = waits(r.consistency)
 	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		ranks, rank, err := c.rankOf(ctx, q)
 		if err != nil {
@@ -105,9 +106,8 @@ func (c *catalog) instancesRead(
 		if err != nil {
 			return nil, err
 		}
-		fits := fitsInstance(q)
 		rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) (any, error) {
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) ([]any, error) {
 			if !fits(i) {
 				return nil, nil
 			}
@@ -118,82 +118,42 @@ func (c *catalog) instancesRead(
 
 // service serves GET /v1/catalog/service/SERVICE.
 func (c *catalog) service(ctx context.Context, q *request) (*reply.Answer, error) {
-	return c.instancesRead(ctx, q, ofService, func(i *tenurev1.ServiceInstance) any {
-		return wire.CatalogServiceOf(i, c.options.Datacenter)
+	waits := func(consistency string) selection { return c.ofInstances(q.Rest, consistency, ofService) }
+	return c.instancesRead(ctx, q, waits, fitsInstance(q), func(i *tenurev1.ServiceInstance) []any {
+		return []any{wire.CatalogServiceOf(i, c.options.Datacenter)}
 	})
 }
 
 // healthOfService serves GET /v1/health/service/SERVICE.
 func (c *catalog) healthOfService(ctx context.Context, q *request) (*reply.Answer, error) {
 	passing := q.Has("passing") && q.Text("passing") != "0" && q.Text("passing") != "false"
-	return c.instancesRead(ctx, q, ofService|ofCheck, func(i *tenurev1.ServiceInstance) any {
+	waits := func(consistency string) selection { return c.ofInstances(q.Rest, consistency, ofService|ofCheck) }
+	return c.instancesRead(ctx, q, waits, fitsInstance(q), func(i *tenurev1.ServiceInstance) []any {
 		if passing && i.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
 			return nil
 		}
-		return wire.HealthOf(i, c.options.Datacenter)
+		return []any{wire.HealthOf(i, c.options.Datacenter)}
 	})
 }
 
-// checksOfService serves GET /v1/health/checks/SERVICE.
+// checksOfService serves GET /v1/health/checks/SERVICE. Checks of nodes count for the service, too, but are not shown. Tags do not select.
 func (c *catalog) checksOfService(ctx context.Context, q *request) (*reply.Answer, error) {
-	if q.Rest == "" {
-		return nil, reply.Refusal(http.StatusBadRequest, "Missing service name")
-	}
-	if !utf8.ValidString(q.Rest) {
-		return nil, reply.Refusal(http.StatusBadRequest, "The service name is not valid UTF-8.")
-	}
-	r, err := q.nearRead()
-	if err != nil {
-		return nil, err
-	}
-	// Checks of nodes count for the service, too, but are not shown.
 	own := func(_ context.Context, e *tenurev1.Event) (bool, error) {
 		return e.GetService() != nil || e.GetCheck().GetServiceId() != "", nil
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{Services: []string{q.Rest}}, counts: own, counted: "checks"}
-	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
-		list, err := c.instancePages(ctx, q.Rest, r.consistency)
-		if err != nil {
-			return nil, err
-		}
-		s, err := c.stateAt(ctx, r, waited, list.revision)
-		if err != nil {
-			return nil, err
-		}
-		ranks, rank, err := c.rankOf(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		_, fits := metaOf(q)
-		return (&reply.Answer{Long: list.long(), Stream: func(to io.Writer, pretty bool) error {
-			w := &reply.Array{To: to, Pretty: pretty}
-			for near := range ranks {
-				err := list.each(ctx, func(i *tenurev1.ServiceInstance) error {
-					if rank(i.GetNode()) != near || !fits(i.GetNode()) {
-						return nil
-					}
-					return addChecks(w, i)
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return w.Close()
-		}}).Of(s), nil
-	})
-}
-
-// addChecks adds the checks of an instance, without those of its node.
-func addChecks(w *reply.Array, i *tenurev1.ServiceInstance) error {
-	for _, k := range i.GetChecks() {
-		if k.GetServiceId() == "" {
-			continue
-		}
-		if err := w.Add(wire.CheckOf(k, i.GetService().GetTags())); err != nil {
-			return err
-		}
+	waits := func(string) selection {
+		return selection{request: &tenurev1.WatchRequest{Services: []string{q.Rest}}, counts: own, counted: "checks"}
 	}
-	return nil
+	_, fits := metaOf(q)
+	return c.instancesRead(ctx, q, waits, func(i *tenurev1.ServiceInstance) bool { return fits(i.GetNode()) }, func(i *tenurev1.ServiceInstance) []any {
+		var checks []any
+		for _, k := range i.GetChecks() {
+			if k.GetServiceId() != "" {
+				checks = append(checks, wire.CheckOf(k, i.GetService().GetTags()))
+			}
+		}
+		return checks
+	})
 }
 
 // checksInState serves GET /v1/health/state/STATE.
@@ -220,7 +180,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 		}
 		_, fits := metaOf(q)
 		n := &wholeNode{node: &tenurev1.Node{}}
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) (any, error) {
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) ([]any, error) {
 			// Checks of a node come together.
 			if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
 				var err error
@@ -231,7 +191,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 			if !fits(n.node) {
 				return nil, nil
 			}
-			return wire.CheckOf(k, n.tagsOf(k.GetServiceId())), nil
+			return []any{wire.CheckOf(k, n.tagsOf(k.GetServiceId()))}, nil
 		})}).Of(s), nil
 	})
 }

@@ -164,7 +164,8 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*reply.Answer, e
 			return nil, err
 		}
 		first := func(*tenurev1.Query) int { return 0 }
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, first, func(p *tenurev1.Query) (any, error) { return prepared.Of(p), nil })}).Of(s), nil
+		shown := func(p *tenurev1.Query) ([]any, error) { return []any{prepared.Of(p)}, nil }
+		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, first, shown)}).Of(s), nil
 	})
 }
 
