@@ -3,6 +3,7 @@ package consulhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -128,7 +129,7 @@ func (c *core) answered(ctx context.Context, r read, respond func(context.Contex
 	}
 	a, ok := made.(*reply.Answer)
 	if !ok {
-		return nil, errors.New("what was made is no answer")
+		return nil, fmt.Errorf("the shared answer is a %T, not an answer of HTTP", made)
 	}
 	return a, nil
 }
