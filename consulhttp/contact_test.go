@@ -2,7 +2,9 @@ package consulhttp_test
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,15 +19,26 @@ import (
 
 // island answers as a member that may know no leader.
 type island struct {
+	mu     sync.Mutex // guards hung
 	leader bool
 	mode   tenurev1.AuthMode
 	asked  int  // for the mode
 	silent bool // it does not say the mode
+	hangs  bool // linearizable reads wait for a leader
+	hung   int  // how many do
 }
 
 // Invoke answers a call.
-func (i *island) Invoke(ctx context.Context, _ string, _, response any, _ ...grpc.CallOption) error {
+func (i *island) Invoke(ctx context.Context, _ string, request, response any, _ ...grpc.CallOption) error {
+	if get, ok := request.(*tenurev1.GetRequest); ok && i.hangs && !get.GetRead().GetStale() {
+		i.mu.Lock()
+		i.hung++
+		i.mu.Unlock()
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
 	switch r := response.(type) {
+	case *tenurev1.ListResponse:
 	case *tenurev1.ListMembersResponse:
 		if !i.leader { // A member asks its leader first.
 			<-ctx.Done()
@@ -46,9 +59,62 @@ func (i *island) Invoke(ctx context.Context, _ string, _, response any, _ ...grp
 	return nil
 }
 
-// NewStream opens no stream.
-func (*island) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "it answers no such call")
+// NewStream opens a watch of a key that has changed.
+func (*island) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	return &changedOnce{ctx: ctx}, nil
+}
+
+// changedOnce is a watch with one event.
+type changedOnce struct {
+	grpc.ClientStream
+	ctx context.Context //nolint:containedctx // A stream has one.
+}
+
+func (*changedOnce) SendMsg(any) error { return nil }
+func (*changedOnce) CloseSend() error  { return nil }
+
+// RecvMsg returns the event.
+func (*changedOnce) RecvMsg(message any) error {
+	event := &tenurev1.Event{Revision: 7, Type: tenurev1.EventType_EVENT_TYPE_PUT}
+	message.(*tenurev1.WatchResponse).Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: []*tenurev1.Event{event}}} //nolint:forcetypeassert // It watches.
+	return nil
+}
+
+// TestStaleWaitsAreAnsweredWhileOthersWaitForALeader wakes more linearizable reads than may work at a time, while there is no leader that could answer
+// them; then a stale one.
+func TestStaleWaitsAreAnsweredWhileOthersWaitForALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &island{leader: true, hangs: true}
+		h, err := consulhttp.New(consulhttp.Options{Conn: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ask := func(path string) (answered *bool) {
+			answered = new(bool)
+			go func() {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", path, nil))
+				*answered = w.Code == 200
+			}()
+			return answered
+		}
+		for i := range 300 {
+			ask(fmt.Sprintf("/v1/kv/key-%d?index=5&wait=10m", i))
+		}
+		synctest.Wait()
+		if m.hung < 100 || m.hung > 256 {
+			t.Errorf("%d reads wait for the leader at a time, want that they take turns", m.hung)
+		}
+		stale := ask("/v1/kv/a?stale&index=5&wait=10m")
+		synctest.Wait()
+		if !*stale {
+			t.Error("a stale read that was woken waits for those that need a leader")
+		}
+		cancel()
+		synctest.Wait()
+	})
 }
 
 // TestStaleReadsTellHowLongNoLeaderIsKnown takes the leader away for a while. Headers follow, and the mode is asked for once in a second.
