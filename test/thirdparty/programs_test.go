@@ -23,6 +23,7 @@ type program struct {
 	script   string
 	variable string // of the environment, says where libraries are
 	below    string // where they are in folder
+	compiled string // of a Java library: the folder below programs/java with what uses it
 }
 
 // programs are those that `make thirdparty` fetches.
@@ -32,6 +33,9 @@ var programs = []program{
 	{name: "Python: python-consul 1.1.0", folder: "python-consul", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
 	{name: "Python: consulate 0.6.0", folder: "consulate", language: "python3", script: "contend.py", variable: "PYTHONPATH"},
 	{name: "Node.js: consul 2.0.1", folder: "npm-consul", language: "node", script: "contend.js", variable: "NODE_PATH", below: "node_modules"},
+	{name: "Java: ecwid consul-api 1.4.5", folder: "ecwid", language: "java", compiled: "ecwid"},
+	{name: "Java: orbitz consul-client 1.5.3", folder: "orbitz", language: "java", compiled: "kiwiproject"},
+	{name: "Java: kiwiproject consul-client 1.12.1", folder: "kiwiproject", language: "java", compiled: "kiwiproject"},
 }
 
 // libraries is where the libraries of a program are.
@@ -48,13 +52,45 @@ func (p program) missing() string {
 	return ""
 }
 
-// command returns the command that does something at a member.
-func (p program) command(ctx context.Context, t *testing.T, address, folder, what string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(ctx, p.language, filepath.Join("programs", p.script), p.folder, address, folder, what)
-	cmd.Env = append(os.Environ(), p.variable+"="+p.libraries(), "PYTHONDONTWRITEBYTECODE=1")
+// command returns the command that does something at a member; classes is what compile returned.
+func (p program) command(ctx context.Context, classes, address, folder, what string) *exec.Cmd {
+	args := []string{filepath.Join("programs", p.script)}
+	if p.compiled != "" {
+		args = []string{"-Xmx128m", "-cp", classes + ":" + filepath.Join(p.libraries(), "*"), "Contend"}
+	}
+	cmd := exec.CommandContext(ctx, p.language, append(args, p.folder, address, folder, what)...)
+	if p.compiled == "" {
+		cmd.Env = append(os.Environ(), p.variable+"="+p.libraries(), "PYTHONDONTWRITEBYTECODE=1")
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
+}
+
+// compile compiles what uses a Java library, and returns the folder that it is in; nothing for others. That of orbitz and that of kiwiproject differ in the names of their
+// packages alone, so one source uses both.
+func (p program) compile(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	if p.compiled == "" {
+		return ""
+	}
+	dir, sources := t.TempDir(), filepath.Join("programs", "java")
+	source, err := os.ReadFile(filepath.Join(sources, p.compiled, "Used.java"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.folder == "orbitz" {
+		source = bytes.ReplaceAll(source, []byte("org.kiwiproject.consul"), []byte("com.orbitz.consul"))
+	}
+	used := filepath.Join(dir, "Used.java")
+	if err = os.WriteFile(used, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.CommandContext(ctx, "javac", "-nowarn", "-d", dir, "-cp", filepath.Join(p.libraries(), "*"), filepath.Join(sources, "Library.java"),
+		filepath.Join(sources, "Contend.java"), used).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", p.name, err, said)
+	}
+	return dir
 }
 
 // TestProgramsMakeEachCall makes each call of each library once.
@@ -76,7 +112,7 @@ func TestProgramsMakeEachCall(t *testing.T) {
 			record(t, p.name, calls, "passed")
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			cmd := p.command(ctx, t, c.address(0), t.TempDir(), "tour")
+			cmd := p.command(ctx, p.compile(ctx, t), c.address(0), t.TempDir(), "tour")
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, said)
 			}
@@ -119,10 +155,11 @@ func (p program) contend(ctx context.Context, t *testing.T, c *cluster, w *witne
 		running.Wait()
 	})
 	var all []*contender
+	classes := p.compile(ctx, t)
 	for i := range 3 {
 		me := &contender{name: fmt.Sprintf("%s %d", p.name, i)}
 		all = append(all, me)
-		cmd := p.command(ctx, t, c.address(i), w.dir, "contend")
+		cmd := p.command(ctx, classes, c.address(i), w.dir, "contend")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
