@@ -16,8 +16,12 @@ from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
 from tenure.aio._door import Door
 from tenure.aio._line import Alone, Long, bearing
 from tenure.aio._lines import STREAMS_MAX, Lines
+from tenure.aio._vigil import Vigil
 
 T = TypeVar("T")
+# Members answer it at once, whatever they are busy with, and whoever asks.
+HEALTH = "/grpc.health.v1.Health/Check"
+
 Metadata = tuple[tuple[str, str], ...]
 
 # The process that used gRPC first. What gRPC keeps for a process does not work in a forked child of it.
@@ -51,6 +55,7 @@ class Link:
     """
 
     _lines: Lines | None = None  # The calls of many on one stream; None: each is made by itself.
+    _vigil: Vigil | None = None
     served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
 
     def __init__(self, address: str, door: Door) -> None:
@@ -60,6 +65,7 @@ class Link:
         self._channel = door.channel(address)
         self._lines = Lines(self._channel) if door.lines else None
         self._channels: list[StreamChannel] = []
+        self._vigil = Vigil(self._ping, self.break_off)
         if not _used_by:
             _used_by.append(os.getpid())
         self._calls: dict[str, Any] = {}
@@ -95,6 +101,8 @@ class Link:
             self.gone.set_result(None)
             for lost in self._races:
                 lost.set_result(None)
+        if self._vigil is not None:
+            self._vigil.stop()
         for lines in self._all_lines():
             lines.break_off(self._lost())
 
@@ -105,6 +113,8 @@ class Link:
     async def close(self) -> None:
         """Breaks it and closes its connections."""
         self.break_off()
+        if self._vigil is not None:
+            await self._vigil.stopped()
         await asyncio.gather(self._channel.close(), *(c.channel.close() for c in self._channels))
         for lines in self._all_lines():
             await lines.close()
@@ -150,6 +160,22 @@ class Link:
         return await self._unary(rpc, request, timeout, self._token.text)
 
     async def _unary(self, rpc: Unary[Req, Res], request: Req, timeout: float | None, token: str) -> Res:
+        """Makes a call, on the line or by itself, and notes whether the member said something."""
+        if self._vigil is None:
+            return await self._once(rpc, request, timeout, token)
+        self._vigil.owe()
+        try:
+            answer = await self._once(rpc, request, timeout, token)
+        except errors.TenureError as error:
+            if not isinstance(error, (errors.LinkLost, errors.DeadlineExceeded)):
+                self._vigil.heard()
+            raise
+        finally:
+            self._vigil.settle()
+        self._vigil.heard()
+        return answer
+
+    async def _once(self, rpc: Unary[Req, Res], request: Req, timeout: float | None, token: str) -> Res:
         """Makes a call, on the line or by itself."""
         if self.gone.done():
             raise self._lost()
@@ -166,6 +192,17 @@ class Link:
             )
         metadata = bearing(token) if token else None
         return await self.race(_typed(lambda: alone(request, timeout=timeout, metadata=metadata)))
+
+    async def _ping(self, seconds: float) -> bool:
+        """Asks the member for a sign of life; any answer is one."""
+        try:
+            check = self._channel.unary_unary(HEALTH, request_serializer=bytes, response_deserializer=bytes)
+            await check(b"", timeout=seconds)
+        except grpc.aio.AioRpcError as error:
+            return error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
+        except (grpc.aio.UsageError, asyncio.InvalidStateError):
+            return True  # It is being closed.
+        return True
 
     def _token_text(self) -> str:
         return "" if self._token is None else self._token.text
@@ -284,6 +321,8 @@ class Stream(Generic[Req, Res]):
             raise await self._link._refused(error, self._used) from None
         if message is grpc.aio.EOF:
             return None
+        if self._link._vigil is not None:
+            self._link._vigil.heard()
         answer: Res = message
         return answer
 
