@@ -97,3 +97,47 @@ func TestTheAgentIsShownAsConsulShowsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsThatAreWrongForAnAgent is the table of what is refused before the agent hears of it.
+func TestRequestsThatAreWrongForAnAgent(t *testing.T) {
+	h, err := consulhttp.New(consulhttp.Options{Conn: &island{leader: true}, Version: "test", Agent: machine{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for request, want := range map[string]struct {
+		body string
+		code int
+		text string
+	}{
+		"PUT service/register":                       {"{", 400, "Request decode failed: the body must be a JSON object as for Consul."},
+		"PUT service/register?a":                     {`{"ID":"x"}`, 400, "Missing service name"},
+		"PUT service/register?proxy":                 {`{"Name":"x","Kind":"connect-proxy"}`, 400, "Tenure has no service mesh; leave out Kind, Connect and Proxy."},
+		"PUT service/register?docker":                {`{"Name":"x","Check":{"DockerContainerID":"x"}}`, 400, "Checks of the kind DockerContainerID are not supported; use HTTP, TCP, GRPC, Args, TTL or an alias."},
+		"PUT service/register?kind":                  {`{"Name":"x","Check":{}}`, 400, `The check "service:x" has no kind: it needs HTTP, TCP, GRPC, Args, TTL, AliasNode or AliasService.`},
+		"PUT service/deregister/":                    {"", 400, "Missing service ID"},
+		"PUT service/maintenance/?enable=true":       {"", 400, "Missing service ID"},
+		"PUT service/maintenance/x":                  {"", 400, "Missing value for enable: it must be true or false."},
+		"PUT maintenance?enable=perhaps":             {"", 400, "Missing value for enable: it must be true or false."},
+		"PUT check/register":                         {"[]", 400, "Request decode failed: the body must be a JSON object as for Consul."},
+		"PUT check/deregister/":                      {"", 400, "Missing check ID"},
+		"PUT check/deregister/liveness":              {"", 400, `"liveness" cannot be the id`},
+		"PUT check/pass/":                            {"", 400, "Missing check ID"},
+		"PUT check/warn/":                            {"", 400, "Missing check ID"},
+		"PUT check/fail/":                            {"", 400, "Missing check ID"},
+		"PUT check/update/":                          {`{"Status":"passing"}`, 400, "Missing check ID"},
+		"PUT check/update/x":                         {`{}`, 400, "Invalid check status: ''"},
+		"PUT check/update/x?decode":                  {`x`, 400, "Request decode failed: the body must be a JSON object as for Consul."},
+		"GET members?wan=1":                          {"", 501, "Tenure has no pools that span datacenters; leave out wan."},
+		"PUT force-leave/":                           {"", 400, "Missing node name"},
+		"GET service/%ff":                            {"", 404, "unknown service ID: \uFFFD"},
+		"POST check/register":                        {"", 405, "method POST not allowed"},
+		"GET maintenance?enable=true&reason=unknown": {"", 405, "method GET not allowed"},
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/v1/agent/"+path, strings.NewReader(want.body)))
+		if w.Code != want.code || !strings.HasPrefix(w.Body.String(), want.text) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+			t.Errorf("%s %s: got %d %s, want %d %s", request, want.body, w.Code, w.Body, want.code, want.text)
+		}
+	}
+}

@@ -153,24 +153,28 @@ func TestAllFailingOperationsAreNamed(t *testing.T) {
 func TestTransactionsThatAreRefused(t *testing.T) {
 	r := newRig(t)
 	many := strings.TrimSuffix(strings.Repeat(`{"KV":{"Verb":"get","Key":"a"}},`, 129), ",")
-	for body, status := range map[string]int{
-		``:                                400,
-		`{}`:                              400,
-		`[`:                               400,
-		`[{}]`:                            400,
-		`[{"KV":{"Verb":"x","Key":"a"}}]`: 400,
-		`[{"KV":{"Verb":"","Key":""}}]`:   400,
-		`[{"KV":{"Verb":"set","Key":"a","Value":"?"}}]`:                            400,
-		`[{"KV":{"Verb":"set","Key":"` + strings.Repeat("k", 1025) + `"}}]`:        400,
-		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"set","Key":"a"}}]`:        400,
-		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"delete-tree","Key":""}}]`: 400,
-		`[{"Node":{"Verb":"get"}}]`:                                                400,
-		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         400,
-		`[` + many + `]`: 413,
-		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: 413,
+	for body, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		``:                                {400, "Failed to parse body: it must be a JSON array of operations."},
+		`{}`:                              {400, "Failed to parse body"},
+		`[`:                               {400, "Failed to parse body"},
+		`[{}]`:                            {400, "Operation 0 has no kind; it must have KV, Node, Service or Check."},
+		`[{"KV":{"Verb":"x","Key":"a"}}]`: {400, `unknown KV verb "x"`},
+		`[{"KV":{"Verb":"","Key":""}}]`:   {400, ""},
+		`[{"KV":{"Verb":"set","Key":"a","Value":"?"}}]`:                            {400, "Failed to parse body"},
+		`[{"KV":{"Verb":"set","Key":"` + strings.Repeat("k", 1025) + `"}}]`:        {400, "The key is 1025 bytes long; at most 1024 are allowed."},
+		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"set","Key":"a"}}]`:        {400, ""},
+		`[{"KV":{"Verb":"set","Key":"a"}},{"KV":{"Verb":"delete-tree","Key":""}}]`: {400, ""},
+		`[{"Node":{"Verb":"get"}}]`:                                                {400, ""},
+		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         {400, ""},
+		`[` + many + `]`: {413, "Transaction contains too many operations (129 > 128)"},
+		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: {413, "The body is larger than 524288 bytes."},
 	} {
-		if got := r.send("PUT", "/v1/txn", body); got.status != status || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
-			t.Errorf("%.80s: got %d %s, want %d", body, got.status, got.body, status)
+		got := r.send("PUT", "/v1/txn", body)
+		if got.status != want.status || !strings.HasPrefix(got.body, want.text) || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {
+			t.Errorf("%.80s: got %d %s, want %d %s", body, got.status, got.body, want.status, want.text)
 		}
 	}
 	r.want("PUT", "/v1/txn?stale&consistent", "[]", 400, "Parameters stale and consistent must not be given together.")

@@ -73,7 +73,8 @@ func Of(err error) *Error {
 		return Refusal(http.StatusForbidden, "Permission denied: %s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return Refusal(http.StatusForbidden, "Permission denied")
-	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		tenurev1.ErrorReason_ERROR_REASON_WATCHER_TOO_SLOW:
 		return Refusal(http.StatusTooManyRequests, "%s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
 		return Refusal(http.StatusRequestEntityTooLarge, "%s", text)
