@@ -107,6 +107,15 @@ func (h *Handshaker) metrics(listener string) []prometheus.Collector {
 		came, _ := h.strangers.counts()
 		return float64(came)
 	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "tenure_certs_cleartext_accepted",
+		Help:        "1 while a listener that has TLS also accepts connections without.",
+		ConstLabels: prometheus.Labels{"listener": listener},
+	}, func() float64 {
+		if h == nil || h.o.Cleartext == nil || !h.o.Cleartext() {
+			return 0
+		}
+		return 1
+	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "tenure_certs_cleartext_connections",
 		Help:        "Those of them that are open.",
 		ConstLabels: prometheus.Labels{"listener": listener},
