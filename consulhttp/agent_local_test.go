@@ -3,6 +3,7 @@ package consulhttp_test
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,5 +140,39 @@ func TestRequestsThatAreWrongForAnAgent(t *testing.T) {
 		if w.Code != want.code || !strings.HasPrefix(w.Body.String(), want.text) || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 			t.Errorf("%s %s: got %d %s, want %d %s", request, want.body, w.Code, w.Body, want.code, want.text)
 		}
+	}
+}
+
+// late is an agent whose node is registered only when somebody waits for it.
+type late struct {
+	machine
+	settle func(within time.Duration)
+}
+
+// Settled registers the node, or does not.
+func (l late) Settled(ctx context.Context) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		end = time.Now().Add(time.Hour)
+	}
+	l.settle(time.Until(end))
+}
+
+// TestASessionWaitsForTheFirstRegistrationOfItsAgent creates sessions before the agent is in the catalog.
+func TestASessionWaitsForTheFirstRegistrationOfItsAgent(t *testing.T) {
+	settle := func(within time.Duration) {
+		if within > 5*time.Second {
+			t.Errorf("it may wait for %v, want at most 5 s", within)
+		}
+	}
+	r := newRig(t, func(o *consulhttp.Options) { o.Agent = late{settle: func(within time.Duration) { settle(within) }} })
+	r.want("PUT", "/v1/session/create", "", 500, "Missing node registration")
+	unregistered := settle
+	settle = func(within time.Duration) {
+		unregistered(within)
+		r.want("PUT", "/v1/catalog/register", registerA, 200, "true")
+	}
+	if got := r.info(r.session("")); got.Node != "web-A" || !slices.Equal(got.NodeChecks, []string{"serfHealth"}) {
+		t.Errorf("got a session on %q with %q, want that it is bound to the node of the agent", got.Node, got.NodeChecks)
 	}
 }
