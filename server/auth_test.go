@@ -408,3 +408,30 @@ func TestTokensInACluster(t *testing.T) {
 		}
 	}
 }
+
+// TestAWatchFromBeforeThereWereRightsShowsNothingMore opens a watch that nobody was asked about, and has a key written as soon as rights are
+// enforced, before the member looks at its streams.
+func TestAWatchFromBeforeThereWereRightsShowsNothingMore(t *testing.T) {
+	m := start(t, alone)
+	stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(t.Context(), &tenurev1.WatchRequest{Prefixes: []string{"secret/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	admin := m.bootstrap(t, modeEnforce)
+	if _, err = m.Put(as(t.Context(), admin), &tenurev1.PutRequest{Key: "secret/a", Content: text("v")}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			wantError(t, err, codes.Unavailable, "RIGHTS_CHANGED")
+			return
+		}
+		if len(message.GetEvents().GetEvents()) > 0 {
+			t.Fatalf("got %v, want RIGHTS_CHANGED", message)
+		}
+	}
+}

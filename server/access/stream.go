@@ -76,6 +76,21 @@ func Again(ctx context.Context, renewals *tenurev1.KeepAliveRequest) (context.Co
 	return context.WithValue(ctx, grantKey{}, g), err
 }
 
+// Sends returns why a stream sends nothing more, although no review has ended it yet: nothing was decided about it, as this member knew of no
+// rights, and now they are enforced. A stream that changes something tells what it did.
+func (s *Stream) Sends() error {
+	switch s.method {
+	case tenurev1.SessionService_KeepAlive_FullMethodName, tenurev1.LockService_AcquireLock_FullMethodName,
+		tenurev1.ElectionService_Campaign_FullMethodName:
+		return nil
+	default:
+		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Applied()) {
+			return errChanged()
+		}
+		return nil
+	}
+}
+
 // isDenial reports whether an error says that a caller whose credential is accepted lacks a right.
 func isDenial(err error) bool {
 	e := reason.Of(err)

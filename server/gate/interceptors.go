@@ -308,6 +308,11 @@ func (s *gatedStream) RecvMsg(m any) error {
 // SendMsg sends a message without what the caller may not read, and waits until the client has read most of what there is. After an
 // error the message may be sent.
 func (s *gatedStream) SendMsg(m any) error {
+	if s.access != nil {
+		if err := s.access.Sends(); err != nil {
+			return err
+		}
+	}
 	if answer, ok := m.(proto.Message); ok {
 		shown, err := access.Of(s.ctx).Show(answer)
 		if err != nil {

@@ -83,6 +83,9 @@ func (s *gatedStream) Await() error {
 
 // Offer sends a message that is the same for all who may read it, if that does not wait, and reports whether it does.
 func (s *gatedStream) Offer(m any) bool {
+	if s.access != nil && s.access.Sends() != nil {
+		return false // SendMsg says why.
+	}
 	on, ok := s.ServerStream.(onLine)
 	return ok && on.Offer(s.ctx, m)
 }
