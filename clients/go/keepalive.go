@@ -25,7 +25,7 @@ var (
 		Kind: ErrAuth, Reason: "PERMISSION_DENIED", Applied: AppliedNo, Message: "the right to renew the session is gone",
 	}
 	errNoCredential = &Error{
-		Kind: ErrAuth, Reason: "UNAUTHENTICATED", Applied: AppliedNo, Message: "the credential is not accepted any more",
+		Kind: ErrAuth, Reason: "UNAUTHENTICATED", Applied: AppliedNo, Message: "the credential is no longer accepted",
 	}
 )
 
