@@ -1,11 +1,13 @@
 package io.tenure;
 
+import com.google.protobuf.Empty;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.ClusterServiceGrpc;
@@ -35,11 +37,15 @@ final class Connection {
   private final ManagedChannel channel;
   private final CallLine callLine;
   private final Waits waits;
+  private final Vigil vigil;
   private boolean closed;
   private long answers;
 
-  /** Begins to connect. {@code streamLost} is told when a stream ended because its channel may have broken. */
-  Connection(String address, long attempt, Door door, Loop loop, Consumer<Connection> streamLost) {
+  /**
+   * Begins to connect. {@code streamLost} is told when a stream ended because its channel may have broken, and {@code silent} when the
+   * member owes answers and gives no sign of life.
+   */
+  Connection(String address, long attempt, Door door, Loop loop, Consumer<Connection> streamLost, Consumer<Connection> silent) {
     this.address = address;
     this.attempt = attempt;
     this.door = door;
@@ -48,6 +54,7 @@ final class Connection {
     this.callLine = new CallLine(channel, door, loop);
     this.waits = new Waits(
         () -> builder().idleTimeout(IDLE_SECONDS, TimeUnit.SECONDS).build(), door, loop, () -> streamLost.accept(this));
+    this.vigil = new Vigil(loop::after, System::nanoTime, this::ping, () -> silent.accept(this));
   }
 
   private ManagedChannelBuilder<?> builder() {
@@ -74,6 +81,27 @@ final class Connection {
 
   void answered() {
     answers++;
+    vigil.heard();
+  }
+
+  private void ping(long nanos, Consumer<Boolean> told) {
+    CallOptions options = CallOptions.DEFAULT.withOption(Vigil.WITHOUT_TOKEN, true).withDeadlineAfter(nanos, TimeUnit.NANOSECONDS);
+    ClientCalls.asyncUnaryCall(channel.newCall(Vigil.PING, options), Empty.getDefaultInstance(), new StreamObserver<Empty>() {
+      @Override
+      public void onNext(Empty e) {
+        // What it says does not matter.
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        loop.run(() -> told.accept(Status.fromThrowable(t).getCode() != Status.Code.DEADLINE_EXCEEDED));
+      }
+
+      @Override
+      public void onCompleted() {
+        loop.run(() -> told.accept(true));
+      }
+    });
   }
 
   /** Returns a call that has an answer soon, or is the only one of its kind. */
@@ -82,7 +110,26 @@ final class Connection {
   }
 
   /** Makes a call with one answer, on the line or by itself, that ends after a time. */
-  <Q, R> void unary(MethodDescriptor<Q, R> method, Q request, long nanos, StreamObserver<R> told) {
+  <Q, R> void unary(MethodDescriptor<Q, R> method, Q request, long nanos, StreamObserver<R> given) {
+    vigil.owe();
+    StreamObserver<R> told = new StreamObserver<>() {
+      @Override
+      public void onNext(R r) {
+        given.onNext(r);
+      }
+
+      @Override
+      public void onError(Throwable t) {
+        vigil.settle();
+        given.onError(t);
+      }
+
+      @Override
+      public void onCompleted() {
+        vigil.settle();
+        given.onCompleted();
+      }
+    };
     Runnable alone = () -> ClientCalls.asyncUnaryCall(
         call(method, CallOptions.DEFAULT.withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)), request, told);
     if (closed || !callLine.begin(method, request, nanos, told, alone)) {
@@ -136,12 +183,14 @@ final class Connection {
   /** Breaks it off; what runs over it fails. */
   void close() {
     closed = true;
+    vigil.stop();
     channel.shutdownNow();
     waits.close();
   }
 
   /** Lets what runs over it end, and takes nothing new. */
   void drain() {
+    vigil.stop();
     callLine.drain();
     channel.shutdown();
     waits.drain();

@@ -278,7 +278,7 @@ final class Link {
   private Connection open(String address) {
     attempts++;
     try {
-      Connection c = new Connection(address, attempts, door, loop, this::doubt);
+      Connection c = new Connection(address, attempts, door, loop, this::doubt, this::broken);
       open.add(c);
       return c;
     } catch (TenureException e) {

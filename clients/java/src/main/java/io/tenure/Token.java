@@ -86,6 +86,9 @@ final class Token implements ClientInterceptor {
 
   @Override
   public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+    if (options.getOption(Vigil.WITHOUT_TOKEN)) {
+      return next.newCall(method, options);
+    }
     Sent sent = new Sent();
     return new SimpleForwardingClientCall<>(next.newCall(method, options.withCallCredentials(sent))) {
       @Override

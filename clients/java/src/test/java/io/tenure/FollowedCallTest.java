@@ -255,7 +255,7 @@ final class FollowedCallTest {
 
   private void connect() throws Exception {
     onLoop(() -> connection = new Connection(
-        "127.0.0.1:" + member.port(), 1, client.core().link.door(), client.core().loop, c -> lost.incrementAndGet()));
+        "127.0.0.1:" + member.port(), 1, client.core().link.door(), client.core().loop, c -> lost.incrementAndGet(), c -> { }));
   }
 
   /** Has another client connect. */

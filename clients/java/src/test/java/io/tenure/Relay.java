@@ -15,6 +15,7 @@ final class Relay implements AutoCloseable {
   private int target;
   private int connections;
   private boolean closed;
+  private boolean held;
 
   Relay(FakeMember member) throws IOException {
     this(member.port());
@@ -44,6 +45,14 @@ final class Relay implements AutoCloseable {
     }
   }
 
+  /** Keeps back whatever comes, in both directions, or passes it on again. */
+  void hold(boolean holding) {
+    synchronized (open) {
+      held = holding;
+      open.notifyAll();
+    }
+  }
+
   /** Ends what is connected. */
   void cut() throws IOException {
     Set<Socket> old;
@@ -52,6 +61,9 @@ final class Relay implements AutoCloseable {
     }
     for (Socket s : old) {
       s.close();
+    }
+    synchronized (open) {
+      open.notifyAll();
     }
   }
 
@@ -98,11 +110,19 @@ final class Relay implements AutoCloseable {
   }
 
   /** Copies one way. At its end it says so, and the other way goes on: the last word is often why. */
-  private static void copy(Socket from, Socket to) {
+  private void copy(Socket from, Socket to) {
     try {
-      from.getInputStream().transferTo(to.getOutputStream());
+      byte[] buffer = new byte[8192];
+      for (int n = from.getInputStream().read(buffer); n >= 0; n = from.getInputStream().read(buffer)) {
+        synchronized (open) {
+          while (held && !closed && !from.isClosed()) {
+            open.wait();
+          }
+        }
+        to.getOutputStream().write(buffer, 0, n);
+      }
       to.shutdownOutput();
-    } catch (IOException e) {
+    } catch (IOException | InterruptedException e) {
       try {
         to.close();
       } catch (IOException ignored) {

@@ -212,7 +212,7 @@ final class TokenTest {
       CompletableFuture<Thread> told = new CompletableFuture<>();
       core.loop.execute(() -> {
         loop.complete(Thread.currentThread());
-        Connection c = new Connection("127.0.0.1:" + m.port(), 1, core.link.door(), core.loop, lost -> { });
+        Connection c = new Connection("127.0.0.1:" + m.port(), 1, core.link.door(), core.loop, lost -> { }, silent -> { });
         ClientCall<PutRequest, PutResponse> call = c.call(KVServiceGrpc.getPutMethod(), CallOptions.DEFAULT);
         call.start(new ClientCall.Listener<>() {
           @Override
