@@ -157,6 +157,7 @@ type opened struct {
 	ended  error   // why it has to end
 	over   func(error)
 	closed bool
+	asks   bool // its first message is not decided about yet: nothing is shown, and nothing has to end
 	lacks  bool // one of the rights
 	spell  int  // counts the times that it lacked one, and had all again
 }
@@ -189,6 +190,9 @@ func (r guarding) rightsChanged() {
 	}
 	r.authChanges = now.AuthChanges
 	for _, o := range r.opens {
+		if o.asks {
+			continue
+		}
 		lacks := !r.w.truth.tokens.asOf(now.Index).allows(o.caller, o.must)
 		if lacks == o.lacks {
 			continue
@@ -218,7 +222,9 @@ func (r guarding) watch(caller identity.Caller, a *ask, refused func(), begin fu
 	from := r.w.now
 	r.task(func(ctx context.Context) {
 		o, ctx := r.open(ctx, caller, a.method, a.must)
+		o.asks = true
 		err := o.stream.Message(ctx, a.request)
+		o.asks = false
 		if err == nil && o.closed {
 			err = o.ended
 		}

@@ -19,7 +19,13 @@ type network struct {
 	slowTo    map[uint64]time.Duration // members to which the others' messages take long
 	fifo      bool
 	last      map[[2]uint64]time.Duration // when the last message of a link arrives
+	second    time.Duration               // the second in which messages are counted
+	sent      int                         // of raft, in it
 }
+
+// messagesMax is how many messages all members may send in a second. They need a few hundred; what they send each other without an end is
+// more, and would take all memory.
+const messagesMax = 20_000
 
 func newNetwork(w *World) *network {
 	return &network{
@@ -91,11 +97,22 @@ func (n *network) arrival(from, to uint64) time.Duration {
 	return at - n.w.now
 }
 
+// count counts messages that are sent.
+func (n *network) count(sent int) {
+	n.w.floors.Messages += sent
+	if now := n.w.now.Truncate(time.Second); now != n.second {
+		n.second, n.sent = now, 0
+	}
+	if n.sent += sent; n.sent > messagesMax {
+		n.w.violated("messages", "members sent %d messages of raft in less than a second", n.sent)
+	}
+}
+
 // send carries raft messages of a member's life.
 func (n *network) send(r *life, msgs []*raftpb.Message) {
+	n.count(len(msgs))
 	for _, m := range msgs {
 		to := n.w.memberByID(m.GetTo())
-		n.w.floors.Messages++
 		if m.GetType() == raftpb.MsgSnap {
 			n.w.sendSnapshot(r, to, m)
 			continue
