@@ -79,10 +79,12 @@ func (t *poolTruth) votes(member uint64, k gossip.Key, live bool) {
 	t.said[k][member] = vote{t.w.now, live}
 }
 
-// asks notes a round of questions.
+// asks notes a round of questions. A leader that was paused, and does not know yet that there is another one, asks for nothing.
 func (t *poolTruth) asks(term uint64, asked []gossip.Asked, voters int) {
 	for _, a := range asked {
-		t.asked[a.Key] = round{term, voters, t.w.now}
+		if term >= t.asked[a.Key].term {
+			t.asked[a.Key] = round{term, voters, t.w.now}
+		}
 	}
 }
 
