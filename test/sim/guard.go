@@ -279,7 +279,7 @@ func (r guarding) renewOnce(k *call, asked renewal.Asked, answer func(reply), ke
 func (r guarding) guardStream(k *call, stream *keepAlive) {
 	stream.caller = k.caller
 	stream.guard, stream.granted = r.open(context.Background(), k.caller, tenurev1.SessionService_KeepAlive_FullMethodName, []right{{verb: mayExist}})
-	stream.guard.over = stream.close
+	stream.guard.over, stream.guard.asks = stream.close, true
 	stream.authorise = func(now context.Context, asked []renewal.Asked) error {
 		again := &tenurev1.KeepAliveRequest{}
 		for i := range asked {
@@ -301,6 +301,7 @@ func (r guarding) renewOn(stream *keepAlive, asked renewal.Asked, answer func(re
 		err := stream.guard.stream.Message(ctx, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{
 			SessionId: asked.ID.String(), Number: asked.Number, Epoch: asked.Epoch,
 		}}})
+		stream.guard.asks = false
 		if err == nil {
 			err = r.decided(ctx, all)
 		}
