@@ -67,7 +67,7 @@ func (*island) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ..
 // changedOnce is a watch with one event.
 type changedOnce struct {
 	grpc.ClientStream
-	ctx context.Context //nolint:containedctx // A stream has one.
+	ctx context.Context
 }
 
 func (*changedOnce) SendMsg(any) error { return nil }
@@ -76,7 +76,11 @@ func (*changedOnce) CloseSend() error  { return nil }
 // RecvMsg returns the event.
 func (*changedOnce) RecvMsg(message any) error {
 	event := &tenurev1.Event{Revision: 7, Type: tenurev1.EventType_EVENT_TYPE_PUT}
-	message.(*tenurev1.WatchResponse).Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: []*tenurev1.Event{event}}} //nolint:forcetypeassert // It watches.
+	response, ok := message.(*tenurev1.WatchResponse)
+	if !ok {
+		return fmt.Errorf("a watch has no message %T", message)
+	}
+	response.Message = &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{Events: []*tenurev1.Event{event}}}
 	return nil
 }
 

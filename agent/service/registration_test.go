@@ -253,7 +253,7 @@ func places(name string, m protoreflect.Message, to func(place) place) map[strin
 			for _, n := range []int64{-1 << 63, -1 << 31, -1, 0, 1, 1<<31 - 1, 1 << 32, 315_576_000_000, 315_576_000_001, 1<<63 - 1} {
 				set(fmt.Sprint("is ", n), func(protoreflect.Message) protoreflect.Value {
 					if f.Kind() == protoreflect.Int32Kind {
-						return protoreflect.ValueOfInt32(int32(n)) //nolint:gosec // Whatever is left of it.
+						return protoreflect.ValueOfInt32(int32(n))
 					}
 					return protoreflect.ValueOfInt64(n)
 				})

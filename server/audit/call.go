@@ -108,7 +108,8 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 		decision = Asked
 	}
 	denied := decision == Refused || decision == WouldDeny
-	if !c.log.o.Classes[c.class] && !(denied && c.log.o.Classes[Denied]) {
+	wanted := c.log.o.Classes[c.class] || denied && c.log.o.Classes[Denied]
+	if !wanted {
 		if c.reserved {
 			c.log.free()
 		}
