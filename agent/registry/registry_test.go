@@ -215,6 +215,24 @@ func TestMaintenance(t *testing.T) {
 	h.want(t, "a")
 }
 
+// The check is named after the service. Where that is too long nothing begins; what an older agent began ends.
+func TestMaintenanceOfAServiceWithALongID(t *testing.T) {
+	h := hold(nil)
+	h.Loaded()
+	id := strings.Repeat("a", check.IDBytesMax)
+	h.add(t, files(services(id)))
+	var refused *registry.InvalidError
+	if err := h.SetMaintenance(id, true, "disk"); !errors.As(err, &refused) || refused.Violations[0].Field != "service_id" {
+		t.Errorf("it begins: got %v, want a violation of service_id", err)
+	}
+	h.want(t, id)
+	h.add(t, api(nil, check.Definition{ID: check.MaintenancePrefix + ":" + id, ServiceID: id, Kind: check.Maintenance{}}))
+	if err := h.SetMaintenance(id, false, ""); err != nil {
+		t.Errorf("it ends: got %v", err)
+	}
+	h.want(t, id)
+}
+
 func TestAliases(t *testing.T) {
 	h := hold(nil)
 	h.Loaded()

@@ -128,12 +128,6 @@ func (r *Registry) SetMaintenance(serviceID string, on bool, reason string) erro
 				return Change{}, fmt.Errorf("service %q: %w", serviceID, ErrServiceNotFound)
 			}
 			id += ":" + serviceID
-			if len(id) > check.IDBytesMax {
-				return Change{}, &InvalidError{Of: "maintenance of a service", Violations: []check.Violation{{
-					Field: "service_id", Problem: fmt.Sprintf("is %d bytes long; a service in maintenance may have an id of at most %d bytes",
-						len(serviceID), check.IDBytesMax-len(check.MaintenancePrefix)-1),
-				}}}
-			}
 		}
 		if !on {
 			if _, found := r.checks[id]; !found {
@@ -141,6 +135,12 @@ func (r *Registry) SetMaintenance(serviceID string, on bool, reason string) erro
 			}
 			delete(r.checks, id)
 			return Change{Rows: true, Status: true, Registered: true}, nil
+		}
+		if len(id) > check.IDBytesMax {
+			return Change{}, &InvalidError{Of: "maintenance of a service", Violations: []check.Violation{{
+				Field: "service_id", Problem: fmt.Sprintf("is %d bytes long; a service in maintenance may have an id of at most %d bytes",
+					len(serviceID), check.IDBytesMax-len(check.MaintenancePrefix)-1),
+			}}}
 		}
 		if _, found := r.checks[id]; !found && len(r.checks) >= ChecksMax {
 			return Change{}, fmt.Errorf("%d checks: %w than %d", len(r.checks)+1, ErrTooMany, ChecksMax)
