@@ -84,7 +84,7 @@ func (*changedOnce) RecvMsg(message any) error {
 	return nil
 }
 
-// TestStaleWaitsAreAnsweredWhileOthersWaitForALeader wakes more linearizable reads than may work at a time, while there is no leader that could answer
+// TestStaleWaitsAreAnsweredWhileOthersWaitForALeader wakes more linearizable reads than may run at once, while there is no leader that could answer
 // them; then a stale one.
 func TestStaleWaitsAreAnsweredWhileOthersWaitForALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -409,7 +409,7 @@ func TestTokensInACluster(t *testing.T) {
 	}
 }
 
-// TestAWatchFromBeforeThereWereRightsShowsNothingMore opens a watch that nobody was asked about, and has a key written as soon as rights are
+// TestAWatchFromBeforeThereWereRightsShowsNothingMore opens a watch about which nothing was decided, and has a key written as soon as rights are
 // enforced, before the member looks at its streams.
 func TestAWatchFromBeforeThereWereRightsShowsNothingMore(t *testing.T) {
 	m := start(t, alone)

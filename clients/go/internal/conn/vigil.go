@@ -52,7 +52,7 @@ func (l *Link) lookIn(d time.Duration) {
 func (l *Link) look(heard uint64) {
 	switch {
 	case broken(l.failed) || broken(l.Broken()):
-		return // It stays armed: nobody looks any more.
+		return // It stays armed, so that it is not looked at again.
 	case l.vigil.owed.Load() == 0:
 		l.vigil.armed.Store(false)
 		if l.vigil.owed.Load() > 0 {

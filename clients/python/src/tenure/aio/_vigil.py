@@ -53,7 +53,7 @@ class Vigil:
             self._asking.cancel()
 
     async def stopped(self) -> None:
-        """Waits until nobody is asked any more."""
+        """Waits until no request for a sign of life is under way."""
         if self._asking is not None and self._asking is not asyncio.current_task():
             await asyncio.wait({self._asking})
 
