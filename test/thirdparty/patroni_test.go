@@ -127,7 +127,7 @@ func lastOf(log string) string { return log[max(0, len(log)-4000):] }
 // launch starts a node.
 func (d *databases) launch(n *databaseNode) {
 	d.t.Helper()
-	n.cmd = exec.Command("python3", "-m", "patroni", filepath.Join(n.dir, "patroni.yml")) //nolint:noctx // It is killed by hand.
+	n.cmd = exec.Command("python3", "-m", "patroni", filepath.Join(n.dir, "patroni.yml"))
 	n.cmd.Env = append(os.Environ(), "PYTHONPATH="+d.python, "PYTHONDONTWRITEBYTECODE=1")
 	n.cmd.Stdout, n.cmd.Stderr = &n.log, &n.log
 	asAnother(n.cmd)
