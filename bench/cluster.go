@@ -25,7 +25,7 @@ func startCluster(ctx context.Context, dir string, o options) ([]*server, error)
 			return nil, err
 		}
 		peers = append(peers, peer)
-		first = append(first, fmt.Sprintf("m%d=%s", i, peer))
+		first = append(first, memberName(i)+"="+peer)
 	}
 	// They begin together, so none has addresses before all were started.
 	servers := make([]*server, o.members)
@@ -33,7 +33,7 @@ func startCluster(ctx context.Context, dir string, o options) ([]*server, error)
 	done := make(chan int)
 	for i, peer := range peers {
 		go func() {
-			servers[i], errs[i] = startPeer(ctx, dir, fmt.Sprintf("m%d", i), peer, strings.Join(first, ","), o)
+			servers[i], errs[i] = startPeer(ctx, dir, memberName(i), peer, strings.Join(first, ","), o)
 			done <- i
 		}()
 	}
@@ -66,8 +66,15 @@ func startPeer(ctx context.Context, dir, name, peer, first string, o options) (*
 	if o.profileDir != "" {
 		args = append(args, "--debug-http", "127.0.0.1:0")
 	}
-	return startServer(ctx, dataDir, o.binary, append(args, o.serveFlags...)...)
+	s, err := startServer(ctx, dataDir, o.binary, append(args, o.flagsOf(name)...)...)
+	if err == nil {
+		s.dial = o.dial
+	}
+	return s, err
 }
+
+// memberName is the name of a member of a cluster.
+func memberName(i int) string { return fmt.Sprintf("m%d", i) }
 
 // freeAddress returns an address that nobody listens on at this moment.
 func freeAddress(ctx context.Context) (string, error) {
@@ -100,7 +107,7 @@ func leaderOf(ctx context.Context, members []*server) (*server, error) {
 func leads(ctx context.Context, m *server) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	conns, err := dialAll(m.addresses.GRPC, 1)
+	conns, err := dialAll(m.addresses.GRPC, 1, m.dial...)
 	if err != nil {
 		return false
 	}

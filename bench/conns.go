@@ -10,8 +10,9 @@ import (
 // connections are client connections shared evenly by the clients of a cell.
 type connections []*grpc.ClientConn
 
+// dialAll connects to a server without TLS, unless the options say otherwise.
 func dialAll(address string, n int, opts ...grpc.DialOption) (connections, error) {
-	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	opts = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, opts...)
 	var conns connections
 	for range n {
 		conn, err := grpc.NewClient("passthrough:///"+address, opts...)

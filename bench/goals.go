@@ -75,6 +75,15 @@ func (r *results) goals(members int) []goal {
 		add("rate of "+workload+" beside 10 000 / beside 10", atLeast, 0.8,
 			r.ratios(cellKey{workload, crowdMany}, cellKey{workload, crowdFew}, sample.rate))
 	}
+	for _, key := range r.order {
+		off, tls := cellKey{workSecure + "-" + secureOff, key.clients}, cellKey{workSecure + "-" + secureTLS, key.clients}
+		switch key.workload {
+		case tls.workload:
+			add(fmt.Sprintf("put rate with TLS / without, %d clients", key.clients), atLeast, 0.85, r.ratios(key, off, sample.rate))
+		case workSecure + "-" + secureEnforce:
+			add(fmt.Sprintf("put rate with rules enforced / without, %d clients", key.clients), atLeast, 0.98, r.ratios(key, tls, sample.rate))
+		}
+	}
 	for _, g := range r.gaps {
 		if g.workload == workRestart {
 			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})

@@ -48,7 +48,7 @@ func inParallel(ctx context.Context, n int, work func(ctx context.Context, i int
 
 // fillKeys gives every key a value, so that gets find one and puts replace one.
 func fillKeys(ctx context.Context, member *server, o options) error {
-	conns, err := dialAll(member.addresses.GRPC, o.conns)
+	conns, err := dialAll(member.addresses.GRPC, o.conns, member.dial...)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func fillKeys(ctx context.Context, member *server, o options) error {
 
 // newPutCell puts values to random keys.
 func newPutCell(member *server, clients int, o options) (*cell, error) {
-	conns, err := dialAll(member.addresses.GRPC, min(clients, o.conns))
+	conns, err := dialAll(member.addresses.GRPC, min(clients, o.conns), member.dial...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func newPutCell(member *server, clients int, o options) (*cell, error) {
 
 // newGetCell reads random keys, linearizably.
 func newGetCell(member *server, clients int, o options) (*cell, error) {
-	conns, err := dialAll(member.addresses.GRPC, min(clients, o.conns))
+	conns, err := dialAll(member.addresses.GRPC, min(clients, o.conns), member.dial...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 // Names of the workloads, as the flag and the report spell them.
@@ -32,11 +34,12 @@ const (
 	workWide     = "wide"
 	workFleet    = "fleet"
 	workConsul   = "consul"
+	workSecure   = "secure"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul,
+	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul, workSecure,
 }
 
 // options says what to measure and how long.
@@ -59,6 +62,17 @@ type options struct {
 	conns      int           // most client connections of a cell
 	members    int           // members of the cluster
 	restart    int           // keys that a restart has to find again
+
+	memberFlags func(member string) []string // flags that differ between members; nil: none
+	dial        []grpc.DialOption            // how members are called; nil: without TLS
+}
+
+// flagsOf returns the flags of a member that its place in the cluster does not say.
+func (o options) flagsOf(member string) []string {
+	if o.memberFlags == nil {
+		return o.serveFlags
+	}
+	return append(o.memberFlags(member), o.serveFlags...)
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {

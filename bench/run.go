@@ -21,6 +21,7 @@ type bench struct {
 	member   *server         // the leader; nil without a workload that needs it
 	cluster  []*server       // all members
 	echo     *server         // nil without echo
+	secured  []*secured      // clusters with more and more security; none without secure
 	sessions []string        // that renew renews
 	worn     map[string]bool // what wears out, and is worn out already
 	crowds   int             // locks that had a crowd
@@ -74,6 +75,10 @@ func (b *bench) cells() []cellKey {
 		for _, workload := range b.workloads {
 			switch {
 			case slices.Contains(apartWorkloads, workload):
+			case workload == workSecure:
+				for _, kind := range secureKinds {
+					keys = append(keys, cellKey{workSecure + "-" + kind, clients})
+				}
 			case workload == workConsul:
 				for _, what := range consulWorkloads() {
 					keys = append(keys, cellKey{what, clients})
@@ -169,6 +174,9 @@ func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
 	if strings.HasPrefix(key.workload, workCrowd+"-") {
 		b.crowds++
 		return newCrowdCell(ctx, b.member, key.workload, fmt.Sprintf("bench/crowd/%d", b.crowds), key.clients, b.options)
+	}
+	if kind, ok := strings.CutPrefix(key.workload, workSecure+"-"); ok {
+		return b.newSecureCell(kind, key.clients)
 	}
 	if c, ok, err := newConsulCell(ctx, b.member, key, b.options); ok {
 		return c, err

@@ -56,6 +56,7 @@ type server struct {
 	logPath   string
 	dataDir   string
 	command   []string // program and flags
+	dial      []grpc.DialOption
 }
 
 // again starts the program once more on its directory; it must have ended.
@@ -78,7 +79,7 @@ func startMember(ctx context.Context, dir string, debug debugging, o options) (*
 		return nil, err
 	}
 	args := []string{
-		"serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0",
+		"serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--peer", "127.0.0.1:0", "--name", memberName(0),
 	}
 	if o.has(workConsul) {
 		args = append(args, "--consul-http", "127.0.0.1:0")
@@ -86,10 +87,11 @@ func startMember(ctx context.Context, dir string, debug debugging, o options) (*
 	if o.profileDir != "" || bool(debug) {
 		args = append(args, "--debug-http", "127.0.0.1:0")
 	}
-	s, err := startServer(ctx, dataDir, o.binary, append(args, o.serveFlags...)...)
+	s, err := startServer(ctx, dataDir, o.binary, append(args, o.flagsOf(memberName(0))...)...)
 	if err != nil {
 		return nil, err
 	}
+	s.dial = o.dial
 	if err = s.awaitWrites(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("member takes no writes: %w\n%s", err, s.logTail()), s.stop())
 	}
@@ -136,7 +138,7 @@ func (s *server) awaitAddresses(ctx context.Context, path string) error {
 func (s *server) awaitWrites(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	conns, err := dialAll(s.addresses.GRPC, 1)
+	conns, err := dialAll(s.addresses.GRPC, 1, s.dial...)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,11 @@ func (b *bench) startServers(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if b.has(workSecure) {
+		if b.secured, err = startSecured(ctx, b.dir, b.options); err != nil {
+			return err
+		}
+	}
 	if !b.hasAny(memberWorkloads) {
 		return nil
 	}
@@ -59,7 +64,11 @@ func (b *bench) startEcho(ctx context.Context) (*server, error) {
 
 func (b *bench) stopServers() error {
 	var errs []error
-	for _, s := range append([]*server{b.echo}, b.cluster...) {
+	running := append([]*server{b.echo}, b.cluster...)
+	for _, s := range b.secured {
+		running = append(running, s.members...)
+	}
+	for _, s := range running {
 		if s != nil {
 			errs = append(errs, s.stop())
 		}
