@@ -7,7 +7,7 @@ const tokenPrefix = "token:"
 type Rights struct {
 	principal string
 	// rules are those of all policies, by kind. Those for the caller's own node are among SessionNode, too.
-	rules [Any][]Rule
+	rules [Any]ruleSet
 	any   bool
 }
 
@@ -21,16 +21,14 @@ func NewRights(principal, node string, policies ...Policy) *Rights {
 
 // With returns rights with further policies, for a caller with several bindings. The node is that of these policies.
 func (r *Rights) With(node string, policies ...Policy) *Rights {
-	more := &Rights{principal: r.principal, any: r.any}
-	for kind, rules := range r.rules {
-		more.rules[kind] = append([]Rule(nil), rules...)
-	}
+	more := &Rights{principal: r.principal, any: r.any, rules: r.rules}
 	more.add(node, policies)
 	return more
 }
 
 // add adds policies.
 func (r *Rights) add(node string, policies []Policy) {
+	var more [Any][]Rule
 	for _, p := range policies {
 		for _, rule := range p.Rules {
 			if rule.Kind == Node || rule.Kind == SessionNode {
@@ -41,12 +39,15 @@ func (r *Rights) add(node string, policies []Policy) {
 					continue
 				}
 				own := Rule{Kind: SessionNode, Match: Exact, Text: lowerASCII(node), Verbs: withRead(rule)}
-				r.rules[SessionNode] = append(r.rules[SessionNode], own)
+				more[SessionNode] = append(more[SessionNode], own)
 			}
 			r.any = true
 			rule.Verbs = withRead(rule)
-			r.rules[rule.Kind] = append(r.rules[rule.Kind], rule)
+			more[rule.Kind] = append(more[rule.Kind], rule)
 		}
+	}
+	for kind, rules := range more {
+		r.rules[kind] = r.rules[kind].with(rules)
 	}
 }
 
@@ -82,24 +83,14 @@ func (r *Rights) Covers(n Need) bool {
 			n.Match, n.Text = Prefix, ""
 		}
 	case SessionNode, SessionNodeSelf, SessionOwn: // Of a rule, not of a message.
-		if covered(r.rules[Session], Need{Verb: n.Verb}) {
+		if r.rules[Session].covers(Need{Verb: n.Verb}) {
 			return true
 		}
 	case KindUnspecified:
 		return false
 	default:
 	}
-	return covered(r.rules[n.Kind], n)
-}
-
-// covered reports whether one of the rules, which are of the need's kind, meets it.
-func covered(rules []Rule, n Need) bool {
-	for i := range rules {
-		if rules[i].Verbs&(n.Verb|n.Or) != 0 && rules[i].contains(n.Match, n.Text, n.End) {
-			return true
-		}
-	}
-	return false
+	return r.rules[n.Kind].covers(n)
 }
 
 // coversSession reports whether one of the rules about sessions meets a need.
@@ -108,15 +99,15 @@ func (r *Rights) coversSession(n Need) bool {
 		return len(r.rules[Session])+len(r.rules[SessionNode])+len(r.rules[SessionOwn]) > 0
 	}
 	if n.SessionID != "" { // It was not looked up.
-		return covered(r.rules[Session], Need{Verb: n.Verb, Match: Prefix})
+		return r.rules[Session].covers(Need{Verb: n.Verb, Match: Prefix})
 	}
-	if covered(r.rules[Session], n) {
+	if r.rules[Session].covers(n) {
 		return true
 	}
-	if n.Node != "" && covered(r.rules[SessionNode], Need{Verb: n.Verb, Match: Exact, Text: n.Node}) {
+	if n.Node != "" && r.rules[SessionNode].covers(Need{Verb: n.Verb, Match: Exact, Text: n.Node}) {
 		return true
 	}
-	return r.principal != "" && n.Maker == r.principal && covered(r.rules[SessionOwn], Need{Verb: n.Verb})
+	return r.principal != "" && n.Maker == r.principal && r.rules[SessionOwn].covers(Need{Verb: n.Verb})
 }
 
 // Needs returns what a rule allows as needs, one for each verb, so that somebody can ask whether rights cover it.

@@ -191,6 +191,9 @@ func In(s *status.Status) *errdetails.ErrorInfo {
 
 // Of finds the error of the API that an error of any room means; nil if it means none.
 func Of(err error) *Error {
+	if err == nil { // Each call that is allowed asks.
+		return nil
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
