@@ -32,7 +32,7 @@ type configJSON struct {
 	Server        bool
 	Revision      string
 	Version       string
-	SessionTTLMin string
+	SessionTTLMin int64 // in nanoseconds: Patroni divides it
 }
 
 // memberEndpoints serve what is known of the members, and of whatever answers.
@@ -66,7 +66,7 @@ func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*reply.Ans
 	return &reply.Answer{JSON: selfJSON{
 		Config: configJSON{
 			Datacenter: e.options.Datacenter, NodeName: list.self.GetName(), NodeID: e.nodeID(list, list.self), Server: true,
-			Revision: e.revision(), Version: consulVersion, SessionTTLMin: e.options.SessionTTLMin.String(),
+			Revision: e.revision(), Version: consulVersion, SessionTTLMin: e.options.SessionTTLMin.Nanoseconds(),
 		},
 		Member: e.memberOf(list, list.self),
 		Meta:   map[string]string{},

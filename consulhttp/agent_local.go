@@ -290,7 +290,7 @@ func (a *localAgent) self(ctx context.Context, list *memberList) (*reply.Answer,
 	return &reply.Answer{JSON: selfJSON{
 		Config: configJSON{
 			Datacenter: a.options.Datacenter, NodeName: own.GetNode(), NodeID: own.GetNodeId(), Server: false,
-			Revision: a.revision(), Version: consulVersion, SessionTTLMin: a.options.SessionTTLMin.String(),
+			Revision: a.revision(), Version: consulVersion, SessionTTLMin: a.options.SessionTTLMin.Nanoseconds(),
 		},
 		Member: member,
 		Meta:   map[string]string{},

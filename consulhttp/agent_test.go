@@ -24,7 +24,7 @@ func TestTheMemberIsShownAsAnAgent(t *testing.T) {
 		`"role":"consul","vsn":"2"},"Status":1,"ProtocolMin":1,"ProtocolMax":5,"ProtocolCur":2,"DelegateMin":2,"DelegateMax":5,"DelegateCur":4}`, port, id, port)
 	r.want("GET", "/v1/agent/members", "", 200, "["+member+"]")
 	r.want("GET", "/v1/agent/self", "", 200, `{"Config":{"Datacenter":"east","NodeName":"node-1","NodeID":"`+id+`","Server":true,`+
-		`"Revision":"tenure-test","Version":"1.22.0","SessionTTLMin":"10s"},"DebugConfig":{},"Member":`+member+`,"Meta":{},`+
+		`"Revision":"tenure-test","Version":"1.22.0","SessionTTLMin":10000000000},"DebugConfig":{},"Member":`+member+`,"Meta":{},`+
 		`"Stats":{"build":{"revision":"tenure-test","version":"1.22.0"},"consul":{"leader":"true","leader_addr":"`+leader+`","server":"true"}}}`)
 	r.want("GET", "/v1/agent/version", "", 200, `{"SHA":"tenure-test","BuildDate":"","HumanVersion":"1.22.0","FIPS":""}`)
 	r.want("GET", "/v1/agent/connect/ca/roots", "", 200, `{"ActiveRootID":"","TrustDomain":"","Roots":[]}`)
