@@ -184,8 +184,8 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	switch {
 	case err == nil:
 		return found.name(), out, q.end
-	case r.Context().Err() != nil:
-		// Whatever failed, it did because the client has gone, or has closed its half of the connection: no 500, which is to be tried again.
+	case r.Context().Err() != nil && reply.Of(err).Status >= http.StatusInternalServerError:
+		// It failed because the client has gone, or has closed its half of the connection: no 500, which is to be tried again.
 		return found.name(), h.failed(reply.Refusal(statusClientGone, "The client has closed its connection.")), q.end
 	default:
 		return found.name(), h.failed(err), q.end
