@@ -227,3 +227,19 @@ func TestWhatIsNotOfferedSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersSayWhereAsParametersDo names namespaces and partitions in headers, as some clients do: they are refused, and never ignored.
+func TestHeadersSayWhereAsParametersDo(t *testing.T) {
+	r := newRig(t)
+	for header, values := range map[string]map[string]string{
+		"X-Consul-Namespace": {"": "", "default": "", "Default": "", "team": "Header X-Consul-Namespace must be empty or default: Tenure has no namespaces."},
+		"X-Consul-Partition": {"": "", "default": "", "team": "Header X-Consul-Partition must be empty or default: Tenure has no admin partitions."},
+	} {
+		for value, refused := range values {
+			got := r.sendAs("PUT", "/v1/kv/a", "1", func(q *http.Request) { q.Header.Set(header, value) })
+			if refused != "" && (got.status != 400 || got.body != refused) || refused == "" && got.status != 200 {
+				t.Errorf("%s: %s: got %d %s, want %s", header, value, got.status, got.body, refused)
+			}
+		}
+	}
+}

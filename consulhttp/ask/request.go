@@ -54,6 +54,13 @@ func New(w http.ResponseWriter, r *http.Request, rest, datacenter string) (*Requ
 			}[name])
 		}
 	}
+	for _, name := range []string{"Namespace", "Partition"} {
+		if value := q.Header.Get("X-Consul-" + name); value != "" && !strings.EqualFold(value, "default") {
+			return nil, reply.Refusal(http.StatusBadRequest, "Header X-Consul-%s must be empty or default: Tenure has no %s.", name, map[string]string{
+				"Namespace": "namespaces", "Partition": "admin partitions",
+			}[name])
+		}
+	}
 	if q.Text("filter") != "" {
 		return nil, reply.Refusal(http.StatusBadRequest, "Parameter filter is not supported; filter the answer in the client.")
 	}
