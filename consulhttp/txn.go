@@ -203,7 +203,7 @@ func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErro
 			return nil, t.errors(err), nil
 		}
 	}
-	return nil, nil, reply.Known(reply.Refusal(http.StatusInternalServerError, "The keys of this transaction change too fast; try again."))
+	return nil, nil, reply.Refusal(http.StatusTooManyRequests, "The keys of this transaction change too fast; try again.")
 }
 
 // amend looks at why the transaction failed, and reports whether to try again with what it changed in the operations. An error is

@@ -78,6 +78,9 @@ func Of(err error) *Error {
 		return Refusal(http.StatusTooManyRequests, "%s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS:
 		return Refusal(http.StatusRequestEntityTooLarge, "%s", text)
+	case tenurev1.ErrorReason_ERROR_REASON_AUDIT_UNAVAILABLE, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED:
+		// Nothing was changed, and a later attempt may succeed. Clients that repeat all that is 500 or more do so; to the others it is final.
+		return Refusal(http.StatusServiceUnavailable, "%s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND:
 		return Refusal(http.StatusNotImplemented, "%s", text)
 	default:
