@@ -93,7 +93,13 @@ func (c *core) policy(ctx context.Context) string {
 		}
 		return last.policy
 	}
-	if who.GetMode() == tenurev1.AuthMode_AUTH_MODE_ENFORCE {
+	return c.sawMode(who.GetMode())
+}
+
+// sawMode remembers the mode, and returns the policy that goes with it.
+func (c *core) sawMode(mode tenurev1.AuthMode) string {
+	now := &modeAt{at: time.Now(), policy: policyAllow}
+	if mode == tenurev1.AuthMode_AUTH_MODE_ENFORCE {
 		now.policy = policyDeny
 	}
 	c.mode.Store(now)
@@ -129,11 +135,16 @@ func (c *core) knowsLeader(ctx context.Context) (bool, error) {
 		return slices.ContainsFunc(members.GetMembers(), (*tenurev1.Member).GetLeader), nil
 	case ctx.Err() != nil:
 		return false, err
-	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, status.Code(err) == codes.DeadlineExceeded:
+	case leaderless(err):
 		return false, nil
 	default:
 		return false, err
 	}
+}
+
+// leaderless reports whether a call that may not take longer than one looks for the leader has found none.
+func leaderless(err error) bool {
+	return errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || status.Code(err) == codes.DeadlineExceeded
 }
 
 // contact remembers when a leader was known.

@@ -122,6 +122,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// request is a request to an endpoint.
+type request struct {
+	*ask.Request
+	// caller is whose share it counts for.
+	caller share.Caller
+	// endTurn ends the turn in which the answer is written, because it is read meanwhile; nil if there is none.
+	endTurn func()
+}
+
+// end ends the request, whose answer is written.
+func (q *request) end() {
+	if q.endTurn != nil {
+		q.endTurn()
+	}
+}
+
 // handler serves Consul's HTTP: it finds the endpoint of each request.
 type handler struct {
 	options Options
@@ -167,7 +183,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 	}
 	if found.notOffered != "" {
 		h.metrics.notOffered.WithLabelValues(found.name()).Inc()
-		return found.name(), h.failed(reply.Refusal(found.status, "%s", found.notOffered)), end
+		return found.name(), h.failed(reply.Refusal(http.StatusNotImplemented, "%s", found.notOffered)), end
 	}
 	serve := found.methods[r.Method]
 	if serve == nil {

@@ -28,9 +28,8 @@ type route struct {
 	// suffix follows the argument; then path ends in a slash.
 	suffix  string
 	methods map[string]serveFunc
-	// notOffered says that this is not served, and what Tenure has in its place; status goes with it.
+	// notOffered says that this is not served, and what Tenure has in its place.
 	notOffered string
-	status     int
 }
 
 // name is the endpoint's name in metrics.
@@ -72,6 +71,7 @@ func newRoutes(c *core) []route {
 		(&keyEndpoints{c}).routes(),
 		(&txnEndpoints{c}).routes(),
 		(&memberEndpoints{c, local}).routes(),
+		(&aclEndpoints{c}).routes(),
 		(&queryEndpoints{c, tenurev1.NewQueryServiceClient(c.options.Conn)}).routes(),
 		nodes.routes(),
 		local.routes(),
@@ -83,9 +83,9 @@ func newRoutes(c *core) []route {
 
 // notOffered returns the parts of Consul's API that are not served. The answer is never 500, which clients would retry.
 func notOffered(agent bool) []route {
-	routes := []route{{path: "acl/", notOffered: instead.TextACL, status: http.StatusUnauthorized}}
+	var routes []route
 	for path, sentence := range instead.Sentences(agent) {
-		routes = append(routes, route{path: path, notOffered: sentence, status: http.StatusNotImplemented})
+		routes = append(routes, route{path: path, notOffered: sentence})
 	}
 	return routes
 }

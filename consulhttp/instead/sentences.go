@@ -1,7 +1,11 @@
 package instead
 
-// TextACL is the text that clients look for where there is no authorisation.
-const TextACL = "ACL support disabled"
+const (
+	// TextACL is the text that clients look for where credentials are not looked at.
+	TextACL = "ACL support disabled"
+	// SentenceACL says what Tenure has in place of Consul's access control.
+	SentenceACL = "Tenure's tokens and policies are managed with \"tenure auth\"."
+)
 
 // Sentences returns the parts of Consul's API that are not served, by their paths. Each says what Tenure has in its place. What only an agent serves is
 // not offered by a member.
@@ -46,6 +50,7 @@ func Sentences(agent bool) map[string]string {
 		"operator/usage":            "Tenure reports how much it stores with \"tenure status\".",
 		"operator/utilization":      "Tenure reports how much it stores with \"tenure status\".",
 		"operator/area":             "Tenure has no network areas.",
+		"operator/audit-hash":       "Tenure's audit log is set up with the flags of \"tenure serve\" that begin with --audit.",
 		"operator/license":          "Tenure needs no license.",
 		"operator/segment":          "Tenure has no network segments.",
 		"internal/":                 "This part of Consul's API is for its own user interface; use catalog and health, or the program \"tenure\".",

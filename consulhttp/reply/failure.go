@@ -50,8 +50,12 @@ func Shown(text string) string {
 	return strings.ToValidUTF8(text[:echoBytesMax], "") + "..."
 }
 
-// textLeader is the text that clients take for "try again".
-const textLeader = "No cluster leader"
+const (
+	// textLeader is the text that clients take for "try again".
+	textLeader = "No cluster leader"
+	// TextNoToken is the text for a token that there is not.
+	TextNoToken = "ACL not found"
+)
 
 // Of returns what is shown of an error.
 func Of(err error) *Error {
@@ -68,7 +72,7 @@ func Of(err error) *Error {
 		tenurev1.ErrorReason_ERROR_REASON_INTERNAL, tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
 		return Known(Refusal(http.StatusInternalServerError, "%s", text))
 	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
-		return Refusal(http.StatusForbidden, "ACL not found")
+		return Refusal(http.StatusForbidden, TextNoToken)
 	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
 		return Refusal(http.StatusForbidden, "Permission denied: %s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
