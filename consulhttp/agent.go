@@ -56,7 +56,7 @@ func (e *memberEndpoints) routes() []route {
 
 // agentSelf serves GET /v1/agent/self.
 func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*reply.Answer, error) {
-	list, err := e.members(ctx)
+	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (e *memberEndpoints) raftConfiguration(ctx context.Context, _ *request) (*r
 	if err != nil {
 		return nil, err
 	}
-	list, err := e.members(ctx)
+	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -26,16 +26,37 @@ func (c *core) members(ctx context.Context) (*memberList, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &memberList{all: list.GetMembers(), header: list.GetHeader()}
-	for _, m := range list.GetMembers() {
-		if m.GetId() == list.GetHeader().GetMemberId() {
+	return newMemberList(list.GetMembers(), list.GetHeader()), nil
+}
+
+// newMemberList returns the members.
+func newMemberList(all []*tenurev1.Member, header *tenurev1.ResponseHeader) *memberList {
+	out := &memberList{all: all, header: header}
+	for _, m := range all {
+		if m.GetId() == header.GetMemberId() {
 			out.self = m
 		}
 		if m.GetLeader() {
 			out.leader = m
 		}
 	}
-	return out, nil
+	return out
+}
+
+// membersSeen returns the members as the answering one sees them, if no leader confirms them within a while: programs that ask how the cluster is
+// want to know also while there is none.
+func (c *core) membersSeen(ctx context.Context) (*memberList, error) {
+	asking, cancel := context.WithTimeout(ctx, leaderWait)
+	defer cancel()
+	list, err := c.members(asking)
+	if err == nil || ctx.Err() != nil || !leaderless(err) {
+		return list, err
+	}
+	seen, failure := c.cluster.GetStatus(ctx, &tenurev1.GetStatusRequest{})
+	if failure != nil {
+		return nil, err // It takes a right.
+	}
+	return newMemberList(seen.GetMembers(), seen.GetHeader()), nil
 }
 
 // ownNode returns the name of the node that answers.
@@ -62,7 +83,7 @@ func (c *core) nodeID(list *memberList, m *tenurev1.Member) string {
 
 // statusLeader serves GET /v1/status/leader.
 func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*reply.Answer, error) {
-	list, err := e.members(ctx)
+	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +92,7 @@ func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*reply.
 
 // statusPeers serves GET /v1/status/peers.
 func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*reply.Answer, error) {
-	list, err := e.members(ctx)
+	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +166,7 @@ func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*reply.
 	if q.Text("wan") != "" && q.Text("wan") != "0" {
 		return nil, reply.Refusal(http.StatusNotImplemented, "Tenure has no pools that span datacenters; leave out wan.")
 	}
-	list, err := e.members(ctx)
+	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -172,10 +172,24 @@ func TestStaleReadsAreAnsweredWithoutALeader(t *testing.T) {
 					t.Errorf("%s without a leader: got %d %q, want 500 No cluster leader", path, got.code, got.body)
 				}
 			}
+			if got := get(ctx, t, alone, "status/leader"); got.code != http.StatusOK || got.body != `""` {
+				t.Errorf("the leader, while there is none: got %d %q, want nobody", got.code, got.body)
+			}
+			for path, has := range map[string]string{
+				"status/peers": alone.Addresses.Peer, "agent/self": `"NodeName":"` + alone.Name() + `"`, "agent/members": `"Name":"` + others[0].Name() + `"`,
+				"operator/raft/configuration": `"Leader":false`,
+			} {
+				if got := get(ctx, t, alone, path); got.code != http.StatusOK || !strings.Contains(got.body, has) || strings.Contains(got.body, `"Leader":true`) {
+					t.Errorf("%s without a leader: got %d %q, want %s", path, got.code, got.body, has)
+				}
+			}
 			for _, m := range others {
 				cut.on(ctx, m)
 			}
 			awaitKnownLeader(ctx, t, alone, true)
+			if got := get(ctx, t, alone, "status/leader"); !strings.HasPrefix(got.body, `"127.`) {
+				t.Errorf("the leader: got %d %q", got.code, got.body)
+			}
 			if answer, _ := send(ctx, t, alone, http.MethodGet, "kv/a?raw", ""); answer != "there" {
 				t.Errorf("with a leader again: got %q", answer)
 			}
