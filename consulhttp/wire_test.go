@@ -141,9 +141,15 @@ func TestEveryReadHasItsHeaders(t *testing.T) {
 	}
 	id := r.session("")
 	r.want("PUT", "/v1/kv/a", "1", 200, "true")
+	r.want("PUT", "/v1/catalog/register", registerA, 200, "true")
+	query := r.query(`{"Name":"web","Service":{"Service":"web"}}`)
 	for _, path := range []string{
 		"/v1/kv/a", "/v1/kv/a?raw", "/v1/kv/none", "/v1/kv/a?recurse", "/v1/kv/none?recurse", "/v1/kv/?keys", "/v1/kv/none?keys",
 		"/v1/session/list", "/v1/session/info/" + id, "/v1/session/info/none", "/v1/session/node/node-1", "/v1/agent/connect/ca/roots",
+		"/v1/catalog/nodes", "/v1/catalog/services", "/v1/catalog/service/web", "/v1/catalog/service/none", "/v1/catalog/node/web-a", "/v1/catalog/node/none",
+		"/v1/catalog/node-services/web-a", "/v1/catalog/node-services/none", "/v1/health/node/web-a", "/v1/health/node/none", "/v1/health/checks/web",
+		"/v1/health/service/web", "/v1/health/service/web?passing", "/v1/health/service/none", "/v1/health/state/any", "/v1/health/state/critical",
+		"/v1/query", "/v1/query/" + query, "/v1/query/" + idB, "/v1/query/web/execute", "/v1/query/none/execute", "/v1/query/web/explain", "/v1/query/none/explain",
 	} {
 		for mode, effective := range map[string]string{
 			"": "leader", "consistent": "consistent", "stale": "stale", "max_stale=1s": "leader", "stale&max_stale=1s": "leader",
