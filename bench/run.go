@@ -75,13 +75,9 @@ func (b *bench) cells() []cellKey {
 		for _, workload := range b.workloads {
 			switch {
 			case slices.Contains(apartWorkloads, workload):
-			case workload == workSecure:
-				for _, kind := range secureKinds {
-					keys = append(keys, cellKey{workSecure + "-" + kind, clients})
-				}
-			case workload == workConsul:
-				for _, what := range consulWorkloads() {
-					keys = append(keys, cellKey{what, clients})
+			case len(partsOf(workload)) > 0:
+				for _, part := range partsOf(workload) {
+					keys = append(keys, cellKey{part, clients})
 				}
 			case workload != workFsync:
 				keys = append(keys, cellKey{workload, clients})
@@ -111,6 +107,18 @@ func (b *bench) cells() []cellKey {
 		}
 	}
 	return keys
+}
+
+// partsOf returns what a workload consists of; nil: of itself.
+func partsOf(workload string) []string {
+	switch workload {
+	case workConsul:
+		return consulWorkloads()
+	case workSecure:
+		return secureWorkloads()
+	default:
+		return nil
+	}
 }
 
 func (b *bench) measureCell(ctx context.Context, round int, key cellKey) (err error) {
