@@ -288,7 +288,7 @@ func (w *World) result() *Result {
 	return r
 }
 
-// closeAll ends all lives. Where an invariant broke, an iterator may stand open, which a store does not close above: that run
+// closeAll ends all lives, and the agents in the middle of what they do. Where an invariant broke, an iterator may stand open, which a store does not close above: that run
 // is left as it is.
 func (w *World) closeAll() {
 	if w.wrecked {
@@ -298,5 +298,8 @@ func (w *World) closeAll() {
 		if m.life != nil {
 			m.end()
 		}
+	}
+	for _, mc := range w.machines {
+		mc.agent.stop()
 	}
 }
