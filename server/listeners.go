@@ -113,7 +113,7 @@ func (r *running) serveGRPC() error {
 	if err != nil {
 		return err
 	}
-	r.serve(server, r.listeners.grpc, r.config.StopGrace)
+	r.serve(server, patient(r.secured.grpc, r.listeners.grpc), r.config.StopGrace)
 	return nil
 }
 

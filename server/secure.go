@@ -215,6 +215,14 @@ func (r *running) grpcCredentials() credentials.TransportCredentials {
 	return r.secured.grpc.Credentials()
 }
 
+// patient returns a listener for a gRPC server, which is given connections that have begun their handshakes, if there is TLS.
+func patient(h *certs.Handshaker, listener net.Listener) net.Listener {
+	if h == nil || listener == nil {
+		return listener
+	}
+	return h.Patient(listener)
+}
+
 // httpListener returns a listener of HTTP for clients, with TLS if there is any.
 func (r *running) httpListener(listener net.Listener) net.Listener {
 	if r.secured.http == nil {

@@ -36,7 +36,15 @@ func turnAway(raw net.Conn, cause error) {
 	if _, err := io.WriteString(raw, answer); err != nil {
 		return
 	}
-	if half, ok := raw.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+	if closeWrite(raw) == nil {
 		_, _ = io.CopyN(io.Discard, raw, strayMax) // Nothing depends on what it is.
 	}
+}
+
+// closeWrite ends what a connection sends, and leaves open what it receives.
+func closeWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }

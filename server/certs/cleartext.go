@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// recordHandshake is the first byte of who speaks TLS.
-	recordHandshake = 0x16
 	// hostsMax is how many hosts are remembered that came without TLS. The others are remembered as one, without a name.
 	hostsMax = 256
 	// rememberFor is how long one is remembered after its last connection ended.
@@ -28,38 +26,6 @@ func (Cleartext) AuthType() string { return "cleartext" }
 // inClear is what is known of such a connection.
 func inClear() Cleartext {
 	return Cleartext{credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
-}
-
-// opening is a connection at its beginning: its first byte can be looked at before it is read, and it is known whether anything came.
-// One goroutine at a time reads it.
-type opening struct {
-	net.Conn
-	first []byte
-	heard bool
-}
-
-// peek returns the first byte, and leaves it to be read.
-func (o *opening) peek() (byte, error) {
-	if len(o.first) == 0 {
-		var first [1]byte
-		if _, err := o.Conn.Read(first[:]); err != nil {
-			return 0, err
-		}
-		o.first, o.heard = first[:], true
-	}
-	return o.first[0], nil
-}
-
-// Read reads what came.
-func (o *opening) Read(into []byte) (int, error) {
-	if len(o.first) > 0 && len(into) > 0 {
-		n := copy(into, o.first)
-		o.first = o.first[n:]
-		return n, nil
-	}
-	n, err := o.Conn.Read(into)
-	o.heard = o.heard || n > 0
-	return n, err
 }
 
 // strangers are those who came to a listener without TLS, by host.
@@ -156,6 +122,6 @@ func (h *Handshaker) clear(conn *opening) (bool, error) {
 	if h.o.Cleartext == nil || !h.o.Cleartext() {
 		return false, nil
 	}
-	first, err := conn.peek()
-	return err == nil && first != recordHandshake, err
+	err := conn.begin()
+	return err == nil && !conn.speaksTLS(), err
 }

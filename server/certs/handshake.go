@@ -155,21 +155,50 @@ func (h *Handshaker) meet(raw net.Conn, protocols []string, handshake func(*tls.
 	if cleartext {
 		return nil, nil, h.strangers.enter(begun), nil
 	}
-	below := h.source.trust(begun, x509.ExtKeyUsageClientAuth)
-	conn := tls.Server(below, h.config(protocols...))
 	if err == nil {
-		err = handshake(conn)
+		err = begun.record()
 	}
 	if err != nil {
-		if isCut(err) && !begun.heard {
-			err = errLeft
-		}
-		h.fail(raw, err)
-		turnAway(raw, err)
-		return nil, nil, nil, err
+		return nil, nil, nil, h.refuse(begun, err)
+	}
+	below := h.source.trust(begun, x509.ExtKeyUsageClientAuth)
+	conn := tls.Server(below, h.config(protocols...))
+	if err = handshake(conn); err != nil {
+		return nil, nil, nil, h.refuse(begun, err)
 	}
 	h.made.Add(1)
 	return conn, below, nil, nil
+}
+
+// await waits until a connection has begun its handshake, in time, if its caller has room for it.
+func (h *Handshaker) await(ctx context.Context, raw net.Conn) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	caller := h.o.Callers.Of(raw.RemoteAddr())
+	if !h.room.Take(caller, 1) {
+		h.fail(raw, errNoRoom)
+		return nil, errNoRoom
+	}
+	defer h.room.Give(caller, 1)
+	begun := &opening{Conn: raw}
+	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
+	if err == nil {
+		err = begun.record()
+	}
+	if err != nil {
+		return nil, h.refuse(begun, err)
+	}
+	return begun, nil
+}
+
+// refuse ends a handshake that failed, and returns why.
+func (h *Handshaker) refuse(begun *opening, err error) error {
+	if isCut(err) && !begun.heard {
+		err = errLeft
+	}
+	h.fail(begun.Conn, err)
+	turnAway(begun.Conn, err)
+	return err
 }
 
 // fail notes that a handshake failed.

@@ -9,8 +9,16 @@ import (
 
 // Listener returns a listener whose connections have made their handshakes: each makes it on a goroutine of its own, so that
 // a silent one holds up nobody. Close ends those under way, and waits for them.
-func (h *Handshaker) Listener(inner net.Listener) net.Listener {
-	l := &listener{Listener: inner, h: h, ready: make(chan accepted)}
+func (h *Handshaker) Listener(inner net.Listener) net.Listener { return listen(inner, h.handshake) }
+
+// Patient returns a listener for a gRPC server with Credentials, whose connections have begun their handshakes: what a server keeps of a
+// connection that was accepted is much more than what is kept here of one that says nothing. Close ends those that have not begun, and
+// waits for them.
+func (h *Handshaker) Patient(inner net.Listener) net.Listener { return listen(inner, h.await) }
+
+// listen returns a listener that prepares each connection on a goroutine of its own, until ctx ends.
+func listen(inner net.Listener, prepare func(ctx context.Context, raw net.Conn) (net.Conn, error)) net.Listener {
+	l := &listener{Listener: inner, prepare: prepare, ready: make(chan accepted)}
 	l.life, l.end = context.WithCancel(context.Background())
 	l.running.Go(l.run)
 	return l
@@ -24,7 +32,7 @@ type accepted struct {
 
 type listener struct {
 	net.Listener
-	h       *Handshaker
+	prepare func(ctx context.Context, raw net.Conn) (net.Conn, error)
 	ready   chan accepted
 	life    context.Context //nolint:containedctx // It is the listener's own: a net.Listener is given none.
 	end     context.CancelFunc
@@ -42,7 +50,7 @@ func (l *listener) run() {
 			continue // Whoever accepts decides how long it waits.
 		}
 		l.running.Go(func() {
-			conn, err := l.h.handshake(l.life, raw)
+			conn, err := l.prepare(l.life, raw)
 			switch {
 			case err != nil:
 				_ = raw.Close()
@@ -63,7 +71,7 @@ func (l *listener) hand(a accepted) bool {
 	}
 }
 
-// Accept returns the next connection that has made its handshake.
+// Accept returns the next connection that is prepared.
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case a := <-l.ready:

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"net"
 	"sync"
 
@@ -52,6 +53,14 @@ func (l Listener) Accept() (net.Conn, error) {
 type sharedConn struct {
 	net.Conn
 	give func()
+}
+
+// CloseWrite ends what is sent, and leaves open what is received.
+func (c *sharedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Close closes the connection.
