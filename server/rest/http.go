@@ -107,6 +107,17 @@ func NewAgent(o Options, beside http.Handler) (http.Handler, error) {
 	}), nil
 }
 
+// inTime bounds how long a body may take to arrive that the handler does not read: what serves HTTP reads it before it sends the answer.
+func inTime(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			// Whoever reads the body sets a deadline of its own. Every connection has them.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyReadTimeout))
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // Serve serves a listener until ctx ends. Then streams end with a last line, and other requests have the given time to
 // end by themselves. It returns when all have ended.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, log *zap.Logger) error {
@@ -114,7 +125,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	defer endRequests()
 	requests = context.WithValue(requests, streamsKey{}, ctx)
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           inTime(handler),
 		ReadHeaderTimeout: httpHeaderTimeout,
 		WriteTimeout:      httpWriteTimeout,
 		IdleTimeout:       httpIdleTimeout,
