@@ -23,7 +23,7 @@ type attack struct {
 
 // attacks returns all there are, with the entry of the list of attacks that each belongs to.
 func attacks() []attack {
-	return slices.Concat(callAttacks(), unfinishedAttacks(), unreadAttacks(), connectionAttacks(), fieldAttacks(), peerAttacks(), oddAttacks(), lineAttacks(), consulAttacks())
+	return slices.Concat(callAttacks(), unfinishedAttacks(), unreadAttacks(), connectionAttacks(), fieldAttacks(), peerAttacks(), oddAttacks(), lineAttacks(), restAttacks(), consulAttacks())
 }
 
 // wellBehaved is what attacks are compared with: calls as clients make them.

@@ -33,7 +33,7 @@ func consulAttacks() []attack {
 		{name: "odd texts everywhere", attack: oddConsul, pins: func(bool) int { return intakeMiB }},
 		{name: "odd requests", attack: oddConsulRequests},
 		{name: "HTTP at random", attack: randomConsul},
-		{name: "what never ends", attack: neverEndConsul, pins: func(long bool) int { return intakeMiB + consulWaits(long)*consulWaitKiB>>10 }},
+		{name: "what never ends", attack: neverEndConsul, pins: func(long bool) int { return intakeMiB + neverEnding(long)*openKiB>>10 }},
 		{
 			name: "waits that hang up", attack: waitConsul, after: noWaitIsLeft,
 			pins: func(long bool) int { return consulWaits(long) * consulWaitKiB >> 10 },
@@ -254,36 +254,17 @@ func randomConsul(ctx context.Context, a *attacker) error {
 	})
 }
 
-// neverEndConsul begins headers and bodies that never end, with a length and in parts, and sends bodies that are larger than allowed.
+// neverEndConsul begins requests of every kind that never end.
 func neverEndConsul(ctx context.Context, a *attacker) error {
 	address := a.Given[consulGiven]
-	host := " HTTP/1.1\r\nHost: " + address + "\r\n"
-	large := strings.Repeat("v", 500_000)
-	kinds := []string{
-		"PUT /v1/kv/hostile" + host + "Content-Length: 500001\r\n\r\n" + large,
-		"PUT /v1/txn" + host + "Transfer-Encoding: chunked\r\n\r\n7a120\r\n" + large + "\r\n",
-		"PUT /v1/session/create" + host + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("e", 100)+"\r\n{\r\n", 100),
-		"GET /v1/kv/a" + host + "X-Long: ",
-		"GET /v1/",
-		"PUT /v1/kv/hostile" + host + "Content-Length: 99999999999\r\n\r\n" + large,
-		"PUT /v1/kv/hostile" + host + "Transfer-Encoding: chunked\r\n\r\n7ffffff\r\n" + strings.Repeat(large, 2),
-		"PUT /v1/kv/hostile" + host + "Content-Length: 500001\r\nExpect: 100-continue\r\n\r\n",
+	var all []string
+	for put, other := range map[string]string{
+		"PUT /v1/kv/hostile": "GET /v1/kv/a", "PUT /v1/txn": "PUT /v1/session/renew/none", "PUT /v1/session/create": "GET /v1/kv/none?index=2&wait=1s",
+		"PUT /v1/catalog/register": "GET /v1/status/leader", "POST /v1/query": "DELETE /v1/kv/hostile/none",
+	} {
+		all = append(all, neverEndingRequests(address, put, other)...)
 	}
-	for i := range a.count(240, 4000) {
-		conn, err := a.raw(ctx, address, kinds[i%len(kinds)])
-		if err != nil {
-			continue // There is no room for another one.
-		}
-		a.keep(conn)
-		go func() { // It ends with the connection.
-			if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-				body, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // It may break off.
-				_ = answer.Body.Close()
-				a.consulStatus("what never ends", answer.StatusCode, body)
-			}
-		}()
-	}
-	return nil
+	return a.neverEnd(ctx, address, all, func(code int, body []byte) { a.consulStatus("what never ends", code, body) })
 }
 
 const (
