@@ -106,12 +106,8 @@ func (c *Caller) Reader(ctx context.Context, o *tenurev1.ReadOptions) (*Snapshot
 	} else if err := c.Node.ReadIndex(ctx); err != nil {
 		return nil, err
 	}
-	s, err := c.LocalSnapshot()
+	s, err := c.LocalReader(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err = access.Of(ctx).At(s.Reader, s.At); err != nil {
-		c.CloseSnapshot(s)
 		return nil, err
 	}
 	if at := s.At.Revision; o.GetMinRevision() > at {
@@ -123,7 +119,20 @@ func (c *Caller) Reader(ctx context.Context, o *tenurev1.ReadOptions) (*Snapshot
 	return s, nil
 }
 
-// LocalSnapshot returns what this member has, however old.
+// LocalReader returns what this member has, however old, if the call may see it.
+func (c *Caller) LocalReader(ctx context.Context) (*Snapshot, error) {
+	s, err := c.LocalSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	if err = access.Of(ctx).At(s.Reader, s.At); err != nil {
+		c.CloseSnapshot(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// LocalSnapshot returns what this member has, however old. What it shows to a call has to be decided by others.
 func (c *Caller) LocalSnapshot() (*Snapshot, error) {
 	growStack(0)
 	r := c.Node.Store().NewReader()

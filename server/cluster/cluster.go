@@ -44,7 +44,7 @@ func New(c *call.Caller, hub *watch.Hub, self Self) *Service {
 }
 
 // GetStatus serves ClusterService. It answers also without a leader, from what this member has.
-func (a *Service) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
+func (a *Service) GetStatus(ctx context.Context, _ *tenurev1.GetStatusRequest) (*tenurev1.GetStatusResponse, error) {
 	at := a.Node.Store().Applied()
 	status := a.Node.Status()
 	disk, err := a.Node.Store().DiskBytes()
@@ -79,10 +79,10 @@ func (a *Service) GetStatus(context.Context, *tenurev1.GetStatusRequest) (*tenur
 		StoreBytes:        usage.Bytes,
 		StoreBytesMax:     usage.BytesMax,
 	}
-	if response.FreezeLeft, err = a.freezeNow(); err != nil {
+	if response.FreezeLeft, err = a.freezeNow(ctx); err != nil {
 		return nil, err
 	}
-	response.Problems, err = a.problems(status, usage, response.GetMembers())
+	response.Problems, err = a.problems(ctx, status, usage, response.GetMembers())
 	return response, err
 }
 

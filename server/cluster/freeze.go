@@ -44,8 +44,8 @@ func (a *Service) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (
 }
 
 // freezeNow is freezeLeft of what this member has.
-func (a *Service) freezeNow() (*durationpb.Duration, error) {
-	s, err := a.LocalSnapshot()
+func (a *Service) freezeNow(ctx context.Context) (*durationpb.Duration, error) {
+	s, err := a.LocalReader(ctx)
 	if err != nil {
 		return nil, err
 	}

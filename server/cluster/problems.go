@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func problem(name, format string, args ...any) *tenurev1.StatusProblem {
 }
 
 // problems returns what an operator should look at, worst first.
-func (a *Service) problems(status raftnode.Status, usage storage.Usage, members []*tenurev1.Member) ([]*tenurev1.StatusProblem, error) {
+func (a *Service) problems(ctx context.Context, status raftnode.Status, usage storage.Usage, members []*tenurev1.Member) ([]*tenurev1.StatusProblem, error) {
 	var found []*tenurev1.StatusProblem
 	if status.Leader == 0 {
 		found = append(found, problem(problemNoLeader,
@@ -52,7 +53,7 @@ func (a *Service) problems(status raftnode.Status, usage storage.Usage, members 
 		found = append(found, problem(problemMemberBehind,
 			"This member still has to apply %d log entries: reads from it wait, and its stale reads are old.", behind))
 	}
-	s, err := a.LocalSnapshot()
+	s, err := a.LocalReader(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type Service struct {
 func NewService(c *call.Caller, p *Peers) *Service { return &Service{Caller: c, peers: p} }
 
 // ListPool serves PoolService. It answers also without a leader.
-func (a *Service) ListPool(_ context.Context, r *tenurev1.ListPoolRequest) (*tenurev1.ListPoolResponse, error) {
+func (a *Service) ListPool(ctx context.Context, r *tenurev1.ListPoolRequest) (*tenurev1.ListPoolResponse, error) {
 	size, err := call.PageSize(r.GetPageSize())
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (a *Service) ListPool(_ context.Context, r *tenurev1.ListPoolRequest) (*ten
 	if _, known := tenurev1.PoolNodeRole_name[int32(r.GetRole())]; !known {
 		return nil, reason.Invalid("role", "is not known")
 	}
-	s, err := a.LocalSnapshot()
+	s, err := a.LocalReader(ctx)
 	if err != nil {
 		return nil, err
 	}
