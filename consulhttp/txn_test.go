@@ -170,7 +170,7 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		`[{"Node":{"Verb":"get"}}]`:                                                {400, ""},
 		`[{"KV":{"Verb":"get","Key":"a"}},{"Service":{}}]`:                         {400, ""},
 		`[` + many + `]`: {413, "Transaction contains too many operations (129 > 128)"},
-		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: {413, "The body is larger than 524288 bytes."},
+		`[{"KV":{"Verb":"set","Key":"a","Value":"` + strings.Repeat("YQ==", 200_000) + `"}}]`: {413, "Request body too large, max size: 524288 bytes."},
 	} {
 		got := r.send("PUT", "/v1/txn", body)
 		if got.status != want.status || !strings.HasPrefix(got.body, want.text) || !strings.HasPrefix(got.header.Get("Content-Type"), "text/plain") {

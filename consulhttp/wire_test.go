@@ -95,7 +95,7 @@ func TestWhatEveryRequestMustHave(t *testing.T) {
 		"access control is not there":              {"GET", "/v1/acl/tokens", "", 401, "=ACL support disabled"},
 		"access control, whatever the method":      {"PUT", "/v1/acl/login", "{}", 401, "=ACL support disabled"},
 		"a body of 512 KiB":                        {"PUT", "/v1/kv/big", strings.Repeat("x", 512<<10), 200, "=true"},
-		"a body of a byte more":                    {"PUT", "/v1/kv/big", strings.Repeat("x", 512<<10+1), 413, "The body is larger than 524288 bytes."},
+		"a body of a byte more":                    {"PUT", "/v1/kv/big", strings.Repeat("x", 512<<10+1), 413, "Request body too large, max size: 524288 bytes."},
 		"a form is the value, and not its fields":  {"PUT", "/v1/kv/form", "cas=0&flags=7", 200, "=true"},
 		"nothing may stand in for a path's method": {"GET", "/v1/session/renew/x", "", 405, "method GET not allowed"},
 	} {

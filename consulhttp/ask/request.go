@@ -104,7 +104,7 @@ func (q *Request) Content() ([]byte, error) {
 	if q.Body == nil || q.Body == http.NoBody {
 		return nil, nil
 	}
-	tooLarge := reply.Refusal(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes.", bodyBytesMax)
+	tooLarge := reply.Refusal(http.StatusRequestEntityTooLarge, "Request body too large, max size: %d bytes.", bodyBytesMax)
 	if q.ContentLength > bodyBytesMax+drainBytesMax {
 		tooLarge.Closes = true
 		return nil, tooLarge
