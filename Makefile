@@ -182,7 +182,7 @@ hostile: build ## make the attacks in their long form and print their table; ATT
 		awk '/\| .* \|$$/ || /FAIL|allowed|answered|failed|want at most/ { print; fflush() }'
 
 .PHONY: thirdparty
-thirdparty: build ## run programs made for Consul against Tenure, as far as they can be fetched, and write their table to docs/consul.md (20 min)
+thirdparty: build ## run programs made for Consul against Tenure, as far as they can be fetched, and write their table to docs/consul.md (25 min, and 15 min for the first fetch)
 	tools/thirdparty.sh $(TOOLS)/thirdparty
 	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty $(GO) test -count=1 -timeout 1h -v .
 

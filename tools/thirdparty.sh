@@ -33,20 +33,30 @@ go_program() {
   mkdir -p "$folder/$name.new" && GOBIN=$folder/$name.new CGO_ENABLED=0 timeout 1500 go install "$1@$2"
 }
 
-# maven FOLDER GROUP:ARTIFACT:VERSION fetches a library and what it needs.
+# maven FOLDER GROUP:ARTIFACT:VERSION... fetches libraries and what they need.
 maven() {
-  local into=$folder/$1.new
-  IFS=: read -r group artifact version <<<"$2"
+  local into=$folder/$1.new library dependencies=
+  for library in "${@:2}"; do
+    IFS=: read -r group artifact version <<<"$library"
+    dependencies+="<dependency><groupId>$group</groupId><artifactId>$artifact</artifactId><version>$version</version></dependency>"
+  done
   mkdir -p "$into" && cat >"$into/pom.xml" <<POM
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>thirdparty</groupId><artifactId>thirdparty</artifactId><version>1</version>
-  <dependencies>
-    <dependency><groupId>$group</groupId><artifactId>$artifact</artifactId><version>$version</version></dependency>
-  </dependencies>
+  <dependencies>$dependencies</dependencies>
 </project>
 POM
   timeout 300 mvn --quiet --batch-mode --file "$into/pom.xml" dependency:copy-dependencies -DoutputDirectory="$into"
+}
+
+# opentofu VERSION REPLACE... builds OpenTofu, from a module of ours that repeats what its own module replaces.
+opentofu() {
+  local into=$folder/opentofu.new module=github.com/opentofu/opentofu
+  mkdir -p "$into" && (
+    cd "$into" && go mod init thirdparty && go mod edit -require "$module@$1" && for replaced in "${@:2}"; do go mod edit -replace "$replaced" || exit; done &&
+      CGO_ENABLED=0 timeout 1500 go build -mod=mod -ldflags='-s -w' -o tofu "$module/cmd/tofu"
+  )
 }
 
 fetch consul "$(dirname "$0")/consul.sh" "$folder/consul.new"
@@ -60,3 +70,8 @@ fetch patroni python 'patroni[consul]' 4.1.5 'psycopg[binary]==3.3.9'
 fetch ecwid maven ecwid com.ecwid.consul:consul-api:1.4.5
 fetch orbitz maven orbitz com.orbitz.consul:consul-client:1.5.3
 fetch kiwiproject maven kiwiproject org.kiwiproject:consul-client:1.12.1
+fetch vertx maven vertx io.vertx:vertx-consul-client:5.0.8
+fetch camel maven camel org.apache.camel:camel-consul:4.17.0 org.apache.camel:camel-core:4.17.0
+spring=org.springframework.cloud:spring-cloud-starter-consul
+fetch spring maven spring "$spring-discovery:5.0.2" "$spring-config:5.0.2" org.springframework.boot:spring-boot-starter-web:4.0.7
+fetch opentofu opentofu v1.12.6 github.com/hashicorp/hcl/v2@v2.20.1=github.com/opentofu/hcl/v2@v2.20.2-0.20251021132045-587d123c2828

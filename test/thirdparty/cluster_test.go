@@ -2,6 +2,7 @@ package thirdparty_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ type cluster struct {
 	addresses []string
 }
 
-// start runs members until the test ends.
-func start(ctx context.Context, t *testing.T, members int) *cluster {
+// start runs members, with more flags, until the test ends.
+func start(ctx context.Context, t *testing.T, members int, flags ...string) *cluster {
 	t.Helper()
 	c := &cluster{}
 	for range members {
@@ -31,9 +32,18 @@ func start(ctx context.Context, t *testing.T, members int) *cluster {
 		c.addresses = append(c.addresses, kept.Address())
 	}
 	c.Cluster = rig.StartClusterEach(ctx, t, binary, members, func(i int) []string {
-		return []string{"--consul-http", c.addresses[i]}
+		return append([]string{"--consul-http", c.addresses[i]}, flags...)
 	})
+	c.AwaitRaised(ctx)
 	return c
+}
+
+// startAgent runs the agent of a machine, with more flags, until the test ends, and returns its address for clients of Consul.
+func (c *cluster) startAgent(ctx context.Context, t *testing.T, flags ...string) string {
+	t.Helper()
+	a := rig.NewAgent(t, binary, "machine", strings.Join(c.Endpoints(), ","), append([]string{"--gossip", "off", "--consul-http", "127.0.0.1:0"}, flags...)...)
+	a.Restart(ctx)
+	return a.Consul
 }
 
 // address returns the address for the client with a number.

@@ -164,10 +164,25 @@ func TestContendersWithConsulsLibrary(t *testing.T) {
 				newRace(t, "lock", 1), newRace(t, "semaphore of 2", 2), newRace(t, "election as in Consul's guide", 1),
 			}
 			for i, once := range []loop{lockOnce, semaphoreOnce, electOnce} {
-				races[i].record(t, library, members)
+				races[i].record(t, library, members, kills)
 				races[i].contenders = contend(t.Context(), t, c, races[i].witness, 3, once)
 			}
-			run(t, c, races)
+			run(t, c, races, kills)
 		})
 	}
+}
+
+// TestTheLockOutlivesManyLeaders runs three loops with the lock of Consul's own library, while the leader is killed a hundred times.
+func TestTheLockOutlivesManyLeaders(t *testing.T) {
+	t.Parallel()
+	if fetched == "" {
+		t.Skip("it takes minutes; make thirdparty runs it")
+	}
+	const kills = 100
+	c := start(t.Context(), t, 3)
+	r := newRace(t, "lock, many leaders", 1)
+	r.record(t, library, 3, kills)
+	r.contenders = contend(t.Context(), t, c, r.witness, 3, lockOnce)
+	run(t, c, []*race{r}, kills)
+	t.Logf("%d leaders killed: %d times in", kills, r.rounds())
 }

@@ -78,11 +78,11 @@ func asAnother(cmd *exec.Cmd) {
 // databasePrograms returns the folder of the programs of PostgreSQL, or why Patroni cannot run.
 func databasePrograms() (folder, missing string) {
 	if _, err := os.Stat(filepath.Join(fetched, "patroni")); err != nil {
-		return "", "could not be fetched"
+		return "", notFetched
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(found) == 0 {
-		return "", "PostgreSQL is not installed"
+		return "", "PostgreSQL " + notInstalled
 	}
 	return filepath.Dir(found[len(found)-1]), ""
 }

@@ -36,6 +36,8 @@ var programs = []program{
 	{name: "Java: ecwid consul-api 1.4.5", folder: "ecwid", language: "java", compiled: "ecwid"},
 	{name: "Java: orbitz consul-client 1.5.3", folder: "orbitz", language: "java", compiled: "kiwiproject"},
 	{name: "Java: kiwiproject consul-client 1.12.1", folder: "kiwiproject", language: "java", compiled: "kiwiproject"},
+	{name: "Java: vertx-consul-client 5.0.8", folder: "vertx", language: "java", compiled: "vertx"},
+	{name: "Java: camel-consul 4.17.0", folder: "camel", language: "java", compiled: "camel"},
 }
 
 // libraries is where the libraries of a program are.
@@ -44,10 +46,10 @@ func (p program) libraries() string { return filepath.Join(fetched, p.folder, p.
 // missing returns why a program cannot run, or nothing.
 func (p program) missing() string {
 	if _, err := os.Stat(p.libraries()); err != nil {
-		return "could not be fetched"
+		return notFetched
 	}
 	if _, err := exec.LookPath(p.language); err != nil {
-		return p.language + " is not installed"
+		return p.language + " " + notInstalled
 	}
 	return ""
 }
@@ -85,7 +87,7 @@ func (p program) compile(ctx context.Context, t *testing.T) string {
 	if err = os.WriteFile(used, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.CommandContext(ctx, "javac", "-nowarn", "-d", dir, "-cp", filepath.Join(p.libraries(), "*"), filepath.Join(sources, "Library.java"),
+	said, err := exec.CommandContext(ctx, "javac", "-nowarn", "-Xlint:-removal", "-d", dir, "-cp", filepath.Join(p.libraries(), "*"), filepath.Join(sources, "Library.java"),
 		filepath.Join(sources, "Contend.java"), used).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", p.name, err, said)
@@ -136,11 +138,11 @@ func TestProgramsContend(t *testing.T) {
 					note(p.name, r.scenario(members), missing)
 					continue
 				}
-				r.record(t, p.name, members)
+				r.record(t, p.name, members, kills)
 				r.contenders = p.contend(t.Context(), t, c, r.witness)
 				races = append(races, r)
 			}
-			run(t, c, races)
+			run(t, c, races, kills)
 		})
 	}
 }
@@ -200,7 +202,7 @@ func TestConsulsOwnProgram(t *testing.T) {
 	}
 	folder := filepath.Join(fetched, "consul", "usr", "bin")
 	if _, err := os.Stat(folder); err != nil {
-		note(name, commands, "could not be fetched")
+		note(name, commands, notFetched)
 		t.Skip("it could not be fetched")
 	}
 	record(t, name, commands, "passed")

@@ -28,6 +28,26 @@ type row struct{ program, scenario, said string }
 // String returns the row as a line of the page.
 func (r row) String() string { return fmt.Sprintf("| %s | %s | %s |\n", r.program, r.scenario, r.said) }
 
+// Reasons why a program was not run.
+const (
+	notFetched   = "could not be fetched"
+	notInstalled = "is not installed"
+)
+
+// programsMin is how many programs a whole run has to run, so that nobody takes a run without a network for one.
+const programsMin = 5
+
+// ran returns how many programs did something.
+func ran(rows []row) int {
+	names := map[string]bool{}
+	for _, r := range rows {
+		if !strings.HasSuffix(r.said, notFetched) && !strings.HasSuffix(r.said, notInstalled) {
+			names[r.program] = true
+		}
+	}
+	return len(names)
+}
+
 // results are the rows of this run.
 var results struct {
 	sync.Mutex
@@ -62,6 +82,9 @@ func writeTable() error {
 		return err
 	}
 	part := flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != ""
+	if n := ran(results.rows); !part && n < programsMin {
+		return fmt.Errorf("%d programs ran, and %d is the least", n, programsMin)
+	}
 	text, err := tabled(string(old), results.rows, part)
 	if err != nil {
 		return err
@@ -114,5 +137,15 @@ func TestARunOfAPartKeepsTheOtherRows(t *testing.T) {
 	}
 	if _, err := tabled("no table", nil, true); err == nil {
 		t.Error("a page without a table: got no error")
+	}
+}
+
+// TestRanCountsPrograms counts the programs of a run that did something.
+func TestRanCountsPrograms(t *testing.T) {
+	rows := []row{
+		{"a", "lock", "passed"}, {"a", "election", "passed"}, {"b", "lock", notFetched}, {"c", "lock", "java " + notInstalled}, {"d", "lock", "failed"},
+	}
+	if got := ran(rows); got != 2 {
+		t.Errorf("got %d programs, want a and d", got)
 	}
 }

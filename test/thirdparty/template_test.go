@@ -15,6 +15,9 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
+// templateKey is the key that templates show.
+const templateKey = "thirdparty/template/value"
+
 // templateConfig is the file of consul-template: the address of Consul's HTTP, what it renders to, and whether one of all that run renders for all.
 const templateConfig = `
 consul {
@@ -22,7 +25,7 @@ consul {
   retry { attempts = 0, backoff = "100ms", max_backoff = "1s" }
 }
 template {
-  contents = "{{ key \"thirdparty/template/value\" }}"
+  contents = "{{ key \"` + templateKey + `\" }}"
   destination = "%s"
 }
 deduplicate {
@@ -43,12 +46,12 @@ func TestTemplatesAreRendered(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, members %d", name, members), func(t *testing.T) {
 				scenario := name + ", " + countedMembers(members)
 				if _, err := os.Stat(binary); err != nil {
-					note(program, scenario, "could not be fetched")
+					note(program, scenario, notFetched)
 					t.Skip("it could not be fetched")
 				}
 				record(t, program, scenario, fmt.Sprintf("%d leaders killed: every change was rendered", kills))
 				c := start(t.Context(), t, members)
-				put(t.Context(), t, c, "0")
+				put(t.Context(), t, c, templateKey, "0")
 				var files []string
 				for i := range 3 {
 					files = append(files, renderTemplate(t.Context(), t, binary, c.address(i), deduplicated))
@@ -57,7 +60,7 @@ func TestTemplatesAreRendered(t *testing.T) {
 				for i := range kills {
 					c.killLeader(t.Context())
 					value := strconv.Itoa(i + 1)
-					put(t.Context(), t, c, value)
+					put(t.Context(), t, c, templateKey, value)
 					awaitRendered(t.Context(), t, files, value)
 				}
 			})
@@ -65,15 +68,15 @@ func TestTemplatesAreRendered(t *testing.T) {
 	}
 }
 
-// put writes the key of the templates, and tries until that is done.
-func put(ctx context.Context, t *testing.T, c *cluster, value string) {
+// put writes a key, and tries until that is done.
+func put(ctx context.Context, t *testing.T, c *cluster, key, value string) {
 	t.Helper()
 	client, err := api.NewClient(&api.Config{Address: c.address(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); sleep(ctx, retry) {
-		if _, err = client.KV().Put(&api.KVPair{Key: "thirdparty/template/value", Value: []byte(value)}, nil); err == nil {
+		if _, err = client.KV().Put(&api.KVPair{Key: key, Value: []byte(value)}, nil); err == nil {
 			return
 		}
 	}

@@ -84,11 +84,20 @@ func newRace(t *testing.T, name string, places int) *race {
 	return &race{name: name, witness: newWitness(t, name, places)}
 }
 
-// record makes a row of the table when the test has ended, for a program that took part in a race.
-func (r *race) record(t *testing.T, program string, members int) {
+// record makes a row of the table when the test has ended, for a program that took part in a race while so many leaders were killed.
+func (r *race) record(t *testing.T, program string, members, kills int) {
 	t.Helper()
 	record(t, program, r.scenario(members),
 		fmt.Sprintf("%d leaders killed: never more than %d in, every loop recovered", kills, r.witness.places))
+}
+
+// rounds is how often contenders were in.
+func (r *race) rounds() int64 {
+	var all int64
+	for _, c := range r.contenders {
+		all += c.rounds.Load()
+	}
+	return all
 }
 
 // scenario says what a race is, for the table.
@@ -102,18 +111,22 @@ func countedMembers(n int) string {
 	return fmt.Sprintf("%d members", n)
 }
 
-// run kills leaders, and waits after each until every contender has been in again.
-func run(t *testing.T, c *cluster, races []*race) {
+// run kills so many leaders, and waits after each until every contender has been in again.
+func run(t *testing.T, c *cluster, races []*race, kills int) {
 	t.Helper()
 	for _, r := range races {
 		awaitRounds(t, r.witness, r.contenders, 2)
 	}
+	var slowest time.Duration
 	for range kills {
+		began := time.Now()
 		c.killLeader(t.Context())
 		for _, r := range races {
 			awaitRounds(t, r.witness, r.contenders, 1)
 		}
+		slowest = max(slowest, time.Since(began))
 	}
+	t.Logf("%d leaders killed: every loop was in again after %v at most", kills, slowest.Round(time.Millisecond))
 }
 
 // awaitRounds waits until each contender has been in so often more.
