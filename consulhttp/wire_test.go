@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tenure-io/tenure/server"
 )
 
 // wire is a request, and how its answer must begin.
@@ -186,8 +188,8 @@ func TestEveryReadHasItsHeaders(t *testing.T) {
 
 // TestHostsAreChecked sends requests as pages do whose own name points here.
 func TestHostsAreChecked(t *testing.T) {
-	r := newRig(t)
-	for host, status := range map[string]int{"localhost:8500": 200, "127.0.0.1": 200, "evil.example": 403} {
+	r := newMemberRig(t, func(c *server.Config) { c.AllowedHosts = []string{"consul.example"} })
+	for host, status := range map[string]int{"localhost:8500": 200, "127.0.0.1": 200, "consul.example:8500": 200, "evil.example": 403, "a.consul.example": 403} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+"/v1/status/leader", nil)
 		if err != nil {
 			t.Fatal(err)

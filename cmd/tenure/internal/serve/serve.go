@@ -116,7 +116,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
 	flags.StringVar(&c.Audit.Full, "audit-full", "drop", "if the audit log cannot be written: drop (lines are lost and counted) or refuse (changes are refused)")
 	flags.StringSliceVar(&c.AllowedOrigins, "http-allowed-origin", nil, "web origins that may use HTTP, such as https://console.example")
-	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http and --debug-http may use, besides addresses, localhost and the advertised names")
+	flags.StringSliceVar(&c.AllowedHosts, "http-allowed-host", nil, "more host names that requests to --http, --consul-http and --debug-http may use, besides addresses, localhost and the advertised names")
 	flags.StringSliceVar(&c.ExemptCallers, "exempt-callers", nil, "addresses or prefixes, such as 10.1.0.0/16, of load balancers and other proxies for many clients: they get whatever is free instead of a share")
 	flags.DurationVar(&c.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&c.ConsulAddr, "consul-http", "", "address for clients of Consul, host:port, such as 127.0.0.1:8500; empty: none")
