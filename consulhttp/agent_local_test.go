@@ -75,6 +75,11 @@ func TestTheAgentIsShownAsConsulShowsIt(t *testing.T) {
 			code int
 			body string
 		}{
+			"self": {200, `{"Config":{"Datacenter":"dc1","NodeName":"web-A","NodeID":"` + idA + `","Server":false,"Revision":"tenure-test","Version":"1.22.0",` +
+				`"SessionTTLMin":10000000000},"DebugConfig":{},"Member":{"Name":"web-A","Addr":"10.0.0.1","Port":7403,"Tags":{"build":"1.22.0:tenure-test","dc":"dc1",` +
+				`"id":"` + idA + `","role":"node","vsn":"2"},"Status":1,"ProtocolMin":1,"ProtocolMax":5,"ProtocolCur":2,"DelegateMin":2,"DelegateMax":5,"DelegateCur":4},` +
+				`"Meta":{},"Stats":{"build":{"revision":"tenure-test","version":"1.22.0"},"consul":{"known_servers":"2","server":"false"}}}`},
+			"version":                             {200, `{"SHA":"tenure-test","BuildDate":"","HumanVersion":"1.22.0","FIPS":""}`},
 			"services":                            {200, `{"web-1":` + service + `}`},
 			"service/web-1":                       {200, service},
 			"checks":                              {200, `{"disk":` + strings.ReplaceAll(disk, "SERVICE", `""`) + `,"up":` + strings.ReplaceAll(up, "TAGS", `["blue","v1"]`) + `}`},
