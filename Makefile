@@ -184,7 +184,7 @@ hostile: build ## make the attacks in their long form and print their table; ATT
 .PHONY: thirdparty
 thirdparty: build ## run programs made for Consul against Tenure, as far as they can be fetched, and write their table to docs/consul.md (25 min, and 15 min for the first fetch)
 	tools/thirdparty.sh $(TOOLS)/thirdparty
-	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty $(GO) test -count=1 -timeout 1h -v .
+	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty $(GO) test -count=1 -parallel 6 -timeout 1h -v .
 
 # The tests of the state machine that give it many commands: with the invariants, and without the race detector, because each of them
 # runs on one goroutine.
