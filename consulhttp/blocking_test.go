@@ -118,6 +118,7 @@ func TestUnrelatedWritesWakeNobody(t *testing.T) {
 	if err := writers.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d unrelated writes: %v of %d waits were woken", writes, r.counter("tenure_consul_wakes_total"), len(paths))
 	if blocked, woken := r.counter("tenure_consul_blocked"), r.counter("tenure_consul_wakes_total"); woken != 0 || blocked != float64(len(paths)) {
 		t.Fatalf("after %d unrelated writes %v waits were woken, and %v of %d go on", writes, woken, blocked, len(paths))
 	}

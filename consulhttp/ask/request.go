@@ -112,10 +112,11 @@ func (q *Request) Content() ([]byte, error) {
 	// Deadlines are not to be had on every connection that tests make; then the client may take its time.
 	control := http.NewResponseController(q.w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyReadTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := io.ReadAll(io.LimitReader(q.Body, bodyBytesMax+1))
+	// Where some of the body is left, the deadline stays: what serves HTTP still reads that.
 	switch {
 	case err == nil && len(body) <= bodyBytesMax:
+		_ = control.SetReadDeadline(time.Time{})
 		return body, nil
 	case err == nil:
 		_, err = io.CopyN(io.Discard, q.Body, drainBytesMax)

@@ -294,10 +294,11 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, taken *taking
 	_ = control.SetReadDeadline(time.Now().Add(bodyReadTimeout))
 	taken.Reader = http.MaxBytesReader(w, r.Body, g.requestBytesMax)
 	body, err := readWhole(taken, r.ContentLength)
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil:
+		// Else the deadline stays: what serves HTTP still reads what is left of the body.
+		_ = control.SetReadDeadline(time.Time{})
 		return body, nil
 	case taken.refused:
 		w.Header().Set("Connection", "close")

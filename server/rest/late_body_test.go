@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/tenure-io/tenure/server/rest"
@@ -64,20 +66,14 @@ func TestABodyThatNobodyReadsMustArriveInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				listener := &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}
-				ctx, stop := context.WithCancel(t.Context())
-				served := make(chan error, 1)
-				go func() {
-					served <- rest.Serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						select {
-						case <-time.After(c.before):
-						case <-r.Context().Done():
-						}
-						_, _ = io.WriteString(w, "done")
-					}), time.Second, zap.NewNop())
-				}()
-				client, server := net.Pipe()
-				listener.conns <- server
+				client, end := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					select {
+					case <-time.After(c.before):
+					case <-r.Context().Done():
+					}
+					_, _ = io.WriteString(w, "done")
+				}))
+				defer end()
 				began := time.Now()
 				go func() { _, _ = io.WriteString(client, c.head) }() // The server reads it as far as it likes.
 				in := bufio.NewReader(client)
@@ -95,10 +91,62 @@ func TestABodyThatNobodyReadsMustArriveInTime(t *testing.T) {
 				if stays := err != nil && !strings.Contains(err.Error(), "EOF"); stays != c.stays {
 					t.Errorf("after the answer: %v, want that the connection stays: %v", err, c.stays)
 				}
-				_ = client.Close()
-				stop()
-				if err := <-served; err != nil {
-					t.Error(err)
+			})
+		})
+	}
+}
+
+// serving serves a handler, and returns a connection to it, and what ends both.
+func serving(t *testing.T, handler http.Handler) (client net.Conn, end func()) {
+	t.Helper()
+	listener := &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- rest.Serve(ctx, listener, handler, time.Second, zap.NewNop()) }()
+	client, server := net.Pipe()
+	listener.conns <- server
+	return client, func() {
+		_ = client.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestABodyThatStopsEndsItsConnection sends bodies to REST that stop: after 30 s the answer is 408, and the connection ends, with what is left of the body.
+func TestABodyThatStopsEndsItsConnection(t *testing.T) {
+	for name, request := range map[string]string{
+		"with a length":   "PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nab",
+		"in parts":        "PUT /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+		"of JSON":         "POST /v1/txn HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n{}",
+		"of none at all":  "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n",
+		"where none goes": "GET /v1/kv/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				handler, err := rest.New(rest.Options{RequestBytesMax: 1 << 20, Gatherer: prometheus.NewRegistry(), Log: zap.NewNop()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client, end := serving(t, handler)
+				defer end()
+				began := time.Now()
+				_ = client.SetDeadline(began.Add(time.Hour)) // A pipe always has deadlines.
+				if _, err = io.WriteString(client, request); err != nil {
+					t.Fatal(err)
+				}
+				in := bufio.NewReader(client)
+				answer, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(answer.Body)
+				if err != nil || answer.StatusCode != http.StatusRequestTimeout || !answer.Close || !strings.Contains(string(text), "it did not arrive within 30s") {
+					t.Errorf("got %d %s, %v, want 408", answer.StatusCode, text, err)
+				}
+				if _, err = in.ReadByte(); !errors.Is(err, io.EOF) || time.Since(began) != 30*time.Second {
+					t.Errorf("the connection ended after %v: %v, want that it ends after 30 s", time.Since(began), err)
 				}
 			})
 		})

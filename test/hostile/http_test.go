@@ -119,7 +119,7 @@ func (a *attacker) neverEnd(ctx context.Context, address string, requests []stri
 func neverEndREST(ctx context.Context, a *attacker) error {
 	var all []string
 	for put, other := range map[string]string{
-		"PUT /v1/kv/hostile": "GET /healthz", "POST /v1/txn": "GET /v1/kv/a", "POST /v1/sessions": "GET /v1/watch?prefixes=none", "PUT /v1/elections/a": "GET /metrics",
+		"PUT /v1/kv/hostile": "GET /healthz", "POST /v1/txn": "GET /v1/kv/a", "POST /v1/sessions": "GET /v1/members", "PUT /v1/elections/a": "GET /metrics",
 		"POST /v1/locks/a": "DELETE /v1/kv/hostile/none", "POST /v1/watch": "GET /v1/admin/backup",
 	} {
 		all = append(all, neverEndingRequests(a.Members[0].HTTP, put, other)...)
