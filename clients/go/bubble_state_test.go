@@ -2,6 +2,7 @@ package tenure_test
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -142,6 +143,30 @@ func TestASessionWithoutTheRightToRenewAsksMoreAndMoreRarely(t *testing.T) {
 		}
 		refuse(tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED)
 		pass(ttl / 3 * 11 / 10) // No longer than between renewals.
-		b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED", "CONNECTED")
+		if state, _ := b.session.State(); state != tenure.StateConnected || b.states.when("JEOPARDY") >= 0 {
+			t.Errorf("with the right again: %v, after %v; want that it was renewed in time", state, b.states.list)
+		}
+	})
+}
+
+// TestASessionWithoutTheRightToRenewStaysWithItsMember takes the right away for as long as the session lives: another member would say the same,
+// and all that the client does goes over the same connection.
+func TestASessionWithoutTheRightToRenewStaysWithItsMember(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.mu.Lock()
+		b.refuse = tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED
+		b.mu.Unlock()
+		for range 12 {
+			if _, err := b.client.KV().Put(t.Context(), "a", nil); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.refuse = 0
+		if asked := slices.Compact(slices.Clone(b.putAt)); len(asked) != 1 {
+			t.Errorf("puts went to %v, want one member", asked)
+		}
 	})
 }

@@ -241,10 +241,14 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 	}
 	refusal, denied := renewalRefusal(reason)
 	s.failed(refusal)
-	if elsewhere(reason) || s.client.clock()-k.waiting > s.lease.patience() {
+	late := s.client.clock()-k.waiting > s.lease.patience()
+	if elsewhere(reason) || late && !denied {
 		return 0, refusal
 	}
-	if denied {
+	if denied { // All members say the same, so the connection, which others use, too, is as good as any.
+		if late {
+			s.linkDown()
+		}
 		return k.denied.pause(s.every), nil
 	}
 	return k.refused.Next(), nil
