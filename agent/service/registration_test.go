@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenure-io/tenure/agent/antientropy"
@@ -20,6 +19,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/catalog"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/test/fields"
 )
 
 // agent is a service with its registry, whose calls make nothing durable.
@@ -145,9 +145,9 @@ func fullService() *tenurev1.AddAgentServiceRequest {
 	return &tenurev1.AddAgentServiceRequest{
 		Service: &tenurev1.Service{
 			ServiceId: "s", Name: "web", Tags: []string{"a"}, Address: "10.0.0.1", Port: 80, Meta: map[string]string{"a": "b"},
-			Weights: &tenurev1.ServiceWeights{Passing: 1, Warning: 1},
+			Weights: &tenurev1.ServiceWeights{Passing: 1, Warning: 1}, TagOverride: true,
 		},
-		Checks: fullChecks(),
+		Checks: fullChecks(), ReplaceChecks: true,
 	}
 }
 
@@ -155,7 +155,7 @@ func fullService() *tenurev1.AddAgentServiceRequest {
 func fullChecks() []*tenurev1.Check {
 	probe := func() *tenurev1.CheckDefinition {
 		return &tenurev1.CheckDefinition{
-			Interval: durationpb.New(1e9), Timeout: durationpb.New(1e9), SuccessBeforePassing: 1, FailuresBeforeWarning: 1, FailuresBeforeCritical: 2,
+			Interval: durationpb.New(1e9 + 1), Timeout: durationpb.New(1e9), SuccessBeforePassing: 1, FailuresBeforeWarning: 1, FailuresBeforeCritical: 2,
 			DeregisterCriticalAfter: durationpb.New(3600e9),
 		}
 	}
@@ -164,14 +164,16 @@ func fullChecks() []*tenurev1.Check {
 		"http": func(d *tenurev1.CheckDefinition) {
 			d.Kind = &tenurev1.CheckDefinition_Http{Http: &tenurev1.HttpCheck{
 				Url: "http://127.0.0.1/", Method: "GET", Body: "b", Headers: []*tenurev1.HttpHeader{{Name: "A", Values: []string{"b"}}}, TlsServerName: "n",
-				TlsCaFile: "f",
+				TlsCaFile: "f", TlsSkipVerify: true, FollowRedirects: true,
 			}}
 		},
 		"tcp": func(d *tenurev1.CheckDefinition) {
 			d.Kind = &tenurev1.CheckDefinition_Tcp{Tcp: &tenurev1.TcpCheck{Address: "127.0.0.1:1"}}
 		},
 		"grpc": func(d *tenurev1.CheckDefinition) {
-			d.Kind = &tenurev1.CheckDefinition_Grpc{Grpc: &tenurev1.GrpcCheck{Address: "127.0.0.1:1", Service: "s", Tls: true, TlsServerName: "n", TlsCaFile: "f"}}
+			d.Kind = &tenurev1.CheckDefinition_Grpc{Grpc: &tenurev1.GrpcCheck{
+				Address: "127.0.0.1:1", Service: "s", Tls: true, TlsServerName: "n", TlsCaFile: "f", TlsSkipVerify: true,
+			}}
 		},
 		"exec": func(d *tenurev1.CheckDefinition) {
 			d.Kind = &tenurev1.CheckDefinition_Exec{Exec: &tenurev1.ExecCheck{Command: []string{"true", "a"}}}
@@ -190,97 +192,11 @@ func fullChecks() []*tenurev1.Check {
 	return all
 }
 
-// place sets one field of a message to one value; it is called with a copy of the message.
-type place func(m protoreflect.Message)
-
-// places are all values of the table of hostile values, in each field of a message that is there.
-func places(name string, m protoreflect.Message, to func(place) place) map[string]place {
-	all := map[string]place{}
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		field := name + "." + string(f.Name())
-		set := func(what string, value func(protoreflect.Message) protoreflect.Value) {
-			all[field+" "+what] = to(func(m protoreflect.Message) { m.Set(f, value(m)) })
-		}
-		all[field+" is missing"] = to(func(m protoreflect.Message) { m.Clear(f) })
-		switch {
-		case f.IsMap():
-			for what, text := range hostileTexts() {
-				all[field+" has the name "+what] = to(func(m protoreflect.Message) {
-					m.Mutable(f).Map().Set(protoreflect.ValueOfString(text).MapKey(), protoreflect.ValueOfString("v"))
-				})
-				all[field+" has the value "+what] = to(func(m protoreflect.Message) {
-					m.Mutable(f).Map().Set(protoreflect.ValueOfString("n").MapKey(), protoreflect.ValueOfString(text))
-				})
-			}
-			all[field+" has many"] = to(func(m protoreflect.Message) {
-				for i := range 65 {
-					m.Mutable(f).Map().Set(protoreflect.ValueOfString(fmt.Sprint(i)).MapKey(), protoreflect.ValueOfString("v"))
-				}
-			})
-		case f.IsList() && f.Kind() == protoreflect.MessageKind:
-			for i := range v.List().Len() {
-				maps.Copy(all, places(fmt.Sprintf("%s[%d]", field, i), v.List().Get(i).Message(), func(at place) place {
-					return to(func(m protoreflect.Message) { at(m.Mutable(f).List().Get(i).Message()) })
-				}))
-			}
-			all[field+" has many"] = to(func(m protoreflect.Message) {
-				for range 3000 {
-					m.Mutable(f).List().AppendMutable()
-				}
-			})
-		case f.IsList():
-			for what, text := range hostileTexts() {
-				all[field+" has "+what] = to(func(m protoreflect.Message) { m.Mutable(f).List().Append(protoreflect.ValueOfString(text)) })
-			}
-			all[field+" has many"] = to(func(m protoreflect.Message) {
-				for i := range 129 {
-					m.Mutable(f).List().Append(protoreflect.ValueOfString(fmt.Sprint(i)))
-				}
-			})
-		case f.Kind() == protoreflect.MessageKind:
-			maps.Copy(all, places(field, v.Message(), func(at place) place {
-				return to(func(m protoreflect.Message) { at(m.Mutable(f).Message()) })
-			}))
-		case f.Kind() == protoreflect.StringKind:
-			for what, text := range hostileTexts() {
-				set("is "+what, func(protoreflect.Message) protoreflect.Value { return protoreflect.ValueOfString(text) })
-			}
-		case f.Kind() == protoreflect.Uint32Kind:
-			for _, n := range []uint32{0, 1, 1000, 1001, 65_535, 65_536, 1 << 31, 1<<32 - 1} {
-				set(fmt.Sprint("is ", n), func(protoreflect.Message) protoreflect.Value { return protoreflect.ValueOfUint32(n) })
-			}
-		case f.Kind() == protoreflect.Int64Kind, f.Kind() == protoreflect.Int32Kind:
-			for _, n := range []int64{-1 << 63, -1 << 31, -1, 0, 1, 1<<31 - 1, 1 << 32, 315_576_000_000, 315_576_000_001, 1<<63 - 1} {
-				set(fmt.Sprint("is ", n), func(protoreflect.Message) protoreflect.Value {
-					if f.Kind() == protoreflect.Int32Kind {
-						return protoreflect.ValueOfInt32(int32(n))
-					}
-					return protoreflect.ValueOfInt64(n)
-				})
-			}
-		case f.Kind() == protoreflect.EnumKind:
-			for _, n := range []protoreflect.EnumNumber{-1, 0, 1, 2, 3, 4, 99} {
-				set(fmt.Sprint("is ", n), func(protoreflect.Message) protoreflect.Value { return protoreflect.ValueOfEnum(n) })
-			}
-		}
-		return true
-	})
-	return all
-}
-
-// hostileTexts are what stands in each place of a text, one after the other. What is not UTF-8 is refused before it comes here.
-func hostileTexts() map[string]string {
-	texts := map[string]string{
-		"empty": "", "a blank": " ", "a slash": "a/b", "control characters": "a\x00\r\n\x7f", "a line separator": "a\u2028b", "a letter beyond ASCII": "ä",
-		"the cluster's check": "liveness", "Consul's check": "serfHealth", "maintenance": "_maintenance", "maintenance of a service": "_maintenance:s",
-		"a URL of a file": "file:///etc/passwd", "an address without a port": "127.0.0.1", "a port too high": "127.0.0.1:65536",
-	}
-	for _, n := range []int{242, 243, 255, 256, 512, 513, 4096, 4097, 8192, 8193, 16_384, 100_000} {
-		texts[fmt.Sprintf("of %d bytes", n)] = strings.Repeat("x", n)
-	}
-	texts["a URL of 4 096 bytes"] = "http://h/" + strings.Repeat("x", 4096-9)
-	texts["a long address"] = strings.Repeat("h", 4000) + ":1"
-	return texts
+// answered are the fields that registrations ignore, because only answers set them.
+var answered = []string{
+	"tenure.v1.Service.node", "tenure.v1.Service.create_revision", "tenure.v1.Service.mod_revision", "tenure.v1.Service.origin",
+	"tenure.v1.Check.node", "tenure.v1.Check.service_id", "tenure.v1.Check.service_name", "tenure.v1.Check.output", "tenure.v1.Check.kind",
+	"tenure.v1.Check.create_revision", "tenure.v1.Check.mod_revision", "tenure.v1.Check.origin",
 }
 
 // Whatever a registration says in any of its fields: it is refused with a reason, or a member takes it, and a restart keeps it.
@@ -289,14 +205,17 @@ func TestWhatAnAgentTakesMembersTake(t *testing.T) {
 	for _, c := range fullChecks() {
 		requests["check "+c.GetCheckId()] = &tenurev1.AddAgentCheckRequest{Check: c}
 	}
+	for _, field := range fields.Unset(slices.Collect(maps.Values(requests))...) {
+		if !slices.Contains(answered, field) {
+			t.Errorf("this test gives %s no value", field)
+		}
+	}
 	cases, taken := 0, 0
 	for name, request := range requests {
-		for what, at := range places(name, request.ProtoReflect(), func(p place) place { return p }) {
-			a := newAgent()
-			changed := proto.Clone(request)
-			at(changed.ProtoReflect())
+		for field, at := range fields.Places(request) {
+			a, what := newAgent(), name+": "+field
 			cases++
-			if !a.ask(t, changed) {
+			if !a.ask(t, at.In(request)) {
 				continue
 			}
 			taken++
