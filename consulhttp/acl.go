@@ -14,8 +14,8 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// principalToken is how the principal of a caller with a token begins.
-const principalToken = "token:"
+// principalStart is how the principal of a caller with a token begins.
+const principalStart = "token:"
 
 // aclEndpoints serve what clients may learn of access control: who they are.
 type aclEndpoints struct{ *core }
@@ -47,8 +47,8 @@ func (e *aclEndpoints) who(ctx context.Context) (*tenurev1.WhoAmIResponse, error
 func (e *aclEndpoints) others(ctx context.Context, _ *request) (*reply.Answer, error) {
 	e.metrics.notOffered.WithLabelValues("acl").Inc()
 	_, err := e.who(ctx)
-	switch status.Code(err) {
-	case codes.OK, codes.PermissionDenied, codes.Unauthenticated: // It is the same for those who have no rights.
+	if code := status.Code(err); code == codes.OK || code == codes.PermissionDenied || code == codes.Unauthenticated {
+		// It is the same for those who have no rights.
 		err = reply.Refusal(http.StatusNotImplemented, instead.SentenceACL)
 	}
 	return nil, err
@@ -61,8 +61,8 @@ func (e *aclEndpoints) self(ctx context.Context, _ *request) (*reply.Answer, err
 	case err != nil:
 		return nil, err
 	case who.GetCause() != "":
-		return nil, reply.Refusal(http.StatusForbidden, reply.TextNoToken)
-	case !strings.HasPrefix(who.GetPrincipal(), principalToken):
+		return nil, reply.Refusal(http.StatusForbidden, reply.TextNotFound)
+	case !strings.HasPrefix(who.GetPrincipal(), principalStart):
 		return &reply.Answer{JSON: wire.Nobody(who)}, nil
 	}
 	own, err := e.auth.GetToken(ctx, &tenurev1.GetTokenRequest{})

@@ -119,6 +119,7 @@ func TestABodyMustArriveInTime(t *testing.T) {
 						t.Fatal(err)
 					}
 					text, err := io.ReadAll(got.Body)
+					_ = got.Body.Close()
 					if err != nil || got.StatusCode != 408 || string(text) != "The body did not arrive in time." || !got.Close ||
 						!strings.HasPrefix(got.Header.Get("Content-Type"), "text/plain") {
 						t.Errorf("got %d %s with %v, %v", got.StatusCode, text, got.Header, err)

@@ -53,8 +53,8 @@ func Shown(text string) string {
 const (
 	// textLeader is the text that clients take for "try again".
 	textLeader = "No cluster leader"
-	// TextNoToken is the text for a token that there is not.
-	TextNoToken = "ACL not found"
+	// TextNotFound is the text for a token that there is not.
+	TextNotFound = "ACL not found"
 )
 
 // Of returns what is shown of an error.
@@ -72,7 +72,7 @@ func Of(err error) *Error {
 		tenurev1.ErrorReason_ERROR_REASON_INTERNAL, tenurev1.ErrorReason_ERROR_REASON_CANCELLED:
 		return Known(Refusal(http.StatusInternalServerError, "%s", text))
 	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
-		return Refusal(http.StatusForbidden, TextNoToken)
+		return Refusal(http.StatusForbidden, TextNotFound)
 	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
 		return Refusal(http.StatusForbidden, "Permission denied: %s", text)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:

@@ -83,6 +83,7 @@ func TestABodyThatNobodyReadsMustArriveInTime(t *testing.T) {
 					t.Fatalf("no answer after %v: %v", time.Since(began), err)
 				}
 				text, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
 				if took := time.Since(began); err != nil || string(text) != "done" || took != c.want {
 					t.Errorf("got %q after %v, %v, want done after %v", text, took, err, c.want)
 				}
@@ -142,6 +143,7 @@ func TestABodyThatStopsEndsItsConnection(t *testing.T) {
 					t.Fatal(err)
 				}
 				text, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
 				if err != nil || answer.StatusCode != http.StatusRequestTimeout || !answer.Close || !strings.Contains(string(text), "it did not arrive within 30s") {
 					t.Errorf("got %d %s, %v, want 408", answer.StatusCode, text, err)
 				}

@@ -95,11 +95,13 @@ func (a *attacker) neverEnd(ctx context.Context, address string, requests []stri
 			continue
 		}
 		go func() { // The same.
+			tick := time.NewTicker(drip)
+			defer tick.Stop()
 			for _, part := range []byte(slow) {
 				if _, err := conn.Write([]byte{part}); err != nil {
 					return
 				}
-				time.Sleep(drip)
+				<-tick.C
 			}
 		}()
 	}
