@@ -95,30 +95,43 @@ func (p program) compile(ctx context.Context, t *testing.T) string {
 	return dir
 }
 
-// TestProgramsMakeEachCall makes each call of each library once.
+// TestProgramsMakeEachCall makes each call of each library once, at one member, at one of three, and at an agent.
 func TestProgramsMakeEachCall(t *testing.T) {
+	t.Parallel()
 	if fetched == "" {
 		t.Skip("make thirdparty fetches the programs")
 	}
-	c := start(t.Context(), t, 1)
-	for _, p := range programs {
-		t.Run(p.folder, func(t *testing.T) {
-			calls := "keys, CAS, sessions, locks, blocking reads"
-			if p.folder == "consulate" {
-				calls = "keys, sessions, locks" // It has no reads that wait.
+	for place, members := range places {
+		t.Run(place, func(t *testing.T) {
+			c := start(t.Context(), t, members)
+			address := c.address(0)
+			if place == atAgent {
+				address = c.startAgent(t.Context(), t)
 			}
-			if missing := p.missing(); missing != "" {
-				note(p.name, calls, missing)
-				t.Skip(missing)
-			}
-			record(t, p.name, calls, "passed")
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			cmd := p.command(ctx, p.compile(ctx, t), c.address(0), t.TempDir(), "tour")
-			if said, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, said)
+			for _, p := range programs {
+				t.Run(p.folder, func(t *testing.T) { p.makeEachCall(t, address, place) })
 			}
 		})
+	}
+}
+
+// makeEachCall makes each call of a library once, at an address.
+func (p program) makeEachCall(t *testing.T, address, place string) {
+	t.Helper()
+	calls := "keys, CAS, sessions, locks, blocking reads, " + place
+	if p.folder == "consulate" {
+		calls = "keys, sessions, locks, " + place // It has no reads that wait.
+	}
+	if missing := p.missing(); missing != "" {
+		note(p.name, calls, missing)
+		t.Skip(missing)
+	}
+	record(t, p.name, calls, "passed")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := p.command(ctx, p.compile(ctx, t), address, t.TempDir(), "tour")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
 	}
 }
 

@@ -9,6 +9,11 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
+// places are where calls are made, and how many members there are: at an agent, it is the agent's address that clients use.
+var places = map[string]int{"1 member": 1, "3 members": 3, atAgent: 3}
+
+const atAgent = "an agent"
+
 // tour is Consul's own library at one address, in one scenario of many.
 type tour struct {
 	*testing.T
@@ -19,13 +24,13 @@ type tour struct {
 // TestConsulsLibraryMakesEachCall makes the calls of Consul's own library at a member, at one of three, and at an agent.
 func TestConsulsLibraryMakesEachCall(t *testing.T) {
 	t.Parallel()
-	for place, members := range map[string]int{"1 member": 1, "3 members": 3, "an agent": 3} {
+	for place, members := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			record(t, library, "keys, CAS, transactions, sessions, locks lost by destroy, expiry and check, services and their health, "+place, "passed")
 			c := start(t.Context(), t, members, "--consul-session-ttl-min", "1s")
 			address := c.address(0)
-			if place == "an agent" {
+			if place == atAgent {
 				address = c.startAgent(t.Context(), t, "--consul-session-ttl-min", "1s")
 			}
 			client, err := api.NewClient(&api.Config{Address: address})
@@ -38,7 +43,7 @@ func TestConsulsLibraryMakesEachCall(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) { scenario(tour{t, client, "tour/" + name + "/"}) })
 			}
-			if place == "an agent" {
+			if place == atAgent {
 				t.Run("agent", func(t *testing.T) { tour{t, client, "tour/agent/"}.agent() })
 			}
 		})
