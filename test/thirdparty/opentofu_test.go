@@ -188,8 +188,8 @@ func TestOpenTofuKeepsStates(t *testing.T) {
 	if _, err = lock.Lock(ctx.Done()); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := f.run(ctx, "apply", "-auto-approve", "-var=kept=x"); err == nil || !strings.Contains(said, "Error acquiring the state lock") {
-		t.Errorf("tofu apply to a locked state: got %v, %s", err, said)
+	if said, refused := f.run(ctx, "apply", "-auto-approve", "-var=kept=x"); refused == nil || !strings.Contains(said, "Error acquiring the state lock") {
+		t.Errorf("tofu apply to a locked state: got %v, %s", refused, said)
 	}
 	if err = lock.Unlock(); err != nil {
 		t.Fatal(err)

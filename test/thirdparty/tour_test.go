@@ -108,8 +108,8 @@ func (u tour) keys() {
 	u.ok(err)
 	u.is(string(found.Value) == "one" && found.Flags == 7 && meta.LastIndex == found.ModifyIndex && meta.KnownLeader, "got %+v, %+v", found, meta)
 	for _, want := range []bool{true, false} {
-		done, _, err := kv.CAS(&api.KVPair{Key: pair.Key, Value: []byte("two"), ModifyIndex: found.ModifyIndex}, nil)
-		u.ok(err)
+		done, _, casErr := kv.CAS(&api.KVPair{Key: pair.Key, Value: []byte("two"), ModifyIndex: found.ModifyIndex}, nil)
+		u.ok(casErr)
 		u.is(done == want, "CAS: got %t, want %t", done, want)
 	}
 	_, err = kv.Put(&api.KVPair{Key: u.prefix + "b/c"}, nil)
@@ -218,8 +218,8 @@ func (u tour) catalog() {
 	u.is(len(passing) == 1 && passing[0].Node.Node == node && passing[0].Service.Port == 80, "got %+v", passing)
 	changed := make(chan error, 1)
 	go func() {
-		_, err := u.client.Catalog().Deregister(&api.CatalogDeregistration{Node: node, ServiceID: "web-1"}, nil)
-		changed <- err
+		_, gone := u.client.Catalog().Deregister(&api.CatalogDeregistration{Node: node, ServiceID: "web-1"}, nil)
+		changed <- gone
 	}()
 	for len(passing) > 0 {
 		passing, meta, err = u.client.Health().Service("tour-web", "v1", true, &api.QueryOptions{WaitIndex: meta.LastIndex, WaitTime: time.Minute})
