@@ -23,7 +23,7 @@ var consulFlag = []string{"--consul-http", "127.0.0.1:0"}
 // consulGiven is where orders say which address of Consul's HTTP is attacked.
 const consulGiven = "consul"
 
-// agentGiven is where orders say which agent's gRPC is attacked.
+// agentGiven is where orders say which agent's gRPC or REST is attacked.
 const agentGiven = "agent"
 
 // consulAttacks are those against what is served for clients of Consul, each by a member and by an agent.

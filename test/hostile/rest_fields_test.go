@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -105,10 +106,25 @@ func bodyOf(at place, text string) ([]byte, error) {
 
 // oddREST puts odd texts into every parameter of every path, and every field of every body, that OpenAPI names.
 func oddREST(ctx context.Context, a *attacker) error {
+	const fieldsMin = 200
+	return a.oddRESTTo(ctx, a.Members[0].HTTP, "", fieldsMin)
+}
+
+// oddAgentREST does so with the paths that agents serve.
+func oddAgentREST(ctx context.Context, a *attacker) error {
+	const fieldsMin = 50
+	return a.oddRESTTo(ctx, a.Given[agentGiven], "/v1/agent", fieldsMin)
+}
+
+// oddRESTTo puts odd texts into what paths with a prefix take, of which there is so much at least.
+func (a *attacker) oddRESTTo(ctx context.Context, address, prefix string, fieldsMin int) error {
 	var d document
 	if err := json.Unmarshal(openapi.Document(), &d); err != nil {
 		return err
 	}
+	maps.DeleteFunc(d.Paths, func(path string, _ map[string]struct{ Parameters []*schema }) bool {
+		return !strings.HasPrefix(path, prefix)
+	})
 	client := a.web()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(64) // A connection whose headers are too long stays half a second.
@@ -129,7 +145,7 @@ func oddREST(ctx context.Context, a *attacker) error {
 						what := fmt.Sprintf("%s %s %s%s: %s", method, path, p.Name, name, kind)
 						g.Go(func() error {
 							return a.untilThereIsRoom(ctx, func() (int, error) {
-								r, err := a.oddRequest(ctx, method, path, p, at, text)
+								r, err := a.oddRequest(ctx, method, "http://"+address, path, p, at, text)
 								if err != nil {
 									return 0, err
 								}
@@ -141,7 +157,6 @@ func oddREST(ctx context.Context, a *attacker) error {
 			}
 		}
 	}
-	const fieldsMin = 200
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -153,8 +168,7 @@ func oddREST(ctx context.Context, a *attacker) error {
 }
 
 // oddRequest makes a request with one odd text.
-func (a *attacker) oddRequest(ctx context.Context, method, path string, p *schema, at place, text string) (*http.Request, error) {
-	target := "http://" + a.Members[0].HTTP
+func (a *attacker) oddRequest(ctx context.Context, method, target, path string, p *schema, at place, text string) (*http.Request, error) {
 	for part := range strings.SplitSeq(path[1:], "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			part, _ = a.usual(strings.TrimSuffix(name, "}"))

@@ -24,5 +24,9 @@ func fieldAttacks() []attack {
 			s.attackConsul(s.startAgent())
 			s.given[agentGiven] = s.agent.Address
 		}, after: func(s *scene) { s.agentIsInOrder() }},
+		{entry: "S12", name: "odd texts in every field of an agent's REST", attack: oddAgentREST, flags: consulFlag, prepare: func(s *scene) {
+			s.attackConsul(s.startAgent())
+			s.given[agentGiven] = s.agent.HTTP
+		}, after: func(s *scene) { s.agentIsInOrder() }, pins: func(bool) int { return intakeMiB }},
 	}
 }
