@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenure-io/tenure/consulhttp"
+	"github.com/tenure-io/tenure/server"
 )
 
 // TestTheMemberIsShownAsAnAgent is golden, but for its ports.
@@ -33,4 +34,13 @@ func TestTheMemberIsShownAsAnAgent(t *testing.T) {
 		t.Errorf("got %s, want %s", raft.body, want)
 	}
 	r.want("GET", "/v1/kv/a?dc=dc1", "", 500, "No path to datacenter")
+}
+
+// TestAMemberWithoutAPortForMembersHasAnAddress shows the address for clients of a member that runs with --peer off: programs that take the
+// leader's address apart fail on an empty one.
+func TestAMemberWithoutAPortForMembersHasAnAddress(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	address := r.grpc.Target()
+	r.want("GET", "/v1/status/leader", "", 200, fmt.Sprintf("%q", address))
+	r.want("GET", "/v1/status/peers", "", 200, list(address))
 }

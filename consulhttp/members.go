@@ -1,6 +1,7 @@
 package consulhttp
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -81,13 +82,19 @@ func (c *core) nodeID(list *memberList, m *tenurev1.Member) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(list.header.GetClusterId()+"/"+strconv.FormatUint(m.GetId(), 10))).String()
 }
 
+// serverAddress returns the address that stands for a member: the one for other members, or the one for clients of a member that has none. It
+// is empty without a member.
+func serverAddress(m *tenurev1.Member) string {
+	return cmp.Or(m.GetPeerAddress(), m.GetClientAddress())
+}
+
 // statusLeader serves GET /v1/status/leader.
 func (e *memberEndpoints) statusLeader(ctx context.Context, _ *request) (*reply.Answer, error) {
 	list, err := e.membersSeen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &reply.Answer{JSON: list.leader.GetPeerAddress()}, nil
+	return &reply.Answer{JSON: serverAddress(list.leader)}, nil
 }
 
 // statusPeers serves GET /v1/status/peers.
@@ -99,7 +106,7 @@ func (e *memberEndpoints) statusPeers(ctx context.Context, _ *request) (*reply.A
 	peers := []string{}
 	for _, m := range list.all {
 		if !m.GetLearner() {
-			peers = append(peers, m.GetPeerAddress())
+			peers = append(peers, serverAddress(m))
 		}
 	}
 	return &reply.Answer{JSON: peers}, nil
@@ -135,7 +142,7 @@ const (
 
 // memberOf returns a member as Consul shows it.
 func (c *core) memberOf(list *memberList, m *tenurev1.Member) memberJSON {
-	host, port := hostPort(m.GetPeerAddress())
+	host, port := hostPort(serverAddress(m))
 	out := memberJSON{
 		Name: m.GetName(), Addr: host, Port: port, Status: memberAlive,
 		Tags: map[string]string{
