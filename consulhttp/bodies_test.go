@@ -51,7 +51,7 @@ func TestBodiesThatEndTooEarlyAreRefused(t *testing.T) {
 			}
 			text, err := io.ReadAll(got.Body)
 			_ = got.Body.Close()
-			if err != nil || got.StatusCode != 400 || string(text) != "The body ended too early." || !got.Close {
+			if err != nil || got.StatusCode != http.StatusBadRequest || string(text) != "The body ended too early." || !got.Close {
 				t.Errorf("got %d %s, closes %v, %v", got.StatusCode, text, got.Close, err)
 			}
 		})
@@ -120,7 +120,7 @@ func TestABodyMustArriveInTime(t *testing.T) {
 					}
 					text, err := io.ReadAll(got.Body)
 					_ = got.Body.Close()
-					if err != nil || got.StatusCode != 408 || string(text) != "The body did not arrive in time." || !got.Close ||
+					if err != nil || got.StatusCode != http.StatusRequestTimeout || string(text) != "The body did not arrive in time." || !got.Close ||
 						!strings.HasPrefix(got.Header.Get("Content-Type"), "text/plain") {
 						t.Errorf("got %d %s with %v, %v", got.StatusCode, text, got.Header, err)
 					}

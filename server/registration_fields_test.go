@@ -90,6 +90,16 @@ type fieldCall struct {
 	call         func(t *testing.T, m *member, r proto.Message) error
 }
 
+// of returns a message as one of its own type.
+func of[M proto.Message](t *testing.T, m proto.Message) M {
+	t.Helper()
+	own, ok := m.(M)
+	if !ok {
+		t.Fatalf("got a message %T", m)
+	}
+	return own
+}
+
 // fieldCalls are all calls of members that register.
 func fieldCalls(session, query string) map[string]fieldCall {
 	node, services, checks := fullEntries()
@@ -98,7 +108,7 @@ func fieldCalls(session, query string) map[string]fieldCall {
 			full:   &tenurev1.RegisterNodeRequest{Node: node, SkipNodeUpdate: true, Services: services, Checks: checks},
 			method: http.MethodPost, path: "/v1/nodes",
 			call: func(t *testing.T, m *member, r proto.Message) error {
-				return result(m.catalog().RegisterNode(t.Context(), r.(*tenurev1.RegisterNodeRequest)))
+				return result(m.catalog().RegisterNode(t.Context(), of[*tenurev1.RegisterNodeRequest](t, r)))
 			},
 		},
 		"SyncNode": {
@@ -108,27 +118,27 @@ func fieldCalls(session, query string) map[string]fieldCall {
 			},
 			method: http.MethodPost, path: "/v1/node-syncs/" + fullNodeID, pathFields: []string{"node_id"},
 			call: func(t *testing.T, m *member, r proto.Message) error {
-				return result(m.catalog().SyncNode(t.Context(), r.(*tenurev1.SyncNodeRequest)))
+				return result(m.catalog().SyncNode(t.Context(), of[*tenurev1.SyncNodeRequest](t, r)))
 			},
 		},
 		"UpdateCheck": {
 			full:   &tenurev1.UpdateCheckRequest{Node: fullNode, CheckId: "a", Status: warning, Output: "o"},
 			method: http.MethodPost, path: "/v1/nodes/" + fullNode + "/checks/a", pathFields: []string{"node", "check_id"},
 			call: func(t *testing.T, m *member, r proto.Message) error {
-				return result(m.catalog().UpdateCheck(t.Context(), r.(*tenurev1.UpdateCheckRequest)))
+				return result(m.catalog().UpdateCheck(t.Context(), of[*tenurev1.UpdateCheckRequest](t, r)))
 			},
 		},
 		"CreateQuery": {
 			full: &tenurev1.CreateQueryRequest{Query: fullQuery(session)}, method: http.MethodPost, path: "/v1/queries",
 			call: func(t *testing.T, m *member, r proto.Message) error {
-				return result(m.queries().CreateQuery(t.Context(), r.(*tenurev1.CreateQueryRequest)))
+				return result(m.queries().CreateQuery(t.Context(), of[*tenurev1.CreateQueryRequest](t, r)))
 			},
 		},
 		"UpdateQuery": {
 			full:   &tenurev1.UpdateQueryRequest{QueryId: query, Query: fullQuery(session)},
 			method: http.MethodPut, path: "/v1/queries/" + query, pathFields: []string{"query_id"},
 			call: func(t *testing.T, m *member, r proto.Message) error {
-				return result(m.queries().UpdateQuery(t.Context(), r.(*tenurev1.UpdateQueryRequest)))
+				return result(m.queries().UpdateQuery(t.Context(), of[*tenurev1.UpdateQueryRequest](t, r)))
 			},
 		},
 	}
@@ -199,7 +209,7 @@ func TestWhateverARegistrationSaysInAnyField(t *testing.T) {
 			places := placesIn(op)
 			m.clear(t, query)
 			for _, what := range slices.Sorted(maps.Keys(places)) {
-				changed := places[what].In(op).(*tenurev1.CatalogOp)
+				changed := of[*tenurev1.CatalogOp](t, places[what].In(op))
 				err := result(m.Txn(t.Context(), &tenurev1.TxnRequest{Then: []*tenurev1.Op{{Kind: &tenurev1.Op_Catalog{Catalog: changed}}}}))
 				if wantFieldNamed(t, what, "then[0]."+places[what].Path, err); err == nil {
 					m.clear(t, query)

@@ -143,7 +143,8 @@ func (u tour) transactions() {
 
 func (u tour) contenders() {
 	one, other := u.session(api.SessionEntry{TTL: "10s"}), u.session(api.SessionEntry{TTL: "10s"})
-	u.is(u.acquire("lock", one) && u.acquire("lock", one) && !u.acquire("lock", other), "two contenders: the first one did not get the lock alone")
+	u.is(u.acquire("lock", one) && !u.acquire("lock", other), "two contenders: the first one did not get the lock alone")
+	u.is(u.acquire("lock", one), "who holds the lock did not get it again")
 	pair := &api.KVPair{Key: u.prefix + "lock", Session: other}
 	released, _, err := u.client.KV().Release(pair, nil)
 	u.ok(err)
