@@ -186,6 +186,14 @@ thirdparty: build ## run programs made for Consul against Tenure, as far as they
 	tools/thirdparty.sh $(TOOLS)/thirdparty
 	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty $(GO) test -count=1 -parallel 6 -timeout 1h -v .
 
+# What CI runs of it: most programs, each call once, with one killed leader.
+THIRDPARTY_SHORT := consul consul-template py-consul npm-consul ecwid orbitz kiwiproject
+.PHONY: thirdparty-short
+thirdparty-short: build ## run what is fetched quickly of these programs, in a short form, and write no table (3 min, and 2 min for the first fetch)
+	tools/thirdparty.sh $(TOOLS)/thirdparty $(THIRDPARTY_SHORT)
+	cd test/thirdparty && TENURE_BINARY=$(TENURE) TENURE_THIRDPARTY=$(TOOLS)/thirdparty TENURE_THIRDPARTY_SHORT=1 $(GO) test -count=1 -vet=off -timeout 10m -v \
+		-run '^(TestProgramsMakeEachCall|TestConsulsOwnProgram|TestTemplatesAreRendered)$$' .
+
 # The tests of the state machine that give it many commands: with the invariants, and without the race detector, because each of them
 # runs on one goroutine.
 STORAGE_TESTS_SIM := TestModel|TestReplicasAgree|TestRandomCatalog|TestCrashLosesOnlyTheTail|TestEndListEndsWhatACommandHasNoRoomFor|TestRecoverKeepsSessions|TestRestoreEndsManySessions|TestABreakTakesSoMany|TestForgettingTakesSteps|TestACommandMovesFewLargeKeys|TestATransactionStopsReadingWhereItsResultIsTooLarge|TestATransactionReadsTheSameWithTheLogAndWithout

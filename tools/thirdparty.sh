@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Fetches programs and libraries that others made for Consul into a folder, for `make thirdparty`: thirdparty.sh FOLDER. Each gets a folder of its
-# own; what cannot be fetched has none, and is named. Nothing of them becomes a part of Tenure.
+# Fetches programs and libraries that others made for Consul into a folder, for `make thirdparty`: thirdparty.sh FOLDER [NAME...]. Each gets a folder
+# of its own; what cannot be fetched has none, and is named. With names, only these are fetched. Nothing of them becomes a part of Tenure.
 set -uo pipefail
 folder=$(realpath --canonicalize-missing "$1")
+wanted=" ${*:2} "
 mkdir -p "$folder"
 
 # fetch NAME COMMAND... runs a command that fills the folder NAME.new, which becomes NAME if it succeeds.
 fetch() {
   local name=$1
   shift
+  if [ "$wanted" != "  " ] && [[ $wanted != *" $name "* ]]; then return; fi
   [ -d "$folder/$name" ] && return
   rm -rf "$folder/$name.new"
   if "$@" >"$folder/$name.log" 2>&1; then
