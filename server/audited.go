@@ -84,6 +84,11 @@ func (r auditPart) handshakeFailed(listener string) func(net.Addr, string) {
 	return func(address net.Addr, cause string) { r.audit.Handshake(address.String(), via, cause) }
 }
 
+// peerRefused writes down a call on the port for members that was refused because of who made it.
+func (r auditPart) peerRefused(address net.Addr, reason string) {
+	r.audit.Refused(address.String(), "peer", reason)
+}
+
 // authorise makes what decides who may do what, and what knows which tokens end soon and which keys are old.
 func (r auditPart) authorise(stopping context.Context) (err error) {
 	r.keys, err = provider.New(provider.Options{Store: r.node.Store, Registerer: r.config.Registry, Logger: r.log})

@@ -78,6 +78,16 @@ var reasons = []struct {
 	{ErrNotProven, "CERTIFICATE_WRONG"},
 }
 
+// reasonOf returns the reason of a refusal on the wire.
+func reasonOf(err error) string {
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.reason
+		}
+	}
+	return ""
+}
+
 // textBytesMax bounds what a refusal says: it may repeat what the caller sent, and trailers have little room.
 const textBytesMax = 1024
 

@@ -117,6 +117,7 @@ func (g *gate) admit(ctx context.Context) (context.Context, error) {
 	}
 	if err != nil {
 		g.t.metrics.refuse(err)
+		g.t.o.Security.tell(ctx, err)
 		return nil, toStatus(err)
 	}
 	return context.WithValue(ctx, callerKey{}, c), nil

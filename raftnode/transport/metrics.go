@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -92,10 +90,7 @@ func (m *metrics) forget(name string) {
 
 // refuse counts a refusal.
 func (m *metrics) refuse(err error) {
-	for _, r := range reasons {
-		if errors.Is(err, r.err) {
-			m.refused.WithLabelValues(r.reason).Inc()
-			return
-		}
+	if r := reasonOf(err); r != "" {
+		m.refused.WithLabelValues(r).Inc()
 	}
 }

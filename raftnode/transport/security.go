@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -19,6 +20,22 @@ type Security struct {
 	Client func(name string, speaksTLS bool) credentials.TransportCredentials
 	// Proves returns an error unless whoever is at the other end of a connection is the member of a name.
 	Proves func(info credentials.AuthInfo, name string) error
+	// Refused is told of calls that are refused because of who makes them: where it came from, and the reason as it is on the wire. It
+	// must not block; nil is not told.
+	Refused func(address net.Addr, reason string)
+}
+
+// tell tells of a call that is refused because of who makes it.
+func (s *Security) tell(ctx context.Context, err error) {
+	if s == nil || s.Refused == nil {
+		return
+	}
+	for _, about := range []error{ErrNotProven, ErrRemoved, ErrJoinToken} {
+		if from, ok := grpcpeer.FromContext(ctx); ok && errors.Is(err, about) {
+			s.Refused(from.Addr, reasonOf(about))
+			return
+		}
+	}
 }
 
 // pinning are credentials whose connections are each for one member.
@@ -87,28 +104,6 @@ func (t *Transport) proveCaller(ctx context.Context, c caller) error {
 		return err
 	}
 	return p.take(c.from, c.name)
-}
-
-// proveJoiner refuses a request to add a member that neither it nor a known member brings, which relays it.
-func (t *Transport) proveJoiner(ctx context.Context, name string) error {
-	_, err := t.prove(ctx, name)
-	if err == nil {
-		return nil
-	}
-	t.mu.RLock()
-	var names []string
-	for _, p := range t.peers {
-		if p.recorded != "" {
-			names = append(names, p.recorded)
-		}
-	}
-	t.mu.RUnlock()
-	for _, known := range names {
-		if _, other := t.prove(ctx, known); other == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 // proveAnswer refuses what a member says of itself that it does not prove: its name, and the id that has another name here.

@@ -58,11 +58,43 @@ func (s *service) Probe(ctx context.Context, req *peerv1.ProbeRequest) (*peerv1.
 
 // Join adds a member.
 func (s *service) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinResponse, error) {
-	if err := s.t.proveJoiner(ctx, req.GetMember().GetName()); err != nil {
+	if err := s.proveJoiner(ctx, req.GetMember().GetName()); err != nil {
 		s.t.metrics.refuse(err)
+		s.t.o.Security.tell(ctx, err)
 		return nil, err
 	}
-	return s.t.o.Calls.Join(ctx, req)
+	resp, err := s.t.o.Calls.Join(ctx, req)
+	if err != nil && !s.relays(ctx) {
+		s.t.o.Security.tell(ctx, err)
+	}
+	return resp, err
+}
+
+// proveJoiner refuses a request to add a member that neither it nor a known member brings, which relays it.
+func (s *service) proveJoiner(ctx context.Context, name string) error {
+	_, err := s.t.prove(ctx, name)
+	if err == nil || s.relays(ctx) {
+		return nil
+	}
+	return err
+}
+
+// relays reports whether whoever makes a call proves to be a known member.
+func (s *service) relays(ctx context.Context) bool {
+	s.t.mu.RLock()
+	var names []string
+	for _, p := range s.t.peers {
+		if p.recorded != "" {
+			names = append(names, p.recorded)
+		}
+	}
+	s.t.mu.RUnlock()
+	for _, known := range names {
+		if _, err := s.t.prove(ctx, known); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // SendSnapshot receives a snapshot.

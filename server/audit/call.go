@@ -179,11 +179,16 @@ func traceOf(ctx context.Context) string {
 
 // Handshake notes a handshake that failed. Floods of them leave half of the room to calls.
 func (l *Log) Handshake(address, via, cause string) {
+	l.Refused(address, via, handshakes+strings.ToUpper(cause))
+}
+
+// Refused notes somebody who was refused before it was known what they want, and why. Floods of them leave half of the room to calls.
+func (l *Log) Refused(address, via, reason string) {
 	if !l.on() || !l.o.Classes[Denied] {
 		return
 	}
 	l.add(Line{
-		Time: time.Now(), Address: address, Via: via, Decision: Refused, Reason: handshakes + strings.ToUpper(cause),
+		Time: time.Now(), Address: address, Via: via, Decision: Refused, Reason: reason,
 	}, false, queueMax/2)
 }
 

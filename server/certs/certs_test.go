@@ -198,7 +198,7 @@ func TestHandshakes(t *testing.T) {
 			refusal, "certificate",
 		},
 		"a certificate that is required must be shown": {
-			certs.AuthRequire, certs.Dialing{Files: certs.Files{CA: ours.path}}, refusal, "other",
+			certs.AuthRequire, certs.Dialing{Files: certs.Files{CA: ours.path}}, refusal, "certificate",
 		},
 		"one that is required and of the CA is enough": {
 			certs.AuthRequire, certs.Dialing{Files: certs.Files{Cert: client.Cert, Key: client.Key, CA: ours.path}}, "", "",

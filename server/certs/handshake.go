@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -33,6 +34,9 @@ var errLeft = errors.New("closed without a word")
 // errNoHTTP2 says that a caller did not offer HTTP/2, which gRPC speaks.
 var errNoHTTP2 = errors.New("HTTP/2 was not agreed on")
 
+// noCertificate is what crypto/tls says of a client that shows none although it has to; it has no type for that.
+const noCertificate = "didn't provide a certificate"
+
 // cause is why a handshake failed.
 type cause int
 
@@ -40,7 +44,7 @@ const (
 	causeTime        cause = iota // it did not end in time
 	causeRoom                     // its caller had too many under way
 	causeNotTLS                   // the other side does not speak TLS
-	causeCertificate              // the other side's certificate is not valid, or not that of a member
+	causeCertificate              // the other side's certificate is not valid, not that of a member, or missing
 	causeRefused                  // the other side refused, most likely our certificate
 	causeClosed                   // the other side closed the connection and had said nothing
 	causeCut                      // the other side closed the connection in the middle of the handshake
@@ -67,7 +71,7 @@ func causeOf(err error) cause {
 		return causeNotTLS
 	case errors.Is(err, errLeft):
 		return causeClosed
-	case errors.As(err, &verification), errors.Is(err, ErrNotMember), errors.Is(err, ErrOtherMember):
+	case errors.As(err, &verification), errors.Is(err, ErrNotMember), errors.Is(err, ErrOtherMember), strings.Contains(err.Error(), noCertificate):
 		return causeCertificate
 	case errors.As(err, &timed) && timed.Timeout():
 		return causeTime
