@@ -248,7 +248,13 @@ func TestAWatchOnALineEndsWithItsRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range uint64(2) {
-		if a := r.end(n + 1); codes.Code(a.GetStatus().GetCode()) != codes.Unauthenticated {
+		a := r.end(n + 1)
+		if n == 0 && codes.Code(a.GetStatus().GetCode()) == codes.Unavailable {
+			// Nothing tells that a watch without credit is open: it may have been decided about when the right was taken away. It is made again.
+			r.send(&tenurev1.LineRequest{Calls: []*tenurev1.LineCall{lineWatch(5, &tenurev1.WatchRequest{Keys: []string{"a"}})}})
+			a = r.end(5)
+		}
+		if codes.Code(a.GetStatus().GetCode()) != codes.Unauthenticated {
 			t.Errorf("%d: got %v, want UNAUTHENTICATED", n+1, a)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -165,6 +166,19 @@ func inOps() map[string]*tenurev1.CatalogOp {
 	}
 }
 
+// sampled returns each of the names, or some at equal distances, others in each run, where all would take many minutes.
+func sampled(t *testing.T, names []string) (some []string) {
+	t.Helper()
+	first := rand.IntN(oneOf)
+	if oneOf > 1 {
+		t.Logf("one of %d, from number %d on", oneOf, first)
+	}
+	for i := first; i < len(names); i += oneOf {
+		some = append(some, names[i])
+	}
+	return some
+}
+
 // TestWhateverARegistrationSaysInAnyField puts each hostile value into each field of each registration that members take, over gRPC and over REST.
 // Each is refused with a reason, one that is out of bounds by its field; or it is taken, and is then so there that the same again changes nothing.
 func TestWhateverARegistrationSaysInAnyField(t *testing.T) {
@@ -180,7 +194,7 @@ func TestWhateverARegistrationSaysInAnyField(t *testing.T) {
 			cases, taken := 0, 0
 			places := placesIn(call.full)
 			m.clear(t, query)
-			for _, what := range slices.Sorted(maps.Keys(places)) {
+			for _, what := range sampled(t, slices.Sorted(maps.Keys(places))) {
 				at := places[what]
 				r := at.In(call.full)
 				err := call.call(t, m, r)
@@ -198,7 +212,7 @@ func TestWhateverARegistrationSaysInAnyField(t *testing.T) {
 					m.clear(t, query)
 				}
 			}
-			if t.Logf("%d registrations, of which %d were taken", cases, taken); cases < 40 || taken < 5 || taken > cases*3/4 {
+			if t.Logf("%d registrations, of which %d were taken", cases, taken); oneOf == 1 && (cases < 40 || taken < 5 || taken > cases*3/4) {
 				t.Errorf("floor: %d registrations, of which %d were taken", cases, taken)
 			}
 		})
@@ -208,7 +222,7 @@ func TestWhateverARegistrationSaysInAnyField(t *testing.T) {
 		t.Run("Txn "+name, func(t *testing.T) {
 			places := placesIn(op)
 			m.clear(t, query)
-			for _, what := range slices.Sorted(maps.Keys(places)) {
+			for _, what := range sampled(t, slices.Sorted(maps.Keys(places))) {
 				changed := of[*tenurev1.CatalogOp](t, places[what].In(op))
 				err := result(m.Txn(t.Context(), &tenurev1.TxnRequest{Then: []*tenurev1.Op{{Kind: &tenurev1.Op_Catalog{Catalog: changed}}}}))
 				if wantFieldNamed(t, what, "then[0]."+places[what].Path, err); err == nil {
