@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,9 +36,9 @@ func TestManyBlockedRequestsOfConsul(t *testing.T) {
 	for range 2 { // An index of 1 would not wait.
 		send(ctx, t, m, http.MethodPut, "kv/first", "1")
 	}
-	before := resident(t, m)
+	before := rig.ResidentKiB(m)
 	own := block(ctx, t, m, n, func(i int) string { return fmt.Sprintf("kv/own/%d?", i) })
-	taken := float64(resident(t, m)-before) / float64(n)
+	taken := float64(rig.ResidentKiB(m)-before) / float64(n)
 	var took []time.Duration
 	for i := range wakes {
 		began := time.Now()
@@ -139,25 +137,6 @@ func (b *blockedRequests) leave() {
 	for _, conn := range b.conns {
 		_ = conn.Close() // It may be closed already.
 	}
-}
-
-// resident returns how much memory a member has, in KiB; 0 where the system does not tell.
-func resident(t *testing.T, m *rig.Member) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.PID()))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // never says that it is never in vain.

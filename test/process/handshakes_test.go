@@ -3,12 +3,8 @@ package process_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,7 +44,7 @@ func TestSilentConnectionsHoldUpNoHandshake(t *testing.T) {
 	for range connections / 50 { // What it takes for those who connect counts for them.
 		put()
 	}
-	before, most := residentKiB(t, m), 0
+	before, most := rig.ResidentKiB(m), 0
 
 	var silent sync.WaitGroup
 	var opened, ended atomic.Int64
@@ -62,13 +58,13 @@ func TestSilentConnectionsHoldUpNoHandshake(t *testing.T) {
 		})
 		if i%200 == 199 {
 			put()
-			most = max(most, residentKiB(t, m))
+			most = max(most, rig.ResidentKiB(m))
 		}
 	}
 	for ended.Load() < int64(connections) && ctx.Err() == nil {
 		wait(ctx, 50*time.Millisecond)
 		put()
-		most = max(most, residentKiB(t, m))
+		most = max(most, rig.ResidentKiB(m))
 	}
 	silent.Wait()
 	inTime := r.metric(ctx, m, `tenure_certs_handshakes_failed_total{cause="time",listener="grpc"}`)
@@ -96,23 +92,4 @@ func beSilent(ctx context.Context, i int, address string) bool {
 	}
 	_, _ = io.Copy(io.Discard, conn)
 	return true
-}
-
-// residentKiB returns how much memory a member has; 0 where the system does not tell.
-func residentKiB(t *testing.T, m *rig.Member) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.PID()))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	return 0
 }
