@@ -16,8 +16,9 @@ import (
 // short is how long a call waits that is to fail. On a slow machine nothing may be known then: it is made again.
 const short = 300 * time.Millisecond
 
-// tells calls until the error says this.
-func tells(t *testing.T, target string, parts []string, options ...tenure.Option) {
+// tells calls until the error says this. If the target speaks gRPC, a request may have left just before the time was over: nobody knows what
+// became of it, and the call is made again.
+func tells(t *testing.T, target string, parts []string, speaksGRPC bool, options ...tenure.Option) {
 	t.Helper()
 	c, err := tenure.Open(target, options...)
 	if err != nil {
@@ -28,6 +29,9 @@ func tells(t *testing.T, target string, parts []string, options ...tenure.Option
 		ctx, cancel := context.WithTimeout(t.Context(), short)
 		_, err := c.OpenSession(ctx)
 		cancel()
+		if speaksGRPC && errors.Is(err, tenure.ErrOutcomeUnknown) && errors.Is(err, context.DeadlineExceeded) && time.Since(begun) < 5*patience {
+			continue
+		}
 		if !errors.Is(err, tenure.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || tenure.AppliedOf(err) != tenure.AppliedNo {
 			t.Fatalf("got %v, applied %s; want ErrUnavailable, and nothing applied", err, tenure.AppliedOf(err))
 		}
@@ -75,7 +79,9 @@ func TestWhoCannotReachAMemberIsToldWhy(t *testing.T) {
 		"it speaks of something else": {"tenure://" + answering(t, "220 mail"), []string{"(it does not speak HTTP/2)"}, nil},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { tells(t, test.target, test.parts, test.options...) })
+		t.Run(name, func(t *testing.T) {
+			tells(t, test.target, test.parts, strings.HasSuffix(test.target, at.Peer), test.options...)
+		})
 	}
 }
 
