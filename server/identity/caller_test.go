@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base32"
+	"encoding/binary"
+	"hash/crc32"
 	"net/url"
 	"regexp"
 	"strings"
@@ -29,6 +32,33 @@ func TestATokenIsReadBack(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Of the last symbol of the secret one bit counts. A token has one text: with other bits there it is another text, whose checksum may be right.
+func TestATokenHasOneText(t *testing.T) {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	lower := base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
+	whole := identity.NewToken()
+	taken := ""
+	for _, last := range alphabet {
+		text := whole[:56] + string(last)
+		sum := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))
+		text += lower.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
+		if _, err := identity.ParseToken(text); err == nil {
+			taken += string(last)
+		}
+	}
+	if taken != "aq" {
+		t.Errorf("last symbols %q are taken, want those of a bit and four zeros", taken)
+	}
+}
+
+// Every call with a token reads one. Package crc32 keeps no slice on the stack.
+func TestReadingATokenAllocatesOnce(t *testing.T) {
+	values := []string{"Bearer " + identity.NewToken()}
+	if n := testing.AllocsPerRun(100, func() { identity.Of(values, nil, identity.ByURI) }); n > 1 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
