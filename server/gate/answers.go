@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/unread"
 )
 
@@ -21,17 +22,18 @@ type answerConn interface {
 	Cut()
 }
 
-// answerInfo is what the handshake of such a connection leaves for its calls.
+// answerInfo is what the handshake of such a connection leaves for its calls. Calls inside this process have none: theirs are of many clients.
 type answerInfo struct {
 	credentials.AuthInfo
-	conn answerConn
+	conn   answerConn
+	caller *identity.Memory
 }
 
 // WithAnswers returns what the handshake of a connection leaves for its calls, so that their answers count on it until they are
 // read.
 func WithAnswers(info credentials.AuthInfo, conn net.Conn) credentials.AuthInfo {
 	if counts, ok := conn.(answerConn); ok {
-		return answerInfo{AuthInfo: info, conn: counts}
+		return answerInfo{AuthInfo: info, conn: counts, caller: &identity.Memory{}}
 	}
 	return info
 }

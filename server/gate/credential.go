@@ -37,7 +37,13 @@ func leafOf(r *http.Request) *x509.Certificate {
 // callerOf returns who makes a call: as a token says, else as the certificate of its connection does. What a connection inside this
 // process says of its clients is taken from no other.
 func (g *Gate) callerOf(ctx context.Context) identity.Caller {
-	return identity.Of(metadata.ValueFromIncomingContext(ctx, identity.Metadata), certificateOf(ctx), g.certificates)
+	said, certificate := metadata.ValueFromIncomingContext(ctx, identity.Metadata), certificateOf(ctx)
+	if from, _ := peer.FromContext(ctx); from != nil {
+		if info, ok := from.AuthInfo.(answerInfo); ok {
+			return info.caller.Of(said, certificate, g.certificates)
+		}
+	}
+	return identity.Of(said, certificate, g.certificates)
 }
 
 // WatchHTTP decides whether a request over HTTP may see how the member is: its metrics and checks. It needs the right to see the

@@ -134,6 +134,40 @@ func TestWhatACertificateIsFor(t *testing.T) {
 	}
 }
 
+func TestAConnectionRemembersWhoCalledLast(t *testing.T) {
+	memory := &identity.Memory{}
+	certificate := &x509.Certificate{Subject: pkix.Name{CommonName: "web"}}
+	one, other := "Bearer "+identity.NewToken(), "bearer "+identity.NewToken()
+	said := [][]string{
+		{one},
+		{one},
+		{other},
+		{one},
+		nil,
+		{one},
+		{one, one},
+		{"Bearer eyJ.a.b"},
+		{"Bearer eyJ.a.b"},
+		{"Bearer eyJ.a.c"},
+		{one},
+		{one[:70]},
+		{one + "a"},
+		{""},
+		{"Basic " + one[7:]},
+		{"B" + one[1:]},
+	}
+	for i, values := range said {
+		if got, want := memory.Of(values, certificate, identity.ByCommonName), identity.Of(values, certificate, identity.ByCommonName); got != want {
+			t.Errorf("call %d: got %+v, want %+v", i, got, want)
+		}
+	}
+	values := []string{one}
+	memory.Of(values, nil, identity.ByURI)
+	if n := testing.AllocsPerRun(100, func() { memory.Of(values, nil, identity.ByURI) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func FuzzBearer(f *testing.F) {
 	f.Add("Bearer tnr1_" + strings.Repeat("a", 59))
 	f.Add("Bearer " + identity.NewToken())
