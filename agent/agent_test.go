@@ -197,7 +197,7 @@ func TestRefusals(t *testing.T) {
 		"there is no pool to leave": {func(ctx context.Context) error {
 			_, err := r.LeaveAgent(ctx, &tenurev1.LeaveAgentRequest{})
 			return err
-		}, "FEATURE_NOT_ENABLED", "takes no part in gossip"},
+		}, "FEATURE_NOT_ENABLED", "deregister its node with the catalog"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ const (
 )
 
 // errNoGossip means that the agent takes no part in gossip.
-var errNoGossip = errors.New("the agent takes no part in gossip")
+var errNoGossip = errors.New("the agent takes no part in gossip: stop it, and then deregister its node with the catalog")
 
 // ErrGossipInsecure means that others can reach an address of gossip, and that there is no key.
 var ErrGossipInsecure = errors.New("anybody who can reach this address can make the cluster take machines for dead; give the pool a key with " +

@@ -87,6 +87,14 @@ func (x *terminal) run(text string) {
 	x.await(ended, 1)
 }
 
+// output types a command, and returns what it has printed when it has ended.
+func (x *terminal) output(command string) string {
+	x.t.Helper()
+	before := len(x.printed())
+	x.run(strings.TrimSuffix(command, "\n"))
+	return x.printed()[before:]
+}
+
 // printed returns what the terminal shows.
 func (x *terminal) printed() string {
 	raw, err := os.ReadFile(x.log)
@@ -170,29 +178,47 @@ func TestThePageOnTheCatalog(t *testing.T) {
 // catalogPage returns the page with addresses of the test's own, and what took the place of what.
 func catalogPage(t *testing.T) (page string, replaced map[string]string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/catalog.md")
-	if err != nil {
-		t.Fatal(err)
+	at := portsOf(300 + rand.IntN(300))
+	replaced = map[string]string{
+		"make cluster":   clusterAt(t, at(0)),
+		"127.0.0.1:7400": at(0), "127.0.0.1:7410": at(10), "127.0.0.1:7420": at(20), "localhost:7401": at(1),
+		"127.0.0.1:7404": at(4), "127.0.0.1:7414": at(14), "127.0.0.1:8080": at(5), "http.server 8080": "http.server " + portOf(at(5)),
 	}
+	return pageWith(t, "../../docs/catalog.md", replaced), replaced
+}
+
+// portsOf returns the addresses of a page: 30 for each number below 600.
+func portsOf(n int) func(port int) string {
+	return func(port int) string { return fmt.Sprintf("127.0.0.1:%d", 10_000+30*n+port) }
+}
+
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// clusterAt returns what starts three members at an address and those that follow it.
+func clusterAt(t *testing.T, first string) string {
+	t.Helper()
 	script, err := filepath.Abs("../../tools/cluster.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := 10_000 + 30*rand.IntN(600)
-	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", base+port) }
-	replaced = map[string]string{
-		"make cluster":   fmt.Sprintf("CLUSTER_PORT=%d %s %s", base, script, binary),
-		"127.0.0.1:7400": at(0), "127.0.0.1:7410": at(10), "127.0.0.1:7420": at(20), "localhost:7401": at(1),
-		"127.0.0.1:7404": at(4), "127.0.0.1:7414": at(14), "127.0.0.1:8080": at(5), "http.server 8080": fmt.Sprintf("http.server %d", base+5),
+	return fmt.Sprintf("CLUSTER_PORT=%s %s %s", portOf(first), script, binary)
+}
+
+// pageWith returns a page in which each text that is replaced must be.
+func pageWith(t *testing.T, path string, replaced map[string]string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	page = string(raw)
+	page := string(raw)
 	for from, to := range replaced {
 		if !strings.Contains(page, from) {
 			t.Errorf("the page does not have %s", from)
 		}
 		page = strings.ReplaceAll(page, from, to)
 	}
-	return page, replaced
+	return page
 }
 
 // block types a block of the page into the terminal that the text before it names last.
