@@ -368,7 +368,9 @@ func (p *Pool) NotifyPingComplete(m *memberlist.Node, _ time.Duration, _ []byte)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.view.Heard(n.Key, number)
+	if p.view.Heard(n.Key, number) {
+		p.tell()
+	}
 }
 
 // NotifyAlive refuses what is not of this program.

@@ -119,6 +119,35 @@ func TestPool(t *testing.T) {
 	b.await(t, c.Self(), gossip.Left)
 }
 
+// One that was killed, was started again and leaves is gone while others still take the killed start for alive.
+func TestLeaveAfterAKill(t *testing.T) {
+	patient := func(o *gossip.Options) {
+		o.Tune = func(c *memberlist.Config) {
+			fast(c)
+			c.ProbeInterval, c.ProbeTimeout = patience, patience // Nobody is found dead in this test.
+		}
+	}
+	a := start(t, 1, 1, patient)
+	b := start(t, 2, 1, patient, a)
+	killed := start(t, 3, 1, patient, a)
+	a.await(t, killed.Self(), gossip.Alive)
+	b.await(t, killed.Self(), gossip.Alive)
+	before := a.Node(killed.Self()).Address
+	killed.stop()
+	c := start(t, 3, 2, patient, a)
+	for _, p := range []*process{a, b} {
+		for changed := p.Changed(); p.Node(c.Self()).Address == before; changed = p.Changed() {
+			<-changed
+		}
+	}
+	if err := c.Leave(); err != nil {
+		t.Log(err)
+	}
+	c.stop()
+	a.await(t, c.Self(), gossip.Left)
+	b.await(t, c.Self(), gossip.Left)
+}
+
 // keyFile returns a file with keys.
 func keyFile(t *testing.T, keys ...string) string {
 	t.Helper()

@@ -89,12 +89,17 @@ type boot struct {
 	number uint64
 	seen   bool // alive in this run
 	leaves bool // said that it goes
+	// came and spoke are when it was first noted and last heard, in turns of the view. Silenced is one that nobody heard since a later
+	// one came that has left: it lives on only in what others repeat.
+	came, spoke uint64
+	silenced    bool
 }
 
 // View is what a process has seen of its pool. Its caller guards it.
 type View struct {
 	began  time.Time // of the run
 	looked time.Time // the last look at the clock
+	turn   uint64    // counts what was noted and heard
 	nodes  map[Key][]boot
 }
 
@@ -122,11 +127,16 @@ func (v *View) Look(now time.Time) bool {
 // Note takes what memberlist says of one start of a node, and reports whether the node is otherwise than before. Heard says that
 // it was alive a moment ago.
 func (v *View) Note(n Node, number uint64, heard bool) bool {
+	v.turn++
 	before := v.state(n.Key)
 	boots := v.nodes[n.Key]
+	if n.State == Alive {
+		// The node lives, so what starts that are gone have said of it is over. Clocks may have gone back since: their numbers may be higher.
+		boots = slices.DeleteFunc(boots, func(b boot) bool { return b.State != Alive && b.number != number })
+	}
 	i := slices.IndexFunc(boots, func(b boot) bool { return b.number == number })
 	if i < 0 {
-		boots = append(boots, boot{number: number})
+		boots = append(boots, boot{number: number, came: v.turn})
 		slices.SortFunc(boots, func(a, b boot) int { return cmp.Compare(a.number, b.number) })
 		if gone := slices.IndexFunc(boots, func(b boot) bool { return b.State != Alive && b.number != number }); gone >= 0 && len(boots) > bootsMax {
 			boots = slices.Delete(boots, gone, gone+1)
@@ -142,6 +152,12 @@ func (v *View) Note(n Node, number uint64, heard bool) bool {
 	}
 	changed := b.State != n.State || b.Address != n.Address
 	b.Node, b.seen = n, b.seen || heard
+	if heard {
+		b.spoke, b.silenced = v.turn, false
+	}
+	if b.State == Left {
+		silence(boots, *b)
+	}
 	v.nodes[n.Key] = boots
 	return changed || before != v.state(n.Key)
 }
@@ -154,6 +170,7 @@ func (v *View) Leave(k Key, number uint64) bool {
 			b.leaves = true
 			if b.State == Failed {
 				b.State = Left
+				silence(boots, *b)
 				return true
 			}
 		}
@@ -161,28 +178,41 @@ func (v *View) Leave(k Key, number uint64) bool {
 	return false
 }
 
-// Heard says that a start of a node is alive now.
-func (v *View) Heard(k Key, number uint64) {
-	boots := v.nodes[k]
+// silence takes the word of a start that has left for that of its node: starts from before it, which nobody heard since it came, were
+// killed, even if memberlist does not know yet. A start that answered since, or with a higher number, lives beside it.
+func silence(boots []boot, left boot) {
 	for i := range boots {
-		if boots[i].number == number && boots[i].State == Alive {
-			boots[i].seen = true
+		if b := &boots[i]; b.number < left.number && b.spoke < left.came {
+			b.silenced = true
 		}
 	}
 }
 
-// newest returns the start of a node that says how the node is: one that is alive, or else the last one.
-func (v *View) newest(k Key) (boot, bool) {
+// Heard says that a start of a node is alive now, and reports whether the node is otherwise than before.
+func (v *View) Heard(k Key, number uint64) bool {
+	v.turn++
+	before := v.state(k)
 	boots := v.nodes[k]
-	for _, b := range slices.Backward(boots) {
-		if b.State == Alive {
-			return b, true
+	for i := range boots {
+		if b := &boots[i]; b.number == number && b.State == Alive {
+			b.seen, b.spoke, b.silenced = true, v.turn, false
 		}
 	}
-	if len(boots) == 0 {
-		return boot{}, false
+	return before != v.state(k)
+}
+
+// newest returns the start of a node that says how the node is: one that is alive, or else the last one; silenced ones do not count.
+func (v *View) newest(k Key) (found boot, known bool) {
+	for _, b := range slices.Backward(v.nodes[k]) {
+		switch {
+		case b.silenced:
+		case b.State == Alive:
+			return b, true
+		case !known:
+			found, known = b, true
+		}
 	}
-	return boots[len(boots)-1], true
+	return found, known
 }
 
 func (v *View) state(k Key) State {

@@ -37,6 +37,8 @@ func stall(d time.Duration) script {
 
 func ping(number uint64) script { return func(v *View, _ *time.Time) { v.Heard(web, number) } }
 
+func leaves(number uint64) script { return func(v *View, _ *time.Time) { v.Leave(web, number) } }
+
 func otherAt(address string) script {
 	return func(v *View, now *time.Time) {
 		v.Note(Node{Key: KeyOf([16]byte{2}, "web2"), Address: address, State: Alive, Since: *now}, 1, true)
@@ -49,20 +51,34 @@ func TestJudge(t *testing.T) {
 		want  Verdict
 		state State
 	}{
-		"one never seen may be well":                         {nil, SaysAlive, Unknown},
-		"one never seen in 90 s is dialed":                   {[]script{after(91 * time.Second)}, MustDial, Unknown},
-		"one never seen whose address another has is gone":   {[]script{otherAt(webAddress), after(91 * time.Second)}, SaysFailed, Unknown},
-		"one that is alive is":                               {[]script{saw(1, Alive, true)}, SaysAlive, Alive},
-		"one seen alive, then dead, failed":                  {[]script{saw(1, Alive, true), saw(1, Failed, false)}, SaysFailed, Failed},
-		"one that left is gone":                              {[]script{saw(1, Alive, true), saw(1, Left, false)}, SaysFailed, Left},
-		"one heard to be dead only may be well":              {[]script{saw(1, Failed, false)}, SaysAlive, Failed},
-		"one that lives under a later boot is alive":         {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false)}, SaysAlive, Alive},
-		"one that lives under an earlier boot is alive":      {[]script{saw(2, Failed, false), saw(1, Alive, true)}, SaysAlive, Alive},
-		"one dead after a stall may be well":                 {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false)}, SaysAlive, Failed},
-		"one dead long after a stall is dialed":              {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false), after(91 * time.Second)}, MustDial, Failed},
-		"one that answered after the stall, then dead, is":   {[]script{saw(1, Alive, true), stall(2 * time.Second), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
-		"a short delay is not a stall":                       {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, SaysFailed, Failed},
-		"one that is gone for long is forgotten, not failed": {[]script{saw(1, Alive, true), saw(1, Failed, false), func(v *View, now *time.Time) { v.forget(now.Add(forgetAfter + 1)) }}, SaysAlive, Unknown},
+		"one never seen may be well":                                      {nil, SaysAlive, Unknown},
+		"one never seen in 90 s is dialed":                                {[]script{after(91 * time.Second)}, MustDial, Unknown},
+		"one never seen whose address another has is gone":                {[]script{otherAt(webAddress), after(91 * time.Second)}, SaysFailed, Unknown},
+		"one that is alive is":                                            {[]script{saw(1, Alive, true)}, SaysAlive, Alive},
+		"one seen alive, then dead, failed":                               {[]script{saw(1, Alive, true), saw(1, Failed, false)}, SaysFailed, Failed},
+		"one that left is gone":                                           {[]script{saw(1, Alive, true), saw(1, Left, false)}, SaysFailed, Left},
+		"one heard to be dead only may be well":                           {[]script{saw(1, Failed, false)}, SaysAlive, Failed},
+		"one that lives under a later boot is alive":                      {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false)}, SaysAlive, Alive},
+		"one that lives under an earlier boot is alive":                   {[]script{saw(2, Failed, false), saw(1, Alive, true)}, SaysAlive, Alive},
+		"one killed and restarted that leaves is gone at once":            {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false)}, SaysFailed, Left},
+		"so it is if its word comes after memberlist's":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(2, Failed, false), leaves(2)}, SaysFailed, Left},
+		"so it stays when the killed start is dead, too":                  {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), saw(1, Failed, false)}, SaysFailed, Left},
+		"one killed twice that leaves is gone at once":                    {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(3, Alive, true), leaves(3), saw(3, Failed, false)}, SaysFailed, Left},
+		"one that leaves and is restarted is alive":                       {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), saw(3, Alive, true)}, SaysAlive, Alive},
+		"the late word of an earlier start ends nobody":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false), leaves(1)}, SaysAlive, Alive},
+		"the late word of a start with a higher number ends nobody":       {[]script{saw(9, Alive, true), saw(5, Alive, true), saw(9, Failed, false), leaves(9)}, SaysAlive, Alive},
+		"the word of a start never seen ends nobody":                      {[]script{saw(1, Alive, true), leaves(2)}, SaysAlive, Alive},
+		"a later start that only fails says nothing of the earlier one":   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(2, Failed, false)}, SaysAlive, Alive},
+		"an earlier start that answered since is alive":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), ping(1), leaves(2), saw(2, Failed, false)}, SaysAlive, Alive},
+		"an earlier start that answers after the later one left is alive": {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), ping(1)}, SaysAlive, Alive},
+		"one that left, came back with a lower number and failed, failed": {[]script{saw(9, Alive, true), leaves(9), saw(9, Failed, false), saw(5, Alive, true), saw(5, Failed, false)}, SaysFailed, Failed},
+		"so it is while a start from before is not yet dead":              {[]script{saw(4, Alive, true), saw(9, Alive, true), leaves(9), saw(9, Failed, false), saw(3, Alive, true), saw(3, Failed, false)}, SaysFailed, Failed},
+		"a killed start from before one that left does not count":         {[]script{saw(4, Alive, true), saw(9, Alive, true), leaves(9), saw(9, Failed, false), saw(3, Alive, true), saw(3, Failed, false)}, SaysFailed, Failed},
+		"one dead after a stall may be well":                              {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false)}, SaysAlive, Failed},
+		"one dead long after a stall is dialed":                           {[]script{saw(1, Alive, true), stall(2 * time.Second), saw(1, Failed, false), after(91 * time.Second)}, MustDial, Failed},
+		"one that answered after the stall, then dead, is":                {[]script{saw(1, Alive, true), stall(2 * time.Second), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
+		"a short delay is not a stall":                                    {[]script{saw(1, Alive, true), stall(time.Second), saw(1, Failed, false)}, SaysFailed, Failed},
+		"one that is gone for long is forgotten, not failed":              {[]script{saw(1, Alive, true), saw(1, Failed, false), func(v *View, now *time.Time) { v.forget(now.Add(forgetAfter + 1)) }}, SaysAlive, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1, 0)
