@@ -179,7 +179,7 @@ ATTACK ?= .
 .PHONY: hostile
 hostile: build ## make the attacks in their long form and print their table; ATTACK='answers that' makes those that match (1 h)
 	TENURE_SOAK=1 TENURE_BINARY=$(TENURE) $(GO) test -count=1 $(SOAK_FLAGS) -v -run "TestAttacks/$$(echo '$(ATTACK)' | tr ' ' _)" ./test/hostile | \
-		awk '/\| .* \|$$/ || /FAIL|allowed|answered|failed|want at most/ { print; fflush() }'
+		grep --line-buffered -E '\| .* \|$$|FAIL|allowed|answered|failed|want at most'
 
 .PHONY: thirdparty
 thirdparty: build ## run programs made for Consul against Tenure, as far as they can be fetched, and write their table to docs/consul.md (25 min, and 15 min for the first fetch)
