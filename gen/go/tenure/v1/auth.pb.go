@@ -193,6 +193,10 @@ func (x *Policy) GetRules() string {
 }
 
 // Token is what is known of a token. Its text is not: the cluster keeps only a hash.
+//
+// A token can be the child of another. It may do what both its own policies and its parent's rights allow, at every moment: a change of
+// its parent's policies is one of its rights, too. It ends with its parent, and when its parent gets a new text. A token without a
+// parent, its children, their children and so on are at most 256, and there are at most 4 of them in a line.
 type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the token: a UUID. It is no secret.
@@ -208,7 +212,9 @@ type Token struct {
 	// Principal that made it; empty for the first one.
 	CreatedBy string `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// When it was made.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Accessor of its parent; empty: it has none.
+	Parent        string `protobuf:"bytes,8,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +296,13 @@ func (x *Token) GetCreateTime() *timestamppb.Timestamp {
 		return x.CreateTime
 	}
 	return nil
+}
+
+func (x *Token) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
 }
 
 // Binding gives policies to callers that have no token of the cluster.
@@ -1472,14 +1485,17 @@ type CreateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Names of its policies, 1 to 16.
+	// Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
 	Policies []string `protobuf:"bytes,2,rep,name=policies,proto3" json:"policies,omitempty"`
-	// Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+	// Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
 	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	// How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+	// How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// Whether it lasts until it is revoked.
-	NoExpiry      bool `protobuf:"varint,5,opt,name=no_expiry,json=noExpiry,proto3" json:"no_expiry,omitempty"`
+	// Whether it lasts until it is revoked, or its parent ends.
+	NoExpiry bool `protobuf:"varint,5,opt,name=no_expiry,json=noExpiry,proto3" json:"no_expiry,omitempty"`
+	// Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+	// that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+	Parent        string `protobuf:"bytes,6,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1547,6 +1563,13 @@ func (x *CreateTokenRequest) GetNoExpiry() bool {
 		return x.NoExpiry
 	}
 	return false
+}
+
+func (x *CreateTokenRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
 }
 
 // CreateTokenResponse has the token.
@@ -2804,7 +2827,9 @@ type WhoAmIResponse struct {
 	// When the credential ends; unset: never.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	// The mode.
-	Mode          AuthMode `protobuf:"varint,7,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
+	Mode AuthMode `protobuf:"varint,7,opt,name=mode,proto3,enum=tenure.v1.AuthMode" json:"mode,omitempty"`
+	// Accessor of the parent of the caller's token; empty: it has none.
+	Parent        string `protobuf:"bytes,8,opt,name=parent,proto3" json:"parent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2886,6 +2911,13 @@ func (x *WhoAmIResponse) GetMode() AuthMode {
 		return x.Mode
 	}
 	return AuthMode_AUTH_MODE_UNSPECIFIED
+}
+
+func (x *WhoAmIResponse) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
 }
 
 // CheckAccessRequest asks for a right.
@@ -2996,7 +3028,7 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x14tenure/v1/auth.proto\x12\ttenure.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15tenure/v1/types.proto\"2\n" +
 	"\x06Policy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05rules\x18\x02 \x01(\tR\x05rules\"\x80\x02\n" +
+	"\x05rules\x18\x02 \x01(\tR\x05rules\"\x98\x02\n" +
 	"\x05Token\x12\x1a\n" +
 	"\baccessor\x18\x01 \x01(\tR\baccessor\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -3007,7 +3039,8 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"created_by\x18\x06 \x01(\tR\tcreatedBy\x12;\n" +
 	"\vcreate_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xd6\x01\n" +
+	"createTime\x12\x16\n" +
+	"\x06parent\x18\b \x01(\tR\x06parent\"\xd6\x01\n" +
 	"\aBinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.tenure.v1.BindingKindR\x04kind\x12\x1c\n" +
@@ -3082,13 +3115,14 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"c\n" +
 	"\x14DeletePolicyResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xa2\x01\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xba\x01\n" +
 	"\x12CreateTokenRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bpolicies\x18\x02 \x03(\tR\bpolicies\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12+\n" +
 	"\x03ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x1b\n" +
-	"\tno_expiry\x18\x05 \x01(\bR\bnoExpiry\"\x84\x01\n" +
+	"\tno_expiry\x18\x05 \x01(\bR\bnoExpiry\x12\x16\n" +
+	"\x06parent\x18\x06 \x01(\tR\x06parent\"\x84\x01\n" +
 	"\x13CreateTokenResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12&\n" +
 	"\x05token\x18\x02 \x01(\v2\x10.tenure.v1.TokenR\x05token\x12\x12\n" +
@@ -3161,7 +3195,7 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x16DeleteProviderResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\"\x0f\n" +
-	"\rWhoAmIRequest\"\x99\x02\n" +
+	"\rWhoAmIRequest\"\xb1\x02\n" +
 	"\x0eWhoAmIResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x1e\n" +
@@ -3172,7 +3206,8 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\bpolicies\x18\x05 \x03(\tR\bpolicies\x12;\n" +
 	"\vexpire_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12'\n" +
-	"\x04mode\x18\a \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\"(\n" +
+	"\x04mode\x18\a \x01(\x0e2\x13.tenure.v1.AuthModeR\x04mode\x12\x16\n" +
+	"\x06parent\x18\b \x01(\tR\x06parent\"(\n" +
 	"\x12CheckAccessRequest\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\"b\n" +
 	"\x13CheckAccessResponse\x121\n" +

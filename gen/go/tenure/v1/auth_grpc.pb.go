@@ -79,18 +79,19 @@ type AuthServiceClient interface {
 	// Errors: AUTH_NOT_BOOTSTRAPPED.
 	DeletePolicy(ctx context.Context, in *DeletePolicyRequest, opts ...grpc.CallOption) (*DeletePolicyResponse, error)
 	// CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-	// name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+	// name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+	// Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
 	// GetToken returns a token without its text. An empty accessor means the caller's own, which takes no right. Errors:
 	// TOKEN_NOT_FOUND.
 	GetToken(ctx context.Context, in *GetTokenRequest, opts ...grpc.CallOption) (*GetTokenResponse, error)
 	// ListTokens lists tokens without their texts, by accessor, in pages. Errors: PAGE_TOKEN_INVALID.
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
-	// RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-	// right. Errors: TOKEN_NOT_FOUND.
+	// RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+	// it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
 	RotateToken(ctx context.Context, in *RotateTokenRequest, opts ...grpc.CallOption) (*RotateTokenResponse, error)
-	// RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-	// accessor means the caller's own, which takes no right. A missing token is not an error.
+	// RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+	// made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
 	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error)
 	// PutBinding writes a binding; one with this name is replaced. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED,
 	// POLICY_NOT_FOUND, LIMIT_EXCEEDED.
@@ -369,18 +370,19 @@ type AuthServiceServer interface {
 	// Errors: AUTH_NOT_BOOTSTRAPPED.
 	DeletePolicy(context.Context, *DeletePolicyRequest) (*DeletePolicyResponse, error)
 	// CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-	// name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+	// name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+	// Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
 	// GetToken returns a token without its text. An empty accessor means the caller's own, which takes no right. Errors:
 	// TOKEN_NOT_FOUND.
 	GetToken(context.Context, *GetTokenRequest) (*GetTokenResponse, error)
 	// ListTokens lists tokens without their texts, by accessor, in pages. Errors: PAGE_TOKEN_INVALID.
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
-	// RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-	// right. Errors: TOKEN_NOT_FOUND.
+	// RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+	// it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
 	RotateToken(context.Context, *RotateTokenRequest) (*RotateTokenResponse, error)
-	// RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-	// accessor means the caller's own, which takes no right. A missing token is not an error.
+	// RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+	// made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
 	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error)
 	// PutBinding writes a binding; one with this name is replaced. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED,
 	// POLICY_NOT_FOUND, LIMIT_EXCEEDED.

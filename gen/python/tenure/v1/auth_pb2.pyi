@@ -41,7 +41,7 @@ class Policy(_message.Message):
     def __init__(self, name: _Optional[str] = ..., rules: _Optional[str] = ...) -> None: ...
 
 class Token(_message.Message):
-    __slots__ = ("accessor", "name", "policies", "node", "expire_time", "created_by", "create_time")
+    __slots__ = ("accessor", "name", "policies", "node", "expire_time", "created_by", "create_time", "parent")
     ACCESSOR_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +49,7 @@ class Token(_message.Message):
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
     accessor: str
     name: str
     policies: _containers.RepeatedScalarFieldContainer[str]
@@ -56,7 +57,8 @@ class Token(_message.Message):
     expire_time: _timestamp_pb2.Timestamp
     created_by: str
     create_time: _timestamp_pb2.Timestamp
-    def __init__(self, accessor: _Optional[str] = ..., name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    parent: str
+    def __init__(self, accessor: _Optional[str] = ..., name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., parent: _Optional[str] = ...) -> None: ...
 
 class Binding(_message.Message):
     __slots__ = ("name", "kind", "principal", "policies", "node", "issued_after")
@@ -239,18 +241,20 @@ class DeletePolicyResponse(_message.Message):
     def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., deleted: bool = ...) -> None: ...
 
 class CreateTokenRequest(_message.Message):
-    __slots__ = ("name", "policies", "node", "ttl", "no_expiry")
+    __slots__ = ("name", "policies", "node", "ttl", "no_expiry", "parent")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     TTL_FIELD_NUMBER: _ClassVar[int]
     NO_EXPIRY_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     policies: _containers.RepeatedScalarFieldContainer[str]
     node: str
     ttl: _duration_pb2.Duration
     no_expiry: bool
-    def __init__(self, name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ...) -> None: ...
+    parent: str
+    def __init__(self, name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., ttl: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ..., parent: _Optional[str] = ...) -> None: ...
 
 class CreateTokenResponse(_message.Message):
     __slots__ = ("header", "token", "text")
@@ -435,7 +439,7 @@ class WhoAmIRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class WhoAmIResponse(_message.Message):
-    __slots__ = ("header", "principal", "credential", "cause", "policies", "expire_time", "mode")
+    __slots__ = ("header", "principal", "credential", "cause", "policies", "expire_time", "mode", "parent")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     CREDENTIAL_FIELD_NUMBER: _ClassVar[int]
@@ -443,6 +447,7 @@ class WhoAmIResponse(_message.Message):
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     principal: str
     credential: str
@@ -450,7 +455,8 @@ class WhoAmIResponse(_message.Message):
     policies: _containers.RepeatedScalarFieldContainer[str]
     expire_time: _timestamp_pb2.Timestamp
     mode: AuthMode
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., principal: _Optional[str] = ..., credential: _Optional[str] = ..., cause: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., mode: _Optional[_Union[AuthMode, str]] = ...) -> None: ...
+    parent: str
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., principal: _Optional[str] = ..., credential: _Optional[str] = ..., cause: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., mode: _Optional[_Union[AuthMode, str]] = ..., parent: _Optional[str] = ...) -> None: ...
 
 class CheckAccessRequest(_message.Message):
     __slots__ = ("rule",)

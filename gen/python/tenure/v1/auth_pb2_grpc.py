@@ -224,7 +224,8 @@ class AuthServiceServicer(object):
 
     def CreateToken(self, request, context):
         """CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-        name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+        name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+        Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -246,16 +247,16 @@ class AuthServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RotateToken(self, request, context):
-        """RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-        right. Errors: TOKEN_NOT_FOUND.
+        """RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+        it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-        accessor means the caller's own, which takes no right. A missing token is not an error.
+        """RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+        made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -339,7 +339,7 @@ type ChangeAuth_RotateToken struct {
 }
 
 type ChangeAuth_RevokeToken struct {
-	// Ends the token with this accessor, 16 bytes.
+	// Ends the token with this accessor, 16 bytes, and all that descend from it.
 	RevokeToken []byte `protobuf:"bytes,7,opt,name=revoke_token,json=revokeToken,proto3,oneof"`
 }
 
@@ -447,7 +447,7 @@ func (x *Bootstrap) GetMode() AuthMode {
 	return AuthMode_AUTH_MODE_UNSPECIFIED
 }
 
-// RotateToken gives a token another text.
+// RotateToken gives a token another text, and ends all that descend from it.
 type RotateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Accessor of the token, 16 bytes.
@@ -502,8 +502,8 @@ func (x *RotateToken) GetTokenSha256() []byte {
 	return nil
 }
 
-// EndTokens deletes tokens that ended long ago. It takes no right away, as they have none. Tokens that are gone, or have another end,
-// are skipped.
+// EndTokens deletes tokens that ended long ago, with all that descend from them, which ended no later. It takes no right away, as they
+// have none. Tokens that are gone, or have another end, are skipped, and so are those that are left once 256 were deleted.
 type EndTokens struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Term in which the leader decided. If the entry has another term, the command fails.
@@ -852,9 +852,9 @@ type TokenRecord struct {
 	TokenSha256 []byte `protobuf:"bytes,3,opt,name=token_sha256,json=tokenSha256,proto3" json:"token_sha256,omitempty"`
 	// Name for people, 1 to 128 bytes.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// Names of its policies, at most 16.
+	// Names of its policies, at most 16. In a command for a child they may be none: those of its parent.
 	Policies []string `protobuf:"bytes,5,rep,name=policies,proto3" json:"policies,omitempty"`
-	// Machine that rules for `session node self` mean; empty: none.
+	// Machine that rules for `session node self` mean; empty: none, or in a command for a child that of its parent.
 	Node string `protobuf:"bytes,6,opt,name=node,proto3" json:"node,omitempty"`
 	// When it ends, in milliseconds since the Unix epoch. Members compare it with their wall clocks; applying a command never
 	// does. Zero: never.
@@ -862,7 +862,13 @@ type TokenRecord struct {
 	// Principal that made it. Set by apply.
 	CreatedBy string `protobuf:"bytes,8,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// Wall clock of the command that made it, in milliseconds since the Unix epoch. Set by apply.
-	CreateTimeMs  int64 `protobuf:"varint,9,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
+	CreateTimeMs int64 `protobuf:"varint,9,opt,name=create_time_ms,json=createTimeMs,proto3" json:"create_time_ms,omitempty"`
+	// Accessor of its parent, with which it ends, 16 bytes; empty: none.
+	Parent []byte `protobuf:"bytes,10,opt,name=parent,proto3" json:"parent,omitempty"`
+	// Accessors of its children, each of 16 bytes, in the order in which they were made. Set by apply.
+	Children [][]byte `protobuf:"bytes,11,rep,name=children,proto3" json:"children,omitempty"`
+	// Of a token without a parent: how many tokens descend from it. Set by apply.
+	Descendants   uint32 `protobuf:"varint,12,opt,name=descendants,proto3" json:"descendants,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -956,6 +962,27 @@ func (x *TokenRecord) GetCreatedBy() string {
 func (x *TokenRecord) GetCreateTimeMs() int64 {
 	if x != nil {
 		return x.CreateTimeMs
+	}
+	return 0
+}
+
+func (x *TokenRecord) GetParent() []byte {
+	if x != nil {
+		return x.Parent
+	}
+	return nil
+}
+
+func (x *TokenRecord) GetChildren() [][]byte {
+	if x != nil {
+		return x.Children
+	}
+	return nil
+}
+
+func (x *TokenRecord) GetDescendants() uint32 {
+	if x != nil {
+		return x.Descendants
 	}
 	return 0
 }
@@ -1223,7 +1250,7 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\fPolicyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05rules\x18\x03 \x01(\tR\x05rules\"\xa2\x02\n" +
+	"\x05rules\x18\x03 \x01(\tR\x05rules\"\xf8\x02\n" +
 	"\vTokenRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\baccessor\x18\x02 \x01(\fR\baccessor\x12!\n" +
@@ -1234,7 +1261,11 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x0eexpire_time_ms\x18\a \x01(\x03R\fexpireTimeMs\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\b \x01(\tR\tcreatedBy\x12$\n" +
-	"\x0ecreate_time_ms\x18\t \x01(\x03R\fcreateTimeMs\"\xf2\x01\n" +
+	"\x0ecreate_time_ms\x18\t \x01(\x03R\fcreateTimeMs\x12\x16\n" +
+	"\x06parent\x18\n" +
+	" \x01(\fR\x06parent\x12\x1a\n" +
+	"\bchildren\x18\v \x03(\fR\bchildren\x12 \n" +
+	"\vdescendants\x18\f \x01(\rR\vdescendants\"\xf2\x01\n" +
 	"\rBindingRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x120\n" +

@@ -263,189 +263,190 @@ public final class AuthProto {
       "e/protobuf/duration.proto\032\037google/protob" +
       "uf/timestamp.proto\032\025tenure/v1/types.prot" +
       "o\"2\n\006Policy\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005rules" +
-      "\030\002 \001(\tR\005rules\"\200\002\n\005Token\022\032\n\010accessor\030\001 \001(" +
+      "\030\002 \001(\tR\005rules\"\230\002\n\005Token\022\032\n\010accessor\030\001 \001(" +
       "\tR\010accessor\022\022\n\004name\030\002 \001(\tR\004name\022\032\n\010polic" +
       "ies\030\003 \003(\tR\010policies\022\022\n\004node\030\004 \001(\tR\004node\022" +
       ";\n\013expire_time\030\005 \001(\0132\032.google.protobuf.T" +
       "imestampR\nexpireTime\022\035\n\ncreated_by\030\006 \001(\t" +
       "R\tcreatedBy\022;\n\013create_time\030\007 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\ncreateTime\"\326\001\n\007Bin" +
-      "ding\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002 \001(\0162\026" +
-      ".tenure.v1.BindingKindR\004kind\022\034\n\tprincipa" +
-      "l\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003(\tR\010po" +
-      "licies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014issued_aft" +
-      "er\030\006 \001(\0132\032.google.protobuf.TimestampR\013is" +
-      "suedAfter\"\314\001\n\010Provider\022\022\n\004name\030\001 \001(\tR\004na" +
-      "me\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\taudiences\030" +
-      "\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001(\tR\004jwks\022\031\n\010" +
-      "jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_certificat" +
-      "es\030\006 \001(\tR\016caCertificates\022\036\n\nalgorithms\030\007" +
-      " \003(\tR\nalgorithms\"\223\001\n\014ProviderKeys\022\032\n\010pro" +
-      "vider\030\001 \001(\tR\010provider\022\022\n\004keys\030\002 \001(\rR\004key" +
-      "s\0229\n\nfetch_time\030\003 \001(\0132\032.google.protobuf." +
-      "TimestampR\tfetchTime\022\030\n\007failure\030\004 \001(\tR\007f" +
-      "ailure\"k\n\024BootstrapAuthRequest\022\024\n\005token\030" +
-      "\001 \001(\tR\005token\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1.A" +
-      "uthModeR\004mode\022\024\n\005nonce\030\003 \001(\tR\005nonce\">\n\020R" +
-      "esetAuthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\024\n" +
-      "\005nonce\030\002 \001(\tR\005nonce\"\213\001\n\021ResetAuthRespons" +
-      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\022\032\n\010accessor\030\002 \001(\tR\010accessor" +
-      "\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.AuthModeR\004mod" +
-      "e\"\217\001\n\025BootstrapAuthResponse\0221\n\006header\030\001 " +
-      "\001(\0132\031.tenure.v1.ResponseHeaderR\006header\022\032" +
-      "\n\010accessor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\016" +
-      "2\023.tenure.v1.AuthModeR\004mode\"\026\n\024GetAuthSt" +
-      "atusRequest\"\252\002\n\025GetAuthStatusResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022\'\n\004mode\030\002 \001(\0162\023.tenure.v1.AuthM" +
-      "odeR\004mode\022\"\n\014bootstrapped\030\003 \001(\010R\014bootstr" +
-      "apped\022\026\n\006tokens\030\004 \001(\004R\006tokens\022\032\n\010policie" +
-      "s\030\005 \001(\004R\010policies\022\032\n\010bindings\030\006 \001(\004R\010bin" +
-      "dings\022#\n\rdeny_revision\030\007 \001(\004R\014denyRevisi" +
-      "on\022\034\n\tproviders\030\010 \001(\004R\tproviders\"=\n\022SetA" +
-      "uthModeRequest\022\'\n\004mode\030\001 \001(\0162\023.tenure.v1" +
-      ".AuthModeR\004mode\"H\n\023SetAuthModeResponse\0221" +
-      "\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeade" +
-      "rR\006header\"<\n\020PutPolicyRequest\022\022\n\004name\030\001 " +
-      "\001(\tR\004name\022\024\n\005rules\030\002 \001(\tR\005rules\"F\n\021PutPo" +
-      "licyResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1" +
-      ".ResponseHeaderR\006header\"&\n\020GetPolicyRequ" +
-      "est\022\022\n\004name\030\001 \001(\tR\004name\"q\n\021GetPolicyResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022)\n\006policy\030\002 \001(\0132\021.tenure" +
-      ".v1.PolicyR\006policy\"Q\n\023ListPoliciesReques" +
-      "t\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_t" +
-      "oken\030\002 \001(\tR\tpageToken\"\240\001\n\024ListPoliciesRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022-\n\010policies\030\002 \003(\0132\021.te" +
-      "nure.v1.PolicyR\010policies\022&\n\017next_page_to" +
-      "ken\030\003 \001(\tR\rnextPageToken\")\n\023DeletePolicy" +
-      "Request\022\022\n\004name\030\001 \001(\tR\004name\"c\n\024DeletePol" +
-      "icyResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
-      "ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R" +
-      "\007deleted\"\242\001\n\022CreateTokenRequest\022\022\n\004name\030" +
-      "\001 \001(\tR\004name\022\032\n\010policies\030\002 \003(\tR\010policies\022" +
-      "\022\n\004node\030\003 \001(\tR\004node\022+\n\003ttl\030\004 \001(\0132\031.googl" +
-      "e.protobuf.DurationR\003ttl\022\033\n\tno_expiry\030\005 " +
-      "\001(\010R\010noExpiry\"\204\001\n\023CreateTokenResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022&\n\005token\030\002 \001(\0132\020.tenure.v1.Toke" +
-      "nR\005token\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017GetToken" +
-      "Request\022\032\n\010accessor\030\001 \001(\tR\010accessor\"m\n\020G" +
-      "etTokenResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\022&\n\005token\030\002 \001(" +
-      "\0132\020.tenure.v1.TokenR\005token\"O\n\021ListTokens" +
-      "Request\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\n" +
-      "page_token\030\002 \001(\tR\tpageToken\"\231\001\n\022ListToke" +
-      "nsResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
-      "esponseHeaderR\006header\022(\n\006tokens\030\002 \003(\0132\020." +
-      "tenure.v1.TokenR\006tokens\022&\n\017next_page_tok" +
-      "en\030\003 \001(\tR\rnextPageToken\"0\n\022RotateTokenRe" +
-      "quest\022\032\n\010accessor\030\001 \001(\tR\010accessor\"\204\001\n\023Ro" +
-      "tateTokenResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
-      "re.v1.ResponseHeaderR\006header\022&\n\005token\030\002 " +
-      "\001(\0132\020.tenure.v1.TokenR\005token\022\022\n\004text\030\003 \001" +
-      "(\tR\004text\"0\n\022RevokeTokenRequest\022\032\n\010access" +
-      "or\030\001 \001(\tR\010accessor\"b\n\023RevokeTokenRespons" +
-      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\340" +
-      "\001\n\021PutBindingRequest\022\022\n\004name\030\001 \001(\tR\004name" +
-      "\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.BindingKindR\004" +
-      "kind\022\034\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010po" +
-      "licies\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004no" +
-      "de\022=\n\014issued_after\030\006 \001(\0132\032.google.protob" +
-      "uf.TimestampR\013issuedAfter\"G\n\022PutBindingR" +
-      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
-      "onseHeaderR\006header\"Q\n\023ListBindingsReques" +
-      "t\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_t" +
-      "oken\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBindingsRe" +
-      "sponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respo" +
-      "nseHeaderR\006header\022.\n\010bindings\030\002 \003(\0132\022.te" +
-      "nure.v1.BindingR\010bindings\022&\n\017next_page_t" +
-      "oken\030\003 \001(\tR\rnextPageToken\"*\n\024DeleteBindi" +
-      "ngRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025DeleteB" +
-      "indingResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\022\030\n\007deleted\030\002 \001" +
-      "(\010R\007deleted\"\326\001\n\022PutProviderRequest\022\022\n\004na" +
-      "me\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034" +
-      "\n\taudiences\030\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001" +
-      "(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017c" +
-      "a_certificates\030\006 \001(\tR\016caCertificates\022\036\n\n" +
-      "algorithms\030\007 \003(\tR\nalgorithms\"H\n\023PutProvi" +
-      "derResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
-      "ResponseHeaderR\006header\"\026\n\024ListProvidersR" +
-      "equest\"\252\001\n\025ListProvidersResponse\0221\n\006head" +
-      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
-      "der\0221\n\tproviders\030\002 \003(\0132\023.tenure.v1.Provi" +
-      "derR\tproviders\022+\n\004keys\030\003 \003(\0132\027.tenure.v1" +
-      ".ProviderKeysR\004keys\"+\n\025DeleteProviderReq" +
-      "uest\022\022\n\004name\030\001 \001(\tR\004name\"e\n\026DeleteProvid" +
-      "erResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.R" +
-      "esponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007" +
-      "deleted\"\017\n\rWhoAmIRequest\"\231\002\n\016WhoAmIRespo" +
-      "nse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Response" +
-      "HeaderR\006header\022\034\n\tprincipal\030\002 \001(\tR\tprinc" +
-      "ipal\022\036\n\ncredential\030\003 \001(\tR\ncredential\022\024\n\005" +
-      "cause\030\004 \001(\tR\005cause\022\032\n\010policies\030\005 \003(\tR\010po" +
-      "licies\022;\n\013expire_time\030\006 \001(\0132\032.google.pro" +
-      "tobuf.TimestampR\nexpireTime\022\'\n\004mode\030\007 \001(" +
-      "\0162\023.tenure.v1.AuthModeR\004mode\"(\n\022CheckAcc" +
-      "essRequest\022\022\n\004rule\030\001 \001(\tR\004rule\"b\n\023CheckA" +
-      "ccessResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v" +
-      "1.ResponseHeaderR\006header\022\030\n\007allowed\030\002 \001(" +
-      "\010R\007allowed*c\n\010AuthMode\022\031\n\025AUTH_MODE_UNSP" +
-      "ECIFIED\020\000\022\021\n\rAUTH_MODE_OFF\020\001\022\022\n\016AUTH_MOD" +
-      "E_WARN\020\002\022\025\n\021AUTH_MODE_ENFORCE\020\003*{\n\013Bindi" +
-      "ngKind\022\034\n\030BINDING_KIND_UNSPECIFIED\020\000\022\032\n\026" +
-      "BINDING_KIND_ANONYMOUS\020\001\022\034\n\030BINDING_KIND" +
-      "_CERTIFICATE\020\002\022\024\n\020BINDING_KIND_JWT\020\0032\355\014\n" +
-      "\013AuthService\022R\n\rBootstrapAuth\022\037.tenure.v" +
-      "1.BootstrapAuthRequest\032 .tenure.v1.Boots" +
-      "trapAuthResponse\022F\n\tResetAuth\022\033.tenure.v" +
-      "1.ResetAuthRequest\032\034.tenure.v1.ResetAuth" +
-      "Response\022R\n\rGetAuthStatus\022\037.tenure.v1.Ge" +
-      "tAuthStatusRequest\032 .tenure.v1.GetAuthSt" +
-      "atusResponse\022L\n\013SetAuthMode\022\035.tenure.v1." +
-      "SetAuthModeRequest\032\036.tenure.v1.SetAuthMo" +
-      "deResponse\022F\n\tPutPolicy\022\033.tenure.v1.PutP" +
-      "olicyRequest\032\034.tenure.v1.PutPolicyRespon" +
-      "se\022F\n\tGetPolicy\022\033.tenure.v1.GetPolicyReq" +
-      "uest\032\034.tenure.v1.GetPolicyResponse\022O\n\014Li" +
-      "stPolicies\022\036.tenure.v1.ListPoliciesReque" +
-      "st\032\037.tenure.v1.ListPoliciesResponse\022O\n\014D" +
-      "eletePolicy\022\036.tenure.v1.DeletePolicyRequ" +
-      "est\032\037.tenure.v1.DeletePolicyResponse\022L\n\013" +
-      "CreateToken\022\035.tenure.v1.CreateTokenReque" +
-      "st\032\036.tenure.v1.CreateTokenResponse\022C\n\010Ge" +
-      "tToken\022\032.tenure.v1.GetTokenRequest\032\033.ten" +
-      "ure.v1.GetTokenResponse\022I\n\nListTokens\022\034." +
-      "tenure.v1.ListTokensRequest\032\035.tenure.v1." +
-      "ListTokensResponse\022L\n\013RotateToken\022\035.tenu" +
-      "re.v1.RotateTokenRequest\032\036.tenure.v1.Rot" +
-      "ateTokenResponse\022L\n\013RevokeToken\022\035.tenure" +
-      ".v1.RevokeTokenRequest\032\036.tenure.v1.Revok" +
-      "eTokenResponse\022I\n\nPutBinding\022\034.tenure.v1" +
-      ".PutBindingRequest\032\035.tenure.v1.PutBindin" +
-      "gResponse\022O\n\014ListBindings\022\036.tenure.v1.Li" +
-      "stBindingsRequest\032\037.tenure.v1.ListBindin" +
-      "gsResponse\022R\n\rDeleteBinding\022\037.tenure.v1." +
-      "DeleteBindingRequest\032 .tenure.v1.DeleteB" +
-      "indingResponse\022L\n\013PutProvider\022\035.tenure.v" +
-      "1.PutProviderRequest\032\036.tenure.v1.PutProv" +
-      "iderResponse\022R\n\rListProviders\022\037.tenure.v" +
-      "1.ListProvidersRequest\032 .tenure.v1.ListP" +
-      "rovidersResponse\022U\n\016DeleteProvider\022 .ten" +
-      "ure.v1.DeleteProviderRequest\032!.tenure.v1" +
-      ".DeleteProviderResponse\022=\n\006WhoAmI\022\030.tenu" +
-      "re.v1.WhoAmIRequest\032\031.tenure.v1.WhoAmIRe" +
-      "sponse\022L\n\013CheckAccess\022\035.tenure.v1.CheckA" +
-      "ccessRequest\032\036.tenure.v1.CheckAccessResp" +
-      "onseB\225\001\n\014io.tenure.v1B\tAuthProtoP\001Z5gith" +
-      "ub.com/tenure-io/tenure/gen/go/tenure/v1" +
-      ";tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342" +
-      "\002\025Tenure\\V1\\GPBMetadata\352\002\nTenure::V1b\006pr" +
-      "oto3"
+      "e.protobuf.TimestampR\ncreateTime\022\026\n\006pare" +
+      "nt\030\010 \001(\tR\006parent\"\326\001\n\007Binding\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.Bindi" +
+      "ngKindR\004kind\022\034\n\tprincipal\030\003 \001(\tR\tprincip" +
+      "al\022\032\n\010policies\030\004 \003(\tR\010policies\022\022\n\004node\030\005" +
+      " \001(\tR\004node\022=\n\014issued_after\030\006 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\013issuedAfter\"\314\001\n\010Pr" +
+      "ovider\022\022\n\004name\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001" +
+      "(\tR\006issuer\022\034\n\taudiences\030\003 \003(\tR\taudiences" +
+      "\022\022\n\004jwks\030\004 \001(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007" +
+      "jwksUrl\022\'\n\017ca_certificates\030\006 \001(\tR\016caCert" +
+      "ificates\022\036\n\nalgorithms\030\007 \003(\tR\nalgorithms" +
+      "\"\223\001\n\014ProviderKeys\022\032\n\010provider\030\001 \001(\tR\010pro" +
+      "vider\022\022\n\004keys\030\002 \001(\rR\004keys\0229\n\nfetch_time\030" +
+      "\003 \001(\0132\032.google.protobuf.TimestampR\tfetch" +
+      "Time\022\030\n\007failure\030\004 \001(\tR\007failure\"k\n\024Bootst" +
+      "rapAuthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\'\n\004" +
+      "mode\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\024\n" +
+      "\005nonce\030\003 \001(\tR\005nonce\">\n\020ResetAuthRequest\022" +
+      "\024\n\005token\030\001 \001(\tR\005token\022\024\n\005nonce\030\002 \001(\tR\005no" +
+      "nce\"\213\001\n\021ResetAuthResponse\0221\n\006header\030\001 \001(" +
+      "\0132\031.tenure.v1.ResponseHeaderR\006header\022\032\n\010" +
+      "accessor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\0162\023" +
+      ".tenure.v1.AuthModeR\004mode\"\217\001\n\025BootstrapA" +
+      "uthResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\022\032\n\010accessor\030\002 \001(\t" +
+      "R\010accessor\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.Aut" +
+      "hModeR\004mode\"\026\n\024GetAuthStatusRequest\"\252\002\n\025" +
+      "GetAuthStatusResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022\'\n\004mode" +
+      "\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\"\n\014boo" +
+      "tstrapped\030\003 \001(\010R\014bootstrapped\022\026\n\006tokens\030" +
+      "\004 \001(\004R\006tokens\022\032\n\010policies\030\005 \001(\004R\010policie" +
+      "s\022\032\n\010bindings\030\006 \001(\004R\010bindings\022#\n\rdeny_re" +
+      "vision\030\007 \001(\004R\014denyRevision\022\034\n\tproviders\030" +
+      "\010 \001(\004R\tproviders\"=\n\022SetAuthModeRequest\022\'" +
+      "\n\004mode\030\001 \001(\0162\023.tenure.v1.AuthModeR\004mode\"" +
+      "H\n\023SetAuthModeResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\"<\n\020Put" +
+      "PolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005rul" +
+      "es\030\002 \001(\tR\005rules\"F\n\021PutPolicyResponse\0221\n\006" +
+      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
+      "\006header\"&\n\020GetPolicyRequest\022\022\n\004name\030\001 \001(" +
+      "\tR\004name\"q\n\021GetPolicyResponse\0221\n\006header\030\001" +
+      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
+      ")\n\006policy\030\002 \001(\0132\021.tenure.v1.PolicyR\006poli" +
+      "cy\"Q\n\023ListPoliciesRequest\022\033\n\tpage_size\030\001" +
+      " \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpage" +
+      "Token\"\240\001\n\024ListPoliciesResponse\0221\n\006header" +
+      "\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006heade" +
+      "r\022-\n\010policies\030\002 \003(\0132\021.tenure.v1.PolicyR\010" +
+      "policies\022&\n\017next_page_token\030\003 \001(\tR\rnextP" +
+      "ageToken\")\n\023DeletePolicyRequest\022\022\n\004name\030" +
+      "\001 \001(\tR\004name\"c\n\024DeletePolicyResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\272\001\n\022Cre" +
+      "ateTokenRequest\022\022\n\004name\030\001 \001(\tR\004name\022\032\n\010p" +
+      "olicies\030\002 \003(\tR\010policies\022\022\n\004node\030\003 \001(\tR\004n" +
+      "ode\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf.Durat" +
+      "ionR\003ttl\022\033\n\tno_expiry\030\005 \001(\010R\010noExpiry\022\026\n" +
+      "\006parent\030\006 \001(\tR\006parent\"\204\001\n\023CreateTokenRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenure" +
+      ".v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017" +
+      "GetTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010acces" +
+      "sor\"m\n\020GetTokenResponse\0221\n\006header\030\001 \001(\0132" +
+      "\031.tenure.v1.ResponseHeaderR\006header\022&\n\005to" +
+      "ken\030\002 \001(\0132\020.tenure.v1.TokenR\005token\"O\n\021Li" +
+      "stTokensRequest\022\033\n\tpage_size\030\001 \001(\rR\010page" +
+      "Size\022\035\n\npage_token\030\002 \001(\tR\tpageToken\"\231\001\n\022" +
+      "ListTokensResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "ure.v1.ResponseHeaderR\006header\022(\n\006tokens\030" +
+      "\002 \003(\0132\020.tenure.v1.TokenR\006tokens\022&\n\017next_" +
+      "page_token\030\003 \001(\tR\rnextPageToken\"0\n\022Rotat" +
+      "eTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010accesso" +
+      "r\"\204\001\n\023RotateTokenResponse\0221\n\006header\030\001 \001(" +
+      "\0132\031.tenure.v1.ResponseHeaderR\006header\022&\n\005" +
+      "token\030\002 \001(\0132\020.tenure.v1.TokenR\005token\022\022\n\004" +
+      "text\030\003 \001(\tR\004text\"0\n\022RevokeTokenRequest\022\032" +
+      "\n\010accessor\030\001 \001(\tR\010accessor\"b\n\023RevokeToke" +
+      "nResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Re" +
+      "sponseHeaderR\006header\022\030\n\007revoked\030\002 \001(\010R\007r" +
+      "evoked\"\340\001\n\021PutBindingRequest\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.Bindi" +
+      "ngKindR\004kind\022\034\n\tprincipal\030\003 \001(\tR\tprincip" +
+      "al\022\032\n\010policies\030\004 \003(\tR\010policies\022\022\n\004node\030\005" +
+      " \001(\tR\004node\022=\n\014issued_after\030\006 \001(\0132\032.googl" +
+      "e.protobuf.TimestampR\013issuedAfter\"G\n\022Put" +
+      "BindingResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
+      ".v1.ResponseHeaderR\006header\"Q\n\023ListBindin" +
+      "gsRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035" +
+      "\n\npage_token\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBi" +
+      "ndingsResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
+      "v1.ResponseHeaderR\006header\022.\n\010bindings\030\002 " +
+      "\003(\0132\022.tenure.v1.BindingR\010bindings\022&\n\017nex" +
+      "t_page_token\030\003 \001(\tR\rnextPageToken\"*\n\024Del" +
+      "eteBindingRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n" +
+      "\025DeleteBindingResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022\030\n\007del" +
+      "eted\030\002 \001(\010R\007deleted\"\326\001\n\022PutProviderReque" +
+      "st\022\022\n\004name\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006" +
+      "issuer\022\034\n\taudiences\030\003 \003(\tR\taudiences\022\022\n\004" +
+      "jwks\030\004 \001(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007jwks" +
+      "Url\022\'\n\017ca_certificates\030\006 \001(\tR\016caCertific" +
+      "ates\022\036\n\nalgorithms\030\007 \003(\tR\nalgorithms\"H\n\023" +
+      "PutProviderResponse\0221\n\006header\030\001 \001(\0132\031.te" +
+      "nure.v1.ResponseHeaderR\006header\"\026\n\024ListPr" +
+      "ovidersRequest\"\252\001\n\025ListProvidersResponse" +
+      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
+      "derR\006header\0221\n\tproviders\030\002 \003(\0132\023.tenure." +
+      "v1.ProviderR\tproviders\022+\n\004keys\030\003 \003(\0132\027.t" +
+      "enure.v1.ProviderKeysR\004keys\"+\n\025DeletePro" +
+      "viderRequest\022\022\n\004name\030\001 \001(\tR\004name\"e\n\026Dele" +
+      "teProviderResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
+      "ure.v1.ResponseHeaderR\006header\022\030\n\007deleted" +
+      "\030\002 \001(\010R\007deleted\"\017\n\rWhoAmIRequest\"\261\002\n\016Who" +
+      "AmIResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\022\034\n\tprincipal\030\002 \001(" +
+      "\tR\tprincipal\022\036\n\ncredential\030\003 \001(\tR\ncreden" +
+      "tial\022\024\n\005cause\030\004 \001(\tR\005cause\022\032\n\010policies\030\005" +
+      " \003(\tR\010policies\022;\n\013expire_time\030\006 \001(\0132\032.go" +
+      "ogle.protobuf.TimestampR\nexpireTime\022\'\n\004m" +
+      "ode\030\007 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\026\n\006" +
+      "parent\030\010 \001(\tR\006parent\"(\n\022CheckAccessReque" +
+      "st\022\022\n\004rule\030\001 \001(\tR\004rule\"b\n\023CheckAccessRes" +
+      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
+      "seHeaderR\006header\022\030\n\007allowed\030\002 \001(\010R\007allow" +
+      "ed*c\n\010AuthMode\022\031\n\025AUTH_MODE_UNSPECIFIED\020" +
+      "\000\022\021\n\rAUTH_MODE_OFF\020\001\022\022\n\016AUTH_MODE_WARN\020\002" +
+      "\022\025\n\021AUTH_MODE_ENFORCE\020\003*{\n\013BindingKind\022\034" +
+      "\n\030BINDING_KIND_UNSPECIFIED\020\000\022\032\n\026BINDING_" +
+      "KIND_ANONYMOUS\020\001\022\034\n\030BINDING_KIND_CERTIFI" +
+      "CATE\020\002\022\024\n\020BINDING_KIND_JWT\020\0032\355\014\n\013AuthSer" +
+      "vice\022R\n\rBootstrapAuth\022\037.tenure.v1.Bootst" +
+      "rapAuthRequest\032 .tenure.v1.BootstrapAuth" +
+      "Response\022F\n\tResetAuth\022\033.tenure.v1.ResetA" +
+      "uthRequest\032\034.tenure.v1.ResetAuthResponse" +
+      "\022R\n\rGetAuthStatus\022\037.tenure.v1.GetAuthSta" +
+      "tusRequest\032 .tenure.v1.GetAuthStatusResp" +
+      "onse\022L\n\013SetAuthMode\022\035.tenure.v1.SetAuthM" +
+      "odeRequest\032\036.tenure.v1.SetAuthModeRespon" +
+      "se\022F\n\tPutPolicy\022\033.tenure.v1.PutPolicyReq" +
+      "uest\032\034.tenure.v1.PutPolicyResponse\022F\n\tGe" +
+      "tPolicy\022\033.tenure.v1.GetPolicyRequest\032\034.t" +
+      "enure.v1.GetPolicyResponse\022O\n\014ListPolici" +
+      "es\022\036.tenure.v1.ListPoliciesRequest\032\037.ten" +
+      "ure.v1.ListPoliciesResponse\022O\n\014DeletePol" +
+      "icy\022\036.tenure.v1.DeletePolicyRequest\032\037.te" +
+      "nure.v1.DeletePolicyResponse\022L\n\013CreateTo" +
+      "ken\022\035.tenure.v1.CreateTokenRequest\032\036.ten" +
+      "ure.v1.CreateTokenResponse\022C\n\010GetToken\022\032" +
+      ".tenure.v1.GetTokenRequest\032\033.tenure.v1.G" +
+      "etTokenResponse\022I\n\nListTokens\022\034.tenure.v" +
+      "1.ListTokensRequest\032\035.tenure.v1.ListToke" +
+      "nsResponse\022L\n\013RotateToken\022\035.tenure.v1.Ro" +
+      "tateTokenRequest\032\036.tenure.v1.RotateToken" +
+      "Response\022L\n\013RevokeToken\022\035.tenure.v1.Revo" +
+      "keTokenRequest\032\036.tenure.v1.RevokeTokenRe" +
+      "sponse\022I\n\nPutBinding\022\034.tenure.v1.PutBind" +
+      "ingRequest\032\035.tenure.v1.PutBindingRespons" +
+      "e\022O\n\014ListBindings\022\036.tenure.v1.ListBindin" +
+      "gsRequest\032\037.tenure.v1.ListBindingsRespon" +
+      "se\022R\n\rDeleteBinding\022\037.tenure.v1.DeleteBi" +
+      "ndingRequest\032 .tenure.v1.DeleteBindingRe" +
+      "sponse\022L\n\013PutProvider\022\035.tenure.v1.PutPro" +
+      "viderRequest\032\036.tenure.v1.PutProviderResp" +
+      "onse\022R\n\rListProviders\022\037.tenure.v1.ListPr" +
+      "ovidersRequest\032 .tenure.v1.ListProviders" +
+      "Response\022U\n\016DeleteProvider\022 .tenure.v1.D" +
+      "eleteProviderRequest\032!.tenure.v1.DeleteP" +
+      "roviderResponse\022=\n\006WhoAmI\022\030.tenure.v1.Wh" +
+      "oAmIRequest\032\031.tenure.v1.WhoAmIResponse\022L" +
+      "\n\013CheckAccess\022\035.tenure.v1.CheckAccessReq" +
+      "uest\032\036.tenure.v1.CheckAccessResponseB\225\001\n" +
+      "\014io.tenure.v1B\tAuthProtoP\001Z5github.com/t" +
+      "enure-io/tenure/gen/go/tenure/v1;tenurev" +
+      "1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure" +
+      "\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -465,7 +466,7 @@ public final class AuthProto {
     internal_static_tenure_v1_Token_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Token_descriptor,
-        new java.lang.String[] { "Accessor", "Name", "Policies", "Node", "ExpireTime", "CreatedBy", "CreateTime", });
+        new java.lang.String[] { "Accessor", "Name", "Policies", "Node", "ExpireTime", "CreatedBy", "CreateTime", "Parent", });
     internal_static_tenure_v1_Binding_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_tenure_v1_Binding_fieldAccessorTable = new
@@ -585,7 +586,7 @@ public final class AuthProto {
     internal_static_tenure_v1_CreateTokenRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_CreateTokenRequest_descriptor,
-        new java.lang.String[] { "Name", "Policies", "Node", "Ttl", "NoExpiry", });
+        new java.lang.String[] { "Name", "Policies", "Node", "Ttl", "NoExpiry", "Parent", });
     internal_static_tenure_v1_CreateTokenResponse_descriptor =
       getDescriptor().getMessageTypes().get(22);
     internal_static_tenure_v1_CreateTokenResponse_fieldAccessorTable = new
@@ -723,7 +724,7 @@ public final class AuthProto {
     internal_static_tenure_v1_WhoAmIResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_WhoAmIResponse_descriptor,
-        new java.lang.String[] { "Header", "Principal", "Credential", "Cause", "Policies", "ExpireTime", "Mode", });
+        new java.lang.String[] { "Header", "Principal", "Credential", "Cause", "Policies", "ExpireTime", "Mode", "Parent", });
     internal_static_tenure_v1_CheckAccessRequest_descriptor =
       getDescriptor().getMessageTypes().get(45);
     internal_static_tenure_v1_CheckAccessRequest_fieldAccessorTable = new

@@ -833,7 +833,8 @@ public final class AuthServiceGrpc {
     /**
      * <pre>
      * CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-     * name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+     * name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
      * </pre>
      */
     default void createToken(io.tenure.v1.CreateTokenRequest request,
@@ -864,8 +865,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-     * right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     default void rotateToken(io.tenure.v1.RotateTokenRequest request,
@@ -875,8 +876,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-     * accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     default void revokeToken(io.tenure.v1.RevokeTokenRequest request,
@@ -1111,7 +1112,8 @@ public final class AuthServiceGrpc {
     /**
      * <pre>
      * CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-     * name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+     * name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
      * </pre>
      */
     public void createToken(io.tenure.v1.CreateTokenRequest request,
@@ -1145,8 +1147,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-     * right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public void rotateToken(io.tenure.v1.RotateTokenRequest request,
@@ -1157,8 +1159,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-     * accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public void revokeToken(io.tenure.v1.RevokeTokenRequest request,
@@ -1375,7 +1377,8 @@ public final class AuthServiceGrpc {
     /**
      * <pre>
      * CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-     * name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+     * name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
      * </pre>
      */
     public io.tenure.v1.CreateTokenResponse createToken(io.tenure.v1.CreateTokenRequest request) throws io.grpc.StatusException {
@@ -1406,8 +1409,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-     * right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public io.tenure.v1.RotateTokenResponse rotateToken(io.tenure.v1.RotateTokenRequest request) throws io.grpc.StatusException {
@@ -1417,8 +1420,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-     * accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public io.tenure.v1.RevokeTokenResponse revokeToken(io.tenure.v1.RevokeTokenRequest request) throws io.grpc.StatusException {
@@ -1626,7 +1629,8 @@ public final class AuthServiceGrpc {
     /**
      * <pre>
      * CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-     * name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+     * name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
      * </pre>
      */
     public io.tenure.v1.CreateTokenResponse createToken(io.tenure.v1.CreateTokenRequest request) {
@@ -1657,8 +1661,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-     * right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public io.tenure.v1.RotateTokenResponse rotateToken(io.tenure.v1.RotateTokenRequest request) {
@@ -1668,8 +1672,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-     * accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public io.tenure.v1.RevokeTokenResponse revokeToken(io.tenure.v1.RevokeTokenRequest request) {
@@ -1885,7 +1889,8 @@ public final class AuthServiceGrpc {
     /**
      * <pre>
      * CreateToken makes a token. Its text is in the response and nowhere else. If the response is lost, find the token by its
-     * name and revoke it. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, LIMIT_EXCEEDED.
+     * name and revoke it. A caller with a token may make a child of it, with policies of its own, without the right to change tokens.
+     * Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED, POLICY_NOT_FOUND, TOKEN_NOT_FOUND, LIMIT_EXCEEDED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CreateTokenResponse> createToken(
@@ -1919,8 +1924,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once. An empty accessor means the caller's own, which takes no
-     * right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
+     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RotateTokenResponse> rotateToken(
@@ -1931,8 +1936,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good. Once it is answered, no change that the token made is applied any more. An empty
-     * accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
+     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RevokeTokenResponse> revokeToken(

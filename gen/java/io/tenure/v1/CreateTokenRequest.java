@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     policies_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     node_ = "";
+    parent_ = "";
   }
 
   @java.lang.Override
@@ -101,7 +102,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -113,7 +114,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -124,7 +125,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -136,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -153,7 +154,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object node_ = "";
   /**
    * <pre>
-   * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+   * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
    * </pre>
    *
    * <code>string node = 3 [json_name = "node"];</code>
@@ -174,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+   * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
    * </pre>
    *
    * <code>string node = 3 [json_name = "node"];</code>
@@ -199,7 +200,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -211,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -223,7 +224,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -237,7 +238,7 @@ private static final long serialVersionUID = 0L;
   private boolean noExpiry_ = false;
   /**
    * <pre>
-   * Whether it lasts until it is revoked.
+   * Whether it lasts until it is revoked, or its parent ends.
    * </pre>
    *
    * <code>bool no_expiry = 5 [json_name = "noExpiry"];</code>
@@ -246,6 +247,55 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public boolean getNoExpiry() {
     return noExpiry_;
+  }
+
+  public static final int PARENT_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object parent_ = "";
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+   * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+   * </pre>
+   *
+   * <code>string parent = 6 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  @java.lang.Override
+  public java.lang.String getParent() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      parent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+   * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+   * </pre>
+   *
+   * <code>string parent = 6 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getParentBytes() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      parent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -276,6 +326,9 @@ private static final long serialVersionUID = 0L;
     }
     if (noExpiry_ != false) {
       output.writeBool(5, noExpiry_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, parent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -308,6 +361,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(5, noExpiry_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, parent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -336,6 +392,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getNoExpiry()
         != other.getNoExpiry()) return false;
+    if (!getParent()
+        .equals(other.getParent())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -362,6 +420,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + NO_EXPIRY_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getNoExpiry());
+    hash = (37 * hash) + PARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getParent().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -513,6 +573,7 @@ private static final long serialVersionUID = 0L;
         ttlBuilder_ = null;
       }
       noExpiry_ = false;
+      parent_ = "";
       return this;
     }
 
@@ -565,6 +626,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.noExpiry_ = noExpiry_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.parent_ = parent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -639,6 +703,11 @@ private static final long serialVersionUID = 0L;
       if (other.getNoExpiry() != false) {
         setNoExpiry(other.getNoExpiry());
       }
+      if (!other.getParent().isEmpty()) {
+        parent_ = other.parent_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -693,6 +762,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 50: {
+              parent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -812,7 +886,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -825,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -836,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -848,7 +922,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -861,7 +935,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -880,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -898,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -916,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -931,7 +1005,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of its policies, 1 to 16.
+     * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
      * </pre>
      *
      * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -952,7 +1026,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object node_ = "";
     /**
      * <pre>
-     * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+     * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
      * </pre>
      *
      * <code>string node = 3 [json_name = "node"];</code>
@@ -972,7 +1046,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+     * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
      * </pre>
      *
      * <code>string node = 3 [json_name = "node"];</code>
@@ -993,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+     * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
      * </pre>
      *
      * <code>string node = 3 [json_name = "node"];</code>
@@ -1010,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+     * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
      * </pre>
      *
      * <code>string node = 3 [json_name = "node"];</code>
@@ -1024,7 +1098,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+     * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
      * </pre>
      *
      * <code>string node = 3 [json_name = "node"];</code>
@@ -1046,7 +1120,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1057,7 +1131,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1072,7 +1146,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1092,7 +1166,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1110,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1135,7 +1209,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1152,7 +1226,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1164,7 +1238,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1179,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+     * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -1201,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     private boolean noExpiry_ ;
     /**
      * <pre>
-     * Whether it lasts until it is revoked.
+     * Whether it lasts until it is revoked, or its parent ends.
      * </pre>
      *
      * <code>bool no_expiry = 5 [json_name = "noExpiry"];</code>
@@ -1213,7 +1287,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it lasts until it is revoked.
+     * Whether it lasts until it is revoked, or its parent ends.
      * </pre>
      *
      * <code>bool no_expiry = 5 [json_name = "noExpiry"];</code>
@@ -1229,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it lasts until it is revoked.
+     * Whether it lasts until it is revoked, or its parent ends.
      * </pre>
      *
      * <code>bool no_expiry = 5 [json_name = "noExpiry"];</code>
@@ -1238,6 +1312,103 @@ private static final long serialVersionUID = 0L;
     public Builder clearNoExpiry() {
       bitField0_ = (bitField0_ & ~0x00000010);
       noExpiry_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object parent_ = "";
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+     * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+     * </pre>
+     *
+     * <code>string parent = 6 [json_name = "parent"];</code>
+     * @return The parent.
+     */
+    public java.lang.String getParent() {
+      java.lang.Object ref = parent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        parent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+     * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+     * </pre>
+     *
+     * <code>string parent = 6 [json_name = "parent"];</code>
+     * @return The bytes for parent.
+     */
+    public com.google.protobuf.ByteString
+        getParentBytes() {
+      java.lang.Object ref = parent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        parent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+     * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+     * </pre>
+     *
+     * <code>string parent = 6 [json_name = "parent"];</code>
+     * @param value The parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParent(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      parent_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+     * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+     * </pre>
+     *
+     * <code>string parent = 6 [json_name = "parent"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearParent() {
+      parent_ = getDefaultInstance().getParent();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+     * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+     * </pre>
+     *
+     * <code>string parent = 6 [json_name = "parent"];</code>
+     * @param value The bytes for parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParentBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      parent_ = value;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }

@@ -30,7 +30,7 @@ public interface CreateTokenRequestOrBuilder extends
 
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -40,7 +40,7 @@ public interface CreateTokenRequestOrBuilder extends
       getPoliciesList();
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -49,7 +49,7 @@ public interface CreateTokenRequestOrBuilder extends
   int getPoliciesCount();
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -59,7 +59,7 @@ public interface CreateTokenRequestOrBuilder extends
   java.lang.String getPolicies(int index);
   /**
    * <pre>
-   * Names of its policies, 1 to 16.
+   * Names of its policies, 1 to 16. With a parent they may be none: those of the parent.
    * </pre>
    *
    * <code>repeated string policies = 2 [json_name = "policies"];</code>
@@ -71,7 +71,7 @@ public interface CreateTokenRequestOrBuilder extends
 
   /**
    * <pre>
-   * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+   * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
    * </pre>
    *
    * <code>string node = 3 [json_name = "node"];</code>
@@ -80,7 +80,7 @@ public interface CreateTokenRequestOrBuilder extends
   java.lang.String getNode();
   /**
    * <pre>
-   * Machine that rules for `session node self` mean, at most 256 bytes; empty: none.
+   * Machine that rules for `session node self` mean, at most 256 bytes; empty: that of the parent, or none.
    * </pre>
    *
    * <code>string node = 3 [json_name = "node"];</code>
@@ -91,7 +91,7 @@ public interface CreateTokenRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -100,7 +100,7 @@ public interface CreateTokenRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -109,7 +109,7 @@ public interface CreateTokenRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry.
+   * How long it lasts, at least 1 minute; unset: 90 days. Not with no_expiry. With a parent it does not last longer than that.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 4 [json_name = "ttl"];</code>
@@ -118,11 +118,33 @@ public interface CreateTokenRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether it lasts until it is revoked.
+   * Whether it lasts until it is revoked, or its parent ends.
    * </pre>
    *
    * <code>bool no_expiry = 5 [json_name = "noExpiry"];</code>
    * @return The noExpiry.
    */
   boolean getNoExpiry();
+
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+   * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+   * </pre>
+   *
+   * <code>string parent = 6 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  java.lang.String getParent();
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none. A caller without the right to change tokens can name only its own token, and policies
+   * that this has. Policies that the parent lacks are no error for others: what both allow is allowed.
+   * </pre>
+   *
+   * <code>string parent = 6 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  com.google.protobuf.ByteString
+      getParentBytes();
 }

@@ -7,6 +7,10 @@ package io.tenure.v1;
 /**
  * <pre>
  * Token is what is known of a token. Its text is not: the cluster keeps only a hash.
+ *
+ * A token can be the child of another. It may do what both its own policies and its parent's rights allow, at every moment: a change of
+ * its parent's policies is one of its rights, too. It ends with its parent, and when its parent gets a new text. A token without a
+ * parent, its children, their children and so on are at most 256, and there are at most 4 of them in a line.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Token}
@@ -27,6 +31,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.LazyStringArrayList.emptyList();
     node_ = "";
     createdBy_ = "";
+    parent_ = "";
   }
 
   @java.lang.Override
@@ -367,6 +372,53 @@ private static final long serialVersionUID = 0L;
     return createTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : createTime_;
   }
 
+  public static final int PARENT_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object parent_ = "";
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  @java.lang.Override
+  public java.lang.String getParent() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      parent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getParentBytes() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      parent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -401,6 +453,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(7, getCreateTime());
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, parent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -439,6 +494,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getCreateTime());
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, parent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -474,6 +532,8 @@ private static final long serialVersionUID = 0L;
       if (!getCreateTime()
           .equals(other.getCreateTime())) return false;
     }
+    if (!getParent()
+        .equals(other.getParent())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -505,6 +565,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CREATE_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getCreateTime().hashCode();
     }
+    hash = (37 * hash) + PARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getParent().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -605,6 +667,10 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Token is what is known of a token. Its text is not: the cluster keeps only a hash.
+   *
+   * A token can be the child of another. It may do what both its own policies and its parent's rights allow, at every moment: a change of
+   * its parent's policies is one of its rights, too. It ends with its parent, and when its parent gets a new text. A token without a
+   * parent, its children, their children and so on are at most 256, and there are at most 4 of them in a line.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Token}
@@ -663,6 +729,7 @@ private static final long serialVersionUID = 0L;
         createTimeBuilder_.dispose();
         createTimeBuilder_ = null;
       }
+      parent_ = "";
       return this;
     }
 
@@ -724,6 +791,9 @@ private static final long serialVersionUID = 0L;
             ? createTime_
             : createTimeBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.parent_ = parent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -808,6 +878,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasCreateTime()) {
         mergeCreateTime(other.getCreateTime());
       }
+      if (!other.getParent().isEmpty()) {
+        parent_ = other.parent_;
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -874,6 +949,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              parent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1718,6 +1798,98 @@ private static final long serialVersionUID = 0L;
         createTime_ = null;
       }
       return createTimeBuilder_;
+    }
+
+    private java.lang.Object parent_ = "";
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return The parent.
+     */
+    public java.lang.String getParent() {
+      java.lang.Object ref = parent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        parent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return The bytes for parent.
+     */
+    public com.google.protobuf.ByteString
+        getParentBytes() {
+      java.lang.Object ref = parent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        parent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @param value The parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParent(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      parent_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearParent() {
+      parent_ = getDefaultInstance().getParent();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of its parent; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @param value The bytes for parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParentBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      parent_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -182,4 +182,24 @@ public interface TokenOrBuilder extends
    * <code>.google.protobuf.Timestamp create_time = 7 [json_name = "createTime"];</code>
    */
   com.google.protobuf.TimestampOrBuilder getCreateTimeOrBuilder();
+
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  java.lang.String getParent();
+  /**
+   * <pre>
+   * Accessor of its parent; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  com.google.protobuf.ByteString
+      getParentBytes();
 }

@@ -27,6 +27,7 @@ private static final long serialVersionUID = 0L;
     policies_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     mode_ = 0;
+    parent_ = "";
   }
 
   @java.lang.Override
@@ -346,6 +347,53 @@ private static final long serialVersionUID = 0L;
     return result == null ? io.tenure.v1.AuthMode.UNRECOGNIZED : result;
   }
 
+  public static final int PARENT_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object parent_ = "";
+  /**
+   * <pre>
+   * Accessor of the parent of the caller's token; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  @java.lang.Override
+  public java.lang.String getParent() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      parent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Accessor of the parent of the caller's token; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getParentBytes() {
+    java.lang.Object ref = parent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      parent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -380,6 +428,9 @@ private static final long serialVersionUID = 0L;
     }
     if (mode_ != io.tenure.v1.AuthMode.AUTH_MODE_UNSPECIFIED.getNumber()) {
       output.writeEnum(7, mode_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, parent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -419,6 +470,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(7, mode_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, parent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -453,6 +507,8 @@ private static final long serialVersionUID = 0L;
           .equals(other.getExpireTime())) return false;
     }
     if (mode_ != other.mode_) return false;
+    if (!getParent()
+        .equals(other.getParent())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -484,6 +540,8 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + MODE_FIELD_NUMBER;
     hash = (53 * hash) + mode_;
+    hash = (37 * hash) + PARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getParent().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -642,6 +700,7 @@ private static final long serialVersionUID = 0L;
         expireTimeBuilder_ = null;
       }
       mode_ = 0;
+      parent_ = "";
       return this;
     }
 
@@ -703,6 +762,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.mode_ = mode_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.parent_ = parent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -785,6 +847,11 @@ private static final long serialVersionUID = 0L;
       if (other.mode_ != 0) {
         setModeValue(other.getModeValue());
       }
+      if (!other.getParent().isEmpty()) {
+        parent_ = other.parent_;
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -851,6 +918,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 66: {
+              parent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1674,6 +1746,98 @@ private static final long serialVersionUID = 0L;
     public Builder clearMode() {
       bitField0_ = (bitField0_ & ~0x00000040);
       mode_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object parent_ = "";
+    /**
+     * <pre>
+     * Accessor of the parent of the caller's token; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return The parent.
+     */
+    public java.lang.String getParent() {
+      java.lang.Object ref = parent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        parent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of the parent of the caller's token; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return The bytes for parent.
+     */
+    public com.google.protobuf.ByteString
+        getParentBytes() {
+      java.lang.Object ref = parent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        parent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Accessor of the parent of the caller's token; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @param value The parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParent(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      parent_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of the parent of the caller's token; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearParent() {
+      parent_ = getDefaultInstance().getParent();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessor of the parent of the caller's token; empty: it has none.
+     * </pre>
+     *
+     * <code>string parent = 8 [json_name = "parent"];</code>
+     * @param value The bytes for parent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setParentBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      parent_ = value;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }

@@ -181,4 +181,24 @@ public interface WhoAmIResponseOrBuilder extends
    * @return The mode.
    */
   io.tenure.v1.AuthMode getMode();
+
+  /**
+   * <pre>
+   * Accessor of the parent of the caller's token; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The parent.
+   */
+  java.lang.String getParent();
+  /**
+   * <pre>
+   * Accessor of the parent of the caller's token; empty: it has none.
+   * </pre>
+   *
+   * <code>string parent = 8 [json_name = "parent"];</code>
+   * @return The bytes for parent.
+   */
+  com.google.protobuf.ByteString
+      getParentBytes();
 }
