@@ -353,7 +353,13 @@ func TestTokensOverREST(t *testing.T) {
 	call(http.MethodGet, "/v1/kv/service/a?token="+token, "", http.StatusBadRequest)
 	call(http.MethodGet, "/v1/admin/backup", "", http.StatusForbidden, web)
 	call(http.MethodGet, "/v1/watch?keys=other", "", http.StatusForbidden, web)
-	call(http.MethodGet, "/v1/auth/self", "", http.StatusOK, web)
+	self := call(http.MethodGet, "/v1/auth/self", "", http.StatusOK, web)
+	accessor, _ := strings.CutPrefix(self["principal"].(string), "token:")
+	child := call(http.MethodPost, "/v1/auth/tokens", `{"name":"job","parent":"`+accessor+`"}`, http.StatusOK, web)
+	text, _ := child["text"].(string)
+	if self = call(http.MethodGet, "/v1/auth/self", "", http.StatusOK, "Bearer "+text); self["parent"] != accessor {
+		t.Errorf("got %v, want the parent %s", self, accessor)
+	}
 }
 
 // TestNoUnlistedMessageGetsThrough calls every method with an empty message, without a right: none is served but those that need none.

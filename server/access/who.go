@@ -30,6 +30,8 @@ type Who struct {
 	Cause string
 	// Accessor is that of the token, 16 bytes; nil for others.
 	Accessor []byte
+	// Parent is that of the token's parent, 16 bytes; nil: it has none.
+	Parent []byte
 	// Policies are the names of its policies.
 	Policies []string
 	// ExpireTimeMs is when the credential ends, in milliseconds since the Unix epoch; zero: never.
@@ -150,8 +152,29 @@ func (a *Authority) look(s *storage.Reader, caller identity.Caller) (*Who, error
 		return nil, err
 	}
 	who.Principal, who.Accessor, who.Policies, who.ExpireTimeMs = "token:"+id.String(), t.GetAccessor(), t.GetPolicies(), t.GetExpireTimeMs()
-	who.rights, err = rightsOf(s, who.Principal, []grantOf{{t.GetNode(), t.GetPolicies()}})
+	who.Parent = t.GetParent()
+	who.rights, err = rightsOfToken(s, who.Principal, t)
 	return who, err
+}
+
+// rightsOfToken returns what a principal may do by a token: what its policies allow and those of all tokens from which it descends.
+func rightsOfToken(s *storage.Reader, principal string, t *storev1.TokenRecord) (*authz.Rights, error) {
+	rights, err := rightsOf(s, principal, []grantOf{{t.GetNode(), t.GetPolicies()}})
+	if err != nil || len(t.GetParent()) == 0 {
+		return rights, err
+	}
+	parent, err := s.Token(t.GetParent())
+	if err != nil {
+		return nil, err
+	}
+	if parent == nil { // It would have taken its child with it.
+		return authz.NewRights(principal, ""), nil
+	}
+	outer, err := rightsOfToken(s, principal, parent)
+	if err != nil {
+		return nil, err
+	}
+	return rights.Within(outer), nil
 }
 
 // verify finds who has a JSON Web Token.

@@ -28,7 +28,8 @@ type Target struct {
 	Token     string   `json:"token,omitempty"` // its accessor
 	Binding   string   `json:"binding,omitempty"`
 	Provider  string   `json:"provider,omitempty"`
-	Name      string   `json:"name,omitempty"` // of a token
+	Parent    string   `json:"parent,omitempty"` // accessor of the parent of a token that is made
+	Name      string   `json:"name,omitempty"`   // of a token
 	Principal string   `json:"principal,omitempty"`
 	Issuer    string   `json:"issuer,omitempty"`
 	Policies  []string `json:"policies,omitempty"`
@@ -49,7 +50,7 @@ func targetOf(request any) *Target {
 	case *tenurev1.DeletePolicyRequest:
 		return &Target{Policy: clip(r.GetName())}
 	case *tenurev1.CreateTokenRequest:
-		return &Target{Name: clip(r.GetName()), Policies: clipAll(r.GetPolicies())}
+		return &Target{Name: clip(r.GetName()), Policies: clipAll(r.GetPolicies()), Parent: accessor(r.GetParent())}
 	case *tenurev1.RotateTokenRequest:
 		return &Target{Token: accessor(r.GetAccessor())}
 	case *tenurev1.RevokeTokenRequest:

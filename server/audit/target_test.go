@@ -41,8 +41,8 @@ func TestLinesOfAdministratorsSayWhatIsChanged(t *testing.T) {
 		"PutPolicy":    {&tenurev1.PutPolicyRequest{Name: "p", Rules: "operator read"}, &tenurev1.PutPolicyResponse{}, target{"policy": "p"}},
 		"DeletePolicy": {&tenurev1.DeletePolicyRequest{Name: "p"}, &tenurev1.DeletePolicyResponse{}, target{"policy": "p"}},
 		"CreateToken": {
-			&tenurev1.CreateTokenRequest{Name: "web", Policies: []string{"p", "q"}}, &tenurev1.CreateTokenResponse{Token: made, Text: text},
-			target{"token": id, "name": "web", "policies": policies},
+			&tenurev1.CreateTokenRequest{Name: "web", Policies: []string{"p", "q"}, Parent: id}, &tenurev1.CreateTokenResponse{Token: made, Text: text},
+			target{"token": id, "name": "web", "policies": policies, "parent": id},
 		},
 		"RotateToken": { // one's own
 			&tenurev1.RotateTokenRequest{}, &tenurev1.RotateTokenResponse{Token: made, Text: text}, target{"token": id, "name": "web"},

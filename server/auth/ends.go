@@ -137,7 +137,7 @@ func lookAt(s *storage.Reader, now time.Time) (f found, err error) {
 			return found{}, err
 		}
 		for _, t := range tokens {
-			admin, err := admins.any(t.GetPolicies())
+			admin, err := admins.holds(t)
 			if err != nil {
 				return found{}, err
 			}
@@ -200,6 +200,20 @@ func (a admins) any(policies []string) (bool, error) {
 		}
 		if admin {
 			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// holds reports whether a token may change tokens: it and all from which it descends have such a policy.
+func (a admins) holds(t *storev1.TokenRecord) (bool, error) {
+	for t != nil {
+		if admin, err := a.any(t.GetPolicies()); err != nil || !admin || len(t.GetParent()) == 0 {
+			return admin, err
+		}
+		var err error
+		if t, err = a.s.Token(t.GetParent()); err != nil {
+			return false, err
 		}
 	}
 	return false, nil

@@ -105,7 +105,7 @@ func (a *Service) PutBinding(ctx context.Context, r *tenurev1.PutBindingRequest)
 	if err := checkCallers(r); err != nil {
 		return nil, err
 	}
-	if err := checkPolicies(r.GetPolicies(), r.GetNode()); err != nil {
+	if err := checkPolicies(r.GetPolicies(), r.GetNode(), true); err != nil {
 		return nil, err
 	}
 	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{

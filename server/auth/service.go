@@ -234,7 +234,7 @@ func (a *Service) WhoAmI(ctx context.Context, _ *tenurev1.WhoAmIRequest) (*tenur
 	who, at := a.who(ctx), a.Node.Store().Applied()
 	return &tenurev1.WhoAmIResponse{
 		Header: a.Header(at), Principal: who.Principal, Credential: who.Credential.String(), Cause: who.Cause,
-		Policies: who.Policies, ExpireTime: instant(who.ExpireTimeMs), Mode: shownMode(at.AuthMode),
+		Policies: who.Policies, ExpireTime: instant(who.ExpireTimeMs), Mode: shownMode(at.AuthMode), Parent: accessorText(who.Parent),
 	}, nil
 }
 
@@ -278,9 +278,9 @@ func checkName(field, name string) error {
 	return nil
 }
 
-// checkPolicies refuses what is no list of policies, and a node that is too long.
-func checkPolicies(policies []string, node string) error {
-	if len(policies) == 0 || len(policies) > storage.PoliciesOfMax {
+// checkPolicies refuses what is no list of policies, and a node that is too long. Some say that there must be at least one.
+func checkPolicies(policies []string, node string, some bool) error {
+	if some && len(policies) == 0 || len(policies) > storage.PoliciesOfMax {
 		return reason.Invalid("policies", "must be 1 to %d", storage.PoliciesOfMax)
 	}
 	for i, name := range policies {

@@ -2,12 +2,14 @@ package auth
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
 	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/server/reason"
@@ -19,7 +21,16 @@ func tokenToProto(t *storev1.TokenRecord) *tenurev1.Token {
 	return &tenurev1.Token{
 		Accessor: call.SessionText(t.GetAccessor()), Name: t.GetName(), Policies: t.GetPolicies(), Node: t.GetNode(),
 		ExpireTime: instant(t.GetExpireTimeMs()), CreatedBy: t.GetCreatedBy(), CreateTime: instant(t.GetCreateTimeMs()),
+		Parent: accessorText(t.GetParent()),
 	}
+}
+
+// accessorText returns an accessor as text; empty for none.
+func accessorText(accessor []byte) string {
+	if len(accessor) == 0 {
+		return ""
+	}
+	return call.SessionText(accessor)
 }
 
 // CreateToken serves AuthService.
@@ -27,19 +38,16 @@ func (a *Service) CreateToken(ctx context.Context, r *tenurev1.CreateTokenReques
 	if err := checkName("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	if err := checkPolicies(r.GetPolicies(), r.GetNode()); err != nil {
+	parent, err := a.parentOf(ctx, r)
+	if err != nil {
 		return nil, err
 	}
-	ttl := ttlDefault
-	switch {
-	case r.GetNoExpiry() && r.GetTtl() != nil:
-		return nil, reason.Invalid("ttl", "must not be given together with no_expiry")
-	case r.GetNoExpiry():
-		ttl = 0
-	case r.GetTtl() != nil:
-		if ttl = r.GetTtl().AsDuration(); r.GetTtl().CheckValid() != nil || ttl < ttlMin || ttl > ttlMax {
-			return nil, reason.Invalid("ttl", "must be at least %v and at most %v", ttlMin, ttlMax)
-		}
+	if err = checkPolicies(r.GetPolicies(), r.GetNode(), len(parent) == 0); err != nil {
+		return nil, err
+	}
+	ttl, err := lifeOf(r)
+	if err != nil {
+		return nil, err
 	}
 	text := identity.NewToken()
 	hash, err := identity.ParseToken(text)
@@ -49,6 +57,7 @@ func (a *Service) CreateToken(ctx context.Context, r *tenurev1.CreateTokenReques
 	accessor := uuid.New()
 	record := &storev1.TokenRecord{
 		Accessor: accessor[:], TokenSha256: hash[:], Name: r.GetName(), Policies: r.GetPolicies(), Node: r.GetNode(),
+		Parent: parent,
 	}
 	if ttl > 0 {
 		record.ExpireTimeMs = time.Now().Add(ttl).UnixMilli()
@@ -60,6 +69,47 @@ func (a *Service) CreateToken(ctx context.Context, r *tenurev1.CreateTokenReques
 	return &tenurev1.CreateTokenResponse{
 		Header: a.HeaderOf(result), Token: tokenToProto(result.GetChangeAuth().GetToken()), Text: text,
 	}, nil
+}
+
+// lifeOf returns how long a token is to last; zero: until it is revoked.
+func lifeOf(r *tenurev1.CreateTokenRequest) (time.Duration, error) {
+	switch {
+	case r.GetNoExpiry() && r.GetTtl() != nil:
+		return 0, reason.Invalid("ttl", "must not be given together with no_expiry")
+	case r.GetNoExpiry():
+		return 0, nil
+	case r.GetTtl() == nil:
+		return ttlDefault, nil
+	}
+	ttl := r.GetTtl().AsDuration()
+	if r.GetTtl().CheckValid() != nil || ttl < ttlMin || ttl > ttlMax {
+		return 0, reason.Invalid("ttl", "must be at least %v and at most %v", ttlMin, ttlMax)
+	}
+	return ttl, nil
+}
+
+// parentOf returns the accessor of the parent that a new token is to have; nil: none. A caller who may not change tokens makes a child of
+// its own token, and this cannot get a policy that the caller's lacks, whether there is such a policy or not.
+func (a *Service) parentOf(ctx context.Context, r *tenurev1.CreateTokenRequest) ([]byte, error) {
+	if r.GetParent() == "" {
+		return nil, nil
+	}
+	id, err := uuid.Parse(r.GetParent())
+	if err != nil || len(r.GetParent()) != len(id.String()) {
+		return nil, reason.Invalid("parent", "must be a UUID, the accessor of a token")
+	}
+	who := a.who(ctx)
+	if who.Covers(authz.Need{Kind: authz.Admin, Verb: authz.Write}) {
+		return id[:], nil
+	}
+	for _, name := range r.GetPolicies() {
+		if !slices.Contains(who.Policies, name) {
+			return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+				"%s does not have the policy %q itself, and without the right admin write it can only give its own to a child", who.Principal, name).
+				With("needs", "admin write")
+		}
+	}
+	return id[:], nil
 }
 
 // accessorOf returns the accessor that a request names: an empty one is that of the caller's own token.

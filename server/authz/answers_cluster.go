@@ -63,6 +63,6 @@ func showAuth(a *Answers) {
 	tell[*tenurev1.PutProviderResponse](a, nil, head())
 	tell[*tenurev1.ListProvidersResponse](a, nil, head(), shown(admin, "providers", "keys"))
 	tell[*tenurev1.DeleteProviderResponse](a, nil, head(), shown(admin, "deleted"))
-	tell[*tenurev1.WhoAmIResponse](a, nil, head(), shown(admin, "principal", "credential", "cause", "policies", "expire_time", "mode"))
+	tell[*tenurev1.WhoAmIResponse](a, nil, head(), shown(admin, "principal", "credential", "cause", "policies", "expire_time", "mode", "parent"))
 	tell[*tenurev1.CheckAccessResponse](a, nil, head(), shown(admin, "allowed"))
 }

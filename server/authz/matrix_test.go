@@ -26,7 +26,7 @@ var samples = map[string][]string{
 	"held_by": {"web-", "x"}, "name_prefix": {"web-", "h", "H", ""},
 	"node": {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
 	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
-	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "text": {"not a sequencer"},
+	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "parent": {"", "me", "you"}, "text": {"not a sequencer"},
 	"query_id": {storedQuery, longerNames, noQuery}, "id_or_name": {storedQuery, longerNames, noQuery, "web", "db-1"},
 }
 
@@ -198,7 +198,8 @@ func callers(asks naive) []person {
 	slices.Sort(rules)
 	var out []person
 	for _, text := range slices.Compact(rules) {
-		out = append(out, person{"token:me", "here", text}, person{"", "", text})
+		out = append(out, person{"token:me", "here", text, nil}, person{"", "", text, nil},
+			person{"token:me", "here", strings.Join(all, "\n"), &text})
 	}
 	return out
 }
@@ -220,12 +221,11 @@ func matrix(t *testing.T) []cell {
 		}
 		for _, who := range callers(asks) {
 			id := who.principal + who.node + who.rules
+			if who.parent != nil {
+				id += "\n\n" + *who.parent
+			}
 			if known[id] == nil {
-				policy, err := ParsePolicy(who.rules)
-				if err != nil {
-					t.Fatalf("%s: %v", who.rules, err)
-				}
-				known[id] = NewRights(who.principal, who.node, policy)
+				known[id] = who.rights(t)
 			}
 			want := !slices.ContainsFunc(asks, func(a ask) bool { return !who.allowed(a) })
 			cells = append(cells, cell{m, who, known[id], want})
@@ -379,12 +379,11 @@ func agree(t *testing.T, seed uint64) (compared, allowed int) {
 				t.Fatalf("the design's text does not say what %s needs", m.ProtoReflect().Descriptor().FullName())
 			}
 			for range 3 {
-				who := person{[]string{"token:me", "token:you", ""}[random.IntN(3)], []string{"here", "H1", ""}[random.IntN(3)], randomRules(random)}
-				policy, err := ParsePolicy(who.rules)
-				if err != nil {
-					t.Fatalf("%s: %v", who.rules, err)
+				who := person{[]string{"token:me", "token:you", ""}[random.IntN(3)], []string{"here", "H1", ""}[random.IntN(3)], randomRules(random), nil}
+				if parents := randomRules(random); random.IntN(3) == 0 {
+					who.parent = &parents
 				}
-				c := cell{m, who, NewRights(who.principal, who.node, policy), !slices.ContainsFunc(asks, func(a ask) bool { return !who.allowed(a) })}
+				c := cell{m, who, who.rights(t), !slices.ContainsFunc(asks, func(a ask) bool { return !who.allowed(a) })}
 				if got := c.allows(table); got != c.want {
 					t.Fatalf("seed %d: allowed: %v, the design says %v: %v", seed, got, c.want, c)
 				}

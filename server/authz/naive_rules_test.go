@@ -4,13 +4,35 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 )
 
-// person is a caller of these tests: its principal, the node of its token, and the text of its policies.
-type person struct{ principal, node, rules string }
+// person is a caller of these tests: its principal, the node of its token, and the texts of its policies and of those of the token's
+// parent; nil: it has none.
+type person struct {
+	principal, node, rules string
+	parent                 *string
+}
 
-// allowed reports whether one of the caller's rules meets an ask, by looking at each line of their text.
+// rights are those of the caller.
+func (w person) rights(t *testing.T) *Rights {
+	t.Helper()
+	policy, err := ParsePolicy(w.rules)
+	if err != nil {
+		t.Fatalf("%s: %v", w.rules, err)
+	}
+	own := NewRights(w.principal, w.node, policy)
+	if w.parent == nil {
+		return own
+	}
+	return own.Within(person{w.principal, w.node, *w.parent, nil}.rights(t))
+}
+
+// allowed reports whether one of the caller's rules meets an ask, by looking at each line of their text, and one of the parent's.
 func (w person) allowed(a ask) bool {
+	if w.parent != nil && !(person{w.principal, w.node, *w.parent, nil}).allowed(a) {
+		return false
+	}
 	if a.noun == "admin" && a.name != "" && w.principal == "token:"+a.name {
 		return true
 	}

@@ -379,7 +379,9 @@ func (n *naive) ofOperators(request proto.Message) bool {
 		n.one("operator", "write", "")
 	case *tenurev1.BackupRequest:
 		n.one("operator", "backup", "")
-	case *tenurev1.SetAuthModeRequest, *tenurev1.PutPolicyRequest, *tenurev1.DeletePolicyRequest, *tenurev1.CreateTokenRequest,
+	case *tenurev1.CreateTokenRequest: // The holder of a token may make a child of it.
+		n.one("admin", "write", m.GetParent())
+	case *tenurev1.SetAuthModeRequest, *tenurev1.PutPolicyRequest, *tenurev1.DeletePolicyRequest,
 		*tenurev1.PutBindingRequest, *tenurev1.DeleteBindingRequest, *tenurev1.PutProviderRequest, *tenurev1.DeleteProviderRequest:
 		n.one("admin", "write", "")
 	case *tenurev1.GetPolicyRequest, *tenurev1.ListPoliciesRequest, *tenurev1.ListTokensRequest, *tenurev1.ListBindingsRequest,

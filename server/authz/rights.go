@@ -3,9 +3,11 @@ package authz
 // tokenPrefix begins the principals of tokens.
 const tokenPrefix = "token:"
 
-// Rights are what a caller may do: the union of its policies. They do not change, and may be shared.
+// Rights are what a caller may do: the union of its policies, as far as what it is within allows it, too. They do not change, and may be
+// shared.
 type Rights struct {
 	principal string
+	within    *Rights // those of the token's parent; nil: it has none
 	// rules are those of all policies, by kind. Those for the caller's own node are among SessionNode, too.
 	rules [Any]ruleSet
 	any   bool
@@ -21,9 +23,17 @@ func NewRights(principal, node string, policies ...Policy) *Rights {
 
 // With returns rights with further policies, for a caller with several bindings. The node is that of these policies.
 func (r *Rights) With(node string, policies ...Policy) *Rights {
-	more := &Rights{principal: r.principal, any: r.any, rules: r.rules}
+	more := &Rights{principal: r.principal, within: r.within, any: r.any, rules: r.rules}
 	more.add(node, policies)
 	return more
+}
+
+// Within returns rights to what both these and outer allow: those of a token whose parent's policies are outer. Outer's principal is the
+// token's, too, so its rules for own sessions mean those that the token made.
+func (r *Rights) Within(outer *Rights) *Rights {
+	both := *r
+	both.within = outer
+	return &both
 }
 
 // add adds policies.
@@ -62,8 +72,18 @@ func withRead(r Rule) Verb {
 // Principal returns whose rights these are; empty for an anonymous caller.
 func (r *Rights) Principal() string { return r.principal }
 
-// Covers reports whether one of the rules meets a need.
+// Covers reports whether one of the rules meets a need, and one of those that these rights are within.
 func (r *Rights) Covers(n Need) bool {
+	for ; r != nil; r = r.within {
+		if !r.covers(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether one of the rules meets a need.
+func (r *Rights) covers(n Need) bool {
 	switch n.Kind {
 	case Any:
 		return r.any

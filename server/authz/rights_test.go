@@ -81,6 +81,35 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+// TestAChildMayDoWhatItsParentMayDoToo decides by all tokens in a line. Sessions of its own are those that the child made, by all of them.
+func TestAChildMayDoWhatItsParentMayDoToo(t *testing.T) {
+	key := func(name string) Need { return Need{Kind: Key, Verb: Read, Match: Exact, Text: name} }
+	child := rights(t, "token:me", "here", "key \"a\"* read\nsession own write").
+		Within(rights(t, "token:me", "here", "key \"ab\"* read\nsession own write").Within(rights(t, "token:me", "", "key * read\nsession * write")))
+	for sentence, c := range map[string]struct {
+		need Need
+		want bool
+	}{
+		"what all allow":              {key("ab"), true},
+		"what the parent lacks":       {key("a"), false},
+		"what the child lacks":        {key("b"), false},
+		"a prefix that none has":      {Need{Kind: Key, Verb: Read, Match: Prefix, Text: "a"}, false},
+		"its own session":             {Need{Kind: Session, Verb: Write, Match: Exact, Text: "x", Maker: "token:me"}, true},
+		"a session of its parent":     {Need{Kind: Session, Verb: Write, Match: Exact, Text: "x", Maker: "token:you"}, false},
+		"any right":                   {Need{Kind: Any}, true},
+		"a token acts on itself":      {Need{Kind: Admin, Verb: Write, TokenID: "me"}, true},
+		"a child not on its parent":   {Need{Kind: Admin, Verb: Write, TokenID: "you"}, false},
+		"a right that only one lacks": {Need{Kind: Operator, Verb: Read}, false},
+	} {
+		if got := child.Covers(c.need); got != c.want {
+			t.Errorf("%s: got %v, want %v", sentence, got, c.want)
+		}
+	}
+	if none := rights(t, "token:me", "", "key * read").Within(rights(t, "token:me", "", "")); none.Covers(key("a")) || none.Covers(Need{Kind: Any}) {
+		t.Error("a child of a parent without any right has one")
+	}
+}
+
 func TestNobodyOwnsWhatNobodyMade(t *testing.T) {
 	if rights(t, "", "", `session own write`).Covers(Need{Kind: Session, Verb: Write, Match: Exact, Text: "x"}) {
 		t.Error("an anonymous caller owns sessions that no principal made")

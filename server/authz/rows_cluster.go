@@ -32,7 +32,8 @@ func addAuth(t *Table) {
 	set[*tenurev1.ListPoliciesRequest](t, with(page(), whole(Admin, Read))...)
 	set[*tenurev1.DeletePolicyRequest](t, with(nones(part, "name"), whole(Admin, Write))...)
 	set[*tenurev1.CreateTokenRequest](t,
-		with(nones(part, "name", "policies", "node", "ttl", "no_expiry"), whole(Admin, Write))...)
+		with(nones("the parent says what the message needs", "name", "policies", "node", "ttl", "no_expiry"),
+			needs("parent", func(v *visit, m *tenurev1.CreateTokenRequest) { v.child(m.GetParent()) }))...)
 	set[*tenurev1.GetTokenRequest](t,
 		needs("accessor", func(v *visit, m *tenurev1.GetTokenRequest) { v.token(m.GetAccessor(), Read) }))
 	set[*tenurev1.ListTokensRequest](t, with(page(), whole(Admin, Read))...)
@@ -50,6 +51,10 @@ func addAuth(t *Table) {
 	set[*tenurev1.WhoAmIRequest](t, whole(Any, Read))
 	set[*tenurev1.CheckAccessRequest](t, with(nones(part, "rule"), whole(Any, Read))...)
 }
+
+// child adds the need to make a child of a token: without one, to make any token. Which policies a caller may give to a child of its own
+// token, its service decides.
+func (v *visit) child(parent string) { v.add(Need{Kind: Admin, Verb: Write, TokenID: parent}) }
 
 // token adds a need on a token; without an accessor the caller means its own.
 func (v *visit) token(accessor string, verb Verb) {

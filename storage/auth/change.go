@@ -67,7 +67,7 @@ func (c *Change) Do(change *storev1.ChangeAuth) (*storev1.ChangeAuthResult, erro
 	case *storev1.ChangeAuth_MakeFirst:
 		out.Token, err = c.reset(head, kind.MakeFirst)
 	case *storev1.ChangeAuth_RotateToken:
-		out.Token, err = c.rotateToken(kind.RotateToken)
+		out.Token, err = c.rotateToken(head, kind.RotateToken)
 	case *storev1.ChangeAuth_RevokeToken:
 		out.Deleted, err = c.revokeToken(head, kind.RevokeToken)
 	case *storev1.ChangeAuth_PutBinding:
@@ -146,7 +146,7 @@ func (c *Change) reset(head *storev1.AuthRecord, t *storev1.TokenRecord) (*store
 
 // isFirst reports whether a token is one that a bootstrap or a reset makes.
 func isFirst(t *storev1.TokenRecord) bool {
-	return len(t.GetPolicies()) == 1 && t.GetPolicies()[0] == AdminPolicy && t.GetExpireTimeMs() == 0
+	return len(t.GetPolicies()) == 1 && t.GetPolicies()[0] == AdminPolicy && t.GetExpireTimeMs() == 0 && len(t.GetParent()) == 0
 }
 
 // setMode sets the mode. A stricter one takes rights away.
@@ -186,10 +186,12 @@ func (c *Change) putBinding(head *storev1.AuthRecord, b *storev1.BindingRecord) 
 		return malformed("kind")
 	case anonymous != (b.GetPrincipal() == "") || len(b.GetPrincipal()) > principalBytesMax, ofJWT && !IsJWTPrincipal(b.GetPrincipal()):
 		return malformed("principal")
+	case len(b.GetNode()) > nodeBytesMax:
+		return malformed("node")
 	case b.GetIssuedAfterMs() < 0 || b.GetIssuedAfterMs() > 0 && !ofJWT:
 		return malformed("issued_after")
 	}
-	if err := c.checkPolicies(b.GetPolicies(), b.GetNode()); err != nil {
+	if err := c.checkPolicies(b.GetPolicies()); err != nil {
 		return err
 	}
 	record := proto.CloneOf(b)
@@ -226,12 +228,9 @@ func (c *Change) remove(row []byte, count *uint64) (bool, error) {
 }
 
 // checkPolicies refuses what a token or a binding must not name.
-func (c *Change) checkPolicies(policies []string, node string) error {
+func (c *Change) checkPolicies(policies []string) error {
 	if len(policies) == 0 || len(policies) > PoliciesOfMax {
 		return malformed("policies")
-	}
-	if len(node) > nodeBytesMax {
-		return malformed("node")
 	}
 	for _, name := range policies {
 		if name == AdminPolicy {
@@ -254,12 +253,21 @@ func (c *Change) createToken(head *storev1.AuthRecord, t *storev1.TokenRecord) (
 		return nil, malformed("name")
 	case len(t.GetAccessor()) != AccessorBytes:
 		return nil, malformed("accessor")
+	case len(t.GetNode()) > nodeBytesMax:
+		return nil, malformed("node")
 	case t.GetExpireTimeMs() < 0:
 		return nil, malformed("expire_time")
 	case head.GetTokens() >= tokensMax:
 		return nil, rule.Exceeded("tokens_max", tokensMax)
 	}
-	if err := c.checkPolicies(t.GetPolicies(), t.GetNode()); err != nil {
+	line, err := c.line(t.GetParent())
+	if err == nil {
+		err = checkFamily(line)
+	}
+	if err == nil && (len(line) == 0 || len(t.GetPolicies()) > 0) {
+		err = c.checkPolicies(t.GetPolicies())
+	}
+	if err != nil {
 		return nil, err
 	}
 	if _, found, err := c.Rows.Get(tokenRow(t.GetAccessor())); err != nil || found {
@@ -267,8 +275,13 @@ func (c *Change) createToken(head *storev1.AuthRecord, t *storev1.TokenRecord) (
 	}
 	record := proto.CloneOf(t)
 	record.CreatedBy, record.CreateTimeMs = c.Principal, c.WallMs
+	inherit(record, line)
+	made, err := c.writeToken(record)
+	if err != nil {
+		return nil, err
+	}
 	head.Tokens++
-	return c.writeToken(record)
+	return made, c.join(record, line)
 }
 
 // orMalformed returns an error, or that of a field.
@@ -292,12 +305,12 @@ func (c *Change) writeToken(record *storev1.TokenRecord) (*storev1.TokenRecord, 
 		return nil, err
 	}
 	shown := proto.CloneOf(record)
-	shown.TokenSha256, shown.FormatVersion = nil, 0
+	shown.TokenSha256, shown.FormatVersion, shown.Children, shown.Descendants = nil, 0, nil, 0
 	return shown, nil
 }
 
-// rotateToken gives a token another text. The old one is of no use any more.
-func (c *Change) rotateToken(r *storev1.RotateToken) (*storev1.TokenRecord, error) {
+// rotateToken gives a token another text. The old one is of no use any more, and neither is what may have been made with it.
+func (c *Change) rotateToken(head *storev1.AuthRecord, r *storev1.RotateToken) (*storev1.TokenRecord, error) {
 	record, err := readToken(c.Rows, r.GetAccessor())
 	if err != nil {
 		return nil, err
@@ -305,20 +318,34 @@ func (c *Change) rotateToken(r *storev1.RotateToken) (*storev1.TokenRecord, erro
 	if record == nil {
 		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_TOKEN_NOT_FOUND, storev1.FailureDetail_FAILURE_DETAIL_TOKEN_MISSING)
 	}
+	gone, err := c.removeDescendants(head, record)
+	if err != nil {
+		return nil, err
+	}
+	line, err := c.line(record.GetParent())
+	if err != nil {
+		return nil, err
+	}
+	if gone > 0 && len(line) > 0 {
+		if err = c.count(line, -gone); err != nil {
+			return nil, err
+		}
+	}
 	c.Rows.Remove(hashRow(record.GetTokenSha256()))
-	record.TokenSha256 = r.GetTokenSha256()
+	record.TokenSha256, record.Children, record.Descendants = r.GetTokenSha256(), nil, 0
 	c.takesAway()
 	return c.writeToken(record)
 }
 
-// revokeToken ends a token, if it is there.
+// revokeToken ends a token and all that descend from it, if it is there.
 func (c *Change) revokeToken(head *storev1.AuthRecord, accessor []byte) (bool, error) {
 	record, err := readToken(c.Rows, accessor)
 	if err != nil || record == nil {
 		return false, err
 	}
-	c.Rows.Remove(hashRow(record.GetTokenSha256()))
-	return c.remove(tokenRow(accessor), &head.Tokens)
+	c.takesAway()
+	_, err = c.removeFamily(head, record)
+	return err == nil, err
 }
 
 // write writes a record of a known kind.

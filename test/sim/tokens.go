@@ -94,8 +94,18 @@ type admin struct {
 type holder struct {
 	c        *client
 	policy   string
+	above    string // policy of its token's parent
 	accessor []byte // of its token
+	parent   []byte // accessor of its token's parent; nil: it has none
 	tokens   int
+}
+
+// part draws whether something is done to a holder's token or to the parent of it, and returns the accessor and the policy of that.
+func (h *holder) part(d *rand.Rand) (accessor []byte, policy string) {
+	if h.parent != nil && d.IntN(2) == 0 {
+		return h.parent, h.above
+	}
+	return h.accessor, h.policy
 }
 
 // administer begins with nothing, and lets the cluster enforce soon.
@@ -106,7 +116,7 @@ func administer(c *client) {
 	a := &admin{c: c, d: c.w.dice("tokens")}
 	for i, role := range c.w.plan.Clients {
 		if holdsToken(role) {
-			a.holders = append(a.holders, &holder{c: c.w.clients[i], policy: fmt.Sprintf("p%d", i)})
+			a.holders = append(a.holders, &holder{c: c.w.clients[i], policy: fmt.Sprintf("p%d", i), above: fmt.Sprintf("above%d", i)})
 		}
 	}
 	a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
@@ -141,31 +151,47 @@ func (a *admin) mode(mode storev1.AuthMode, done func()) {
 	a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: mode}}, done)
 }
 
-func (a *admin) policy(h *holder, v *variant, done func()) {
+func (a *admin) policy(name string, v *variant, done func()) {
 	a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{
-		PutPolicy: &storev1.PolicyRecord{Name: h.policy, Rules: v.rules},
+		PutPolicy: &storev1.PolicyRecord{Name: name, Rules: v.rules},
 	}}, done)
 }
 
 // mend gives a holder all rights and a new token.
 func (a *admin) mend(h *holder, done func()) {
-	a.policy(h, wide, func() { a.issue(h, 0, done) })
+	a.policy(h.policy, wide, func() { a.policy(h.above, wide, func() { a.issue(h, 0, done) }) })
 }
 
-// issue gives a holder a new token, which ends after some time; zero: never.
+// issue gives a holder a new token, which ends after some time; zero: never. Half of them are children, which end with their parents.
 func (a *admin) issue(h *holder, ends time.Duration, done func()) {
 	h.tokens++
-	record := &storev1.TokenRecord{
-		Accessor: a.bytes(16), TokenSha256: a.bytes(32), Name: fmt.Sprintf("%s-%d", h.c.name, h.tokens), Policies: []string{h.policy},
+	token := func(policy string) *storev1.TokenRecord {
+		return &storev1.TokenRecord{
+			Accessor: a.bytes(16), TokenSha256: a.bytes(32), Name: fmt.Sprintf("%s-%d", h.c.name, h.tokens), Policies: []string{policy},
+		}
+	}
+	record := token(h.policy)
+	oldest := record
+	var parent *storev1.TokenRecord
+	if a.d.IntN(2) == 0 {
+		parent = token(h.above)
+		oldest, record.Parent = parent, parent.GetAccessor()
 	}
 	if ends > 0 {
-		record.ExpireTimeMs = wallBeginMs + (a.c.w.now + ends).Milliseconds()
+		oldest.ExpireTimeMs = wallBeginMs + (a.c.w.now + ends).Milliseconds()
 	}
-	a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: record}}, func() {
-		h.accessor = record.GetAccessor()
-		h.c.caller = tokenCaller(record.GetTokenSha256())
-		done()
-	})
+	own := func() {
+		a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: record}}, func() {
+			h.accessor, h.parent = record.GetAccessor(), parent.GetAccessor()
+			h.c.caller = tokenCaller(record.GetTokenSha256())
+			done()
+		})
+	}
+	if parent == nil {
+		own()
+		return
+	}
+	a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: parent}}, own)
 }
 
 func (a *admin) bytes(n int) []byte {
@@ -205,7 +231,7 @@ func (a *admin) takeAway(h *holder) {
 		a.due = append(a.due, mend)
 		a.next()
 	}
-	old := h.accessor
+	old, policy := h.part(a.d)
 	revoke := &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: old}}
 	switch what := a.d.IntN(12); {
 	case what < 3:
@@ -222,9 +248,9 @@ func (a *admin) takeAway(h *holder) {
 			Accessor: old, TokenSha256: a.bytes(32),
 		}}}, lost)
 	case what < 9:
-		a.policy(h, narrow[a.d.IntN(len(narrow))], lost)
+		a.policy(policy, narrow[a.d.IntN(len(narrow))], lost)
 	case what < 10:
-		a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: h.policy}}, lost)
+		a.change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: policy}}, lost)
 	case what < 11:
 		a.issue(h, between(a.d, 300*time.Millisecond, 4*time.Second), lost)
 	default:

@@ -33,8 +33,8 @@ type rightsAt struct {
 	policies map[string]*variant
 }
 
-// tokenAt is a token that is there.
-type tokenAt struct{ accessor, policy string }
+// tokenAt is a token that is there. It may do what its parent may do, too; an empty parent is none.
+type tokenAt struct{ accessor, policy, parent string }
 
 func newTokenTruth(w *World) *tokenTruth {
 	return &tokenTruth{w: w, states: []rightsAt{{}}, expire: map[identity.Hash]time.Duration{}}
@@ -74,16 +74,28 @@ func (s rightsAt) allows(c identity.Caller, rights []right) bool {
 		return true
 	}
 	token, known := s.tokens[c.Token]
-	if !known {
-		return false
-	}
-	policy := s.policies[token.policy]
-	for _, r := range rights {
-		if !policy.has(r) {
-			return false
+	for ; known; token, known = s.token(token.parent) {
+		policy := s.policies[token.policy]
+		for _, r := range rights {
+			if !policy.has(r) {
+				return false
+			}
+		}
+		if token.parent == "" {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// token returns the token with an accessor.
+func (s rightsAt) token(accessor string) (tokenAt, bool) {
+	for _, token := range s.tokens {
+		if token.accessor == accessor {
+			return token, true
+		}
+	}
+	return tokenAt{}, false
 }
 
 // has reports whether a policy allows something; a missing one allows nothing.
@@ -175,14 +187,24 @@ func (t *tokenTruth) changed(before rightsAt, index uint64, change *storev1.Chan
 
 func (t *tokenTruth) add(s rightsAt, record *storev1.TokenRecord) {
 	hash := identity.Hash(record.GetTokenSha256())
-	s.tokens[hash] = tokenAt{accessorText(record.GetAccessor()), record.GetPolicies()[0]}
+	s.tokens[hash] = tokenAt{accessorText(record.GetAccessor()), record.GetPolicies()[0], accessorText(record.GetParent())}
 	if end := record.GetExpireTimeMs(); end != 0 {
 		t.expire[hash] = ms(end - wallBeginMs)
 	}
+	for other, token := range s.tokens {
+		if end, ends := t.expire[other]; ends && token.accessor == s.tokens[hash].parent {
+			t.expire[hash] = end
+		}
+	}
 }
 
-// move gives a token another text; none: it is no more.
+// move gives a token another text; none: it is no more. Its children are no more in both cases.
 func (t *tokenTruth) move(s rightsAt, accessor string, text []byte) {
+	for _, token := range s.tokens {
+		if token.parent == accessor {
+			t.move(s, token.accessor, nil)
+		}
+	}
 	for hash, token := range s.tokens {
 		if token.accessor != accessor {
 			continue

@@ -179,6 +179,9 @@ func identityRows(answer *tenurev1.WhoAmIResponse) [][]string {
 	if end := answer.GetExpireTime(); end != nil {
 		rows = append(rows, []string{"ends", cli.Moment(end)})
 	}
+	if parent := answer.GetParent(); parent != "" {
+		rows = append(rows, []string{"parent", cli.Printable(parent)})
+	}
 	return append(rows, []string{"mode", modeWord(answer.GetMode())})
 }
 

@@ -15,8 +15,12 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// adminPolicy is the built-in policy that allows everything.
-const adminPolicy = "admin"
+const (
+	// adminPolicy is the built-in policy that allows everything.
+	adminPolicy = "admin"
+	// ownToken stands for the caller's own token where a parent is named.
+	ownToken = "self"
+)
 
 // newAuthTokenCommand returns `tenure auth token`.
 func newAuthTokenCommand(env *cli.Environment) *cobra.Command {
@@ -36,13 +40,25 @@ func newAuthTokenCreateCommand(env *cli.Environment) *cobra.Command {
 		Short: "Create a token and print its text",
 		Long: `Create a token with the rights of its policies. Its text is printed alone on standard output, once: the cluster
 keeps only a hash. Send it as "authorization: Bearer TEXT", or let the commands and libraries read it from
-TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
+TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.
+
+With --parent the token is a child of another one: it may do what both its own policies and its parent allow, at every
+moment, and ends with its parent. Its policies are those of the parent unless you give some. A child of your own token
+(--parent self) takes no further right, if you give it no policies but your own.`,
 		Example: `  tenure auth token create --name web --policy web > web.token
-  tenure auth token create --name ci --policy deploy --policy ro --ttl 1h -o json`,
+  tenure auth token create --name ci --policy deploy --policy ro --ttl 1h -o json
+  tenure auth token create --name job --parent self --ttl 1h > job.token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setLife(request, ttl); err != nil {
 				return err
+			}
+			if request.GetParent() == ownToken {
+				own, err := ownAccessor(cmd.Context(), env)
+				if err != nil {
+					return err
+				}
+				request.Parent = own
 			}
 			return createToken(cmd.Context(), env, request)
 		},
@@ -50,9 +66,20 @@ TENURE_TOKEN or from the file that TENURE_TOKEN_FILE names.`,
 	flags := cmd.Flags()
 	flags.StringVar(&request.Name, "name", "", "name of the token, for people")
 	flags.StringArrayVar(&request.Policies, "policy", nil, "policy of the token; may be repeated")
-	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean")
+	flags.StringVar(&request.Node, "node", "", "machine that rules for \"session node self\" mean; default: that of the parent")
 	flags.StringVar(&ttl, "ttl", "", "how long the token lasts, at least 1m, such as 24h; none: until it is revoked; default 90 days")
+	flags.StringVar(&request.Parent, "parent", "", "accessor of the token with which this one ends and that limits its rights; self: your own")
 	return cmd
+}
+
+// ownAccessor returns the accessor of the caller's token.
+func ownAccessor(ctx context.Context, e *cli.Environment) (accessor string, err error) {
+	err = callAuth(ctx, e, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
+		own, err := auth.GetToken(ctx, &tenurev1.GetTokenRequest{})
+		accessor = own.GetToken().GetAccessor()
+		return err
+	})
+	return accessor, err
 }
 
 // setLife sets how long a token lasts.
@@ -103,7 +130,7 @@ func newAuthTokenListCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List tokens",
-		Long:    "List tokens: accessor, name, policies, when they were made and when they end. Their texts are never listed.",
+		Long:    "List tokens: accessor, name, policies, when they were made, when they end, and of which token they are children. Their texts are never listed.",
 		Example: "  tenure auth token list\n  tenure auth token list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -114,10 +141,11 @@ func newAuthTokenListCommand(env *cli.Environment) *cobra.Command {
 			if env.JSON() {
 				return env.PrintDocument(all)
 			}
-			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS"}}
+			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS", "PARENT"}}
 			for _, t := range all.GetTokens() {
 				rows = append(rows, []string{
 					t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), cli.Moment(t.GetCreateTime()), tokenEnd(t),
+					dashed(t.GetParent()),
 				})
 			}
 			return env.PrintTable(rows)
@@ -139,8 +167,8 @@ func listTokens(ctx context.Context, e *cli.Environment) (*tenurev1.ListTokensRe
 	return all, err
 }
 
-// lastAdmin reports whether a token is the only one with the policy admin that has not ended; an empty accessor is the caller's own. It is not known to a
-// caller who may not list tokens.
+// lastAdmin reports whether no token with the policy admin that has not ended is left without one and those that descend from it; an empty accessor is the
+// caller's own. It is not known to a caller who may not list tokens.
 func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
 	if accessor == "" {
 		err := callAuth(ctx, e, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
@@ -158,13 +186,32 @@ func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
 	if err != nil {
 		return false
 	}
-	var admins []string
+	known := map[string]*tenurev1.Token{}
 	for _, t := range all.GetTokens() {
-		if end := t.GetExpireTime(); slices.Contains(t.GetPolicies(), adminPolicy) && (end == nil || end.AsTime().After(time.Now())) {
-			admins = append(admins, t.GetAccessor())
+		known[t.GetAccessor()] = t
+	}
+	with, without := 0, 0
+	for _, t := range all.GetTokens() {
+		end := t.GetExpireTime()
+		switch admin, below := lineOf(known, t, accessor); {
+		case !admin || end != nil && !end.AsTime().After(time.Now()):
+		case below:
+			with++
+		default:
+			without++
 		}
 	}
-	return len(admins) == 1 && accessor == admins[0]
+	return with > 0 && without == 0
+}
+
+// lineOf reports whether a token and all from which it descends have the policy admin, and whether one of them is that with an accessor.
+func lineOf(known map[string]*tenurev1.Token, t *tenurev1.Token, accessor string) (admin, below bool) {
+	admin = true
+	for ; t != nil; t = known[t.GetParent()] {
+		admin = admin && slices.Contains(t.GetPolicies(), adminPolicy)
+		below = below || t.GetAccessor() == accessor
+	}
+	return admin, below
 }
 
 // dashed returns a text for a table, where an empty one is a dash.
@@ -215,6 +262,7 @@ func newAuthTokenInfoCommand(env *cli.Environment) *cobra.Command {
 				{"policies", dashed(strings.Join(t.GetPolicies(), " "))},
 				{"node", dashed(t.GetNode())},
 				{"ends", tokenEnd(t)},
+				{"parent", dashed(t.GetParent())},
 				{"made by", dashed(t.GetCreatedBy())},
 				{"made at", cli.Moment(t.GetCreateTime())},
 			})
@@ -249,7 +297,8 @@ func newAuthTokenRotateCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ACCESSOR|--self",
 		Short: "Give a token a new text and print it",
-		Long: `Give a token a new text, which is printed alone on standard output, once. The old text is refused from then on.
+		Long: `Give a token a new text, which is printed alone on standard output, once. The old text is refused from then on, and so
+are the token's children, which may have been made with it.
 To change a token without a gap, create a second one, and revoke the first when nothing uses it.`,
 		Example: "  tenure auth token rotate --self > new.token && mv new.token web.token",
 		Args:    cobra.MaximumNArgs(1),
@@ -279,8 +328,8 @@ func newAuthTokenRevokeCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ACCESSOR|--self",
 		Short: "Revoke a token",
-		Long: `Revoke a token. Once this command has succeeded, no change that the token would have allowed takes effect. Sessions
-that were made with it live until their TTL is over, and are not renewed. If there is no such token, the exit code
+		Long: `Revoke a token, with its children, their children and so on. Once this command has succeeded, no change that one of them
+would have allowed takes effect. Sessions that were made with them live until their TTL is over, and are not renewed. If there is no such token, the exit code
 is 1: it may have been revoked before.`,
 		Example: "  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
 		Args:    cobra.MaximumNArgs(1),
