@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func (a agent) isSyncable(t *testing.T) {
 // comesBack demands that an agent that starts again takes from its directory what it had.
 func (a agent) comesBack(t *testing.T) {
 	t.Helper()
-	path := t.TempDir()
+	path := inMemory(t)
 	had := a.registry.Registered()
 	first, err := keep.Open(path)
 	if err != nil {
@@ -119,6 +120,18 @@ func (a agent) comesBack(t *testing.T) {
 	if had, has := texts(a.registry), texts(again.registry); !slices.Equal(had, has) {
 		t.Errorf("it had %q, and after a restart has %q", had, has)
 	}
+}
+
+// inMemory returns a directory that is in memory where the system has one: each restart makes a dozen things durable, which takes a disk up to
+// some 100 ms, and it is not the disk that is tested.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	path, err := os.MkdirTemp("/dev/shm", "tenure-agent-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(path) })
+	return path
 }
 
 // texts returns all that a registry has, as messages.
