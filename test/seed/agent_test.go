@@ -2,16 +2,17 @@ package seed_test
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// agentPrints are the commands that docs/agent.md has for terminal 3, in order, by how they begin, and what each prints, sooner or later.
+// typed is a command of a page by how it begins, and what it prints, sooner or later.
+type typed struct{ command, prints string }
+
+// agentPrints are the commands that docs/agent.md has for terminal 3, in order.
 // HTTP is where the agent of the page serves REST.
-var agentPrints = []struct{ command, prints string }{
+var agentPrints = []typed{
 	{"tenure agent info", `(?ms)^node +web1$.*^services +1$.*^checks +2$`},
 	{"tenure service list", `(?m)^web-1 +web +8080 +critical +file `},
 	{"tenure check list", `(?m)^web-up +web-1 +http `},
@@ -45,29 +46,19 @@ var (
 // agentPrints says. The page's flags and metrics must be there.
 func TestThePageOnTheAgent(t *testing.T) {
 	t.Parallel()
-	at := portsOf(rand.IntN(300)) // The other half is that of the page on the catalog.
+	at := portsOf(rand.IntN(300))
 	rest := at(6)
 	page := pageWith(t, "../../docs/agent.md", map[string]string{
 		"make cluster":   clusterAt(t, at(0)),
 		"127.0.0.1:7400": at(0), "127.0.0.1:7410": at(10), "127.0.0.1:7420": at(20), "127.0.0.1:7404": at(4),
 		"127.0.0.1:7405": rest, "localhost:7405": rest, "127.0.0.1:8080": at(5), "http.server 8080": "http.server " + portOf(at(5)),
 	})
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(binary, filepath.Join(dir, "bin", "tenure")); err != nil {
-		t.Fatal(err)
-	}
-	terminals := map[string]*terminal{}
-	for _, name := range []string{"1", "2", "3"} {
-		terminals[name] = openTerminal(t, dir, name)
-	}
+	terminals := openTerminals(t, "1", "2", "3")
 	// What the page leaves to the defaults.
 	terminals["2"].run("export TENURE_AGENT_LISTEN=" + at(4) + " TENURE_AGENT_HTTP=" + rest +
 		" TENURE_LISTEN=" + at(24) + " TENURE_HTTP=" + at(25) + " TENURE_PEER=" + at(26))
 	terminals["3"].run("export TENURE_AGENT=" + at(4))
-	name, end, typed := "", 0, 0
+	name, end, left := "", 0, agentPrints
 	for _, found := range shellBlock.FindAllStringSubmatchIndex(page, -1) {
 		if named := terminalWord.FindAllStringSubmatch(page[end:found[0]], -1); named != nil {
 			name = named[len(named)-1][1]
@@ -88,11 +79,11 @@ func TestThePageOnTheAgent(t *testing.T) {
 			terminals["2"].enter(block)
 			terminals["2"].await("tenure: agent grpc=", 1)
 		default:
-			typed += typeOnAgent(t, terminals[name], strings.ReplaceAll(block, rest, "HTTP"), rest, typed)
+			left = typeCommands(t, terminals[name], strings.ReplaceAll(block, rest, "HTTP"), rest, left)
 		}
 	}
-	if typed != len(agentPrints) {
-		t.Errorf("the page has %d commands for the agent; want %d", typed, len(agentPrints))
+	if len(left) > 0 {
+		t.Errorf("the page lacks commands: %v", left)
 	}
 	info := terminals["3"].output("tenure agent info")
 	if !strings.Contains(info, "db1") {
@@ -117,25 +108,25 @@ func TestThePageOnTheAgent(t *testing.T) {
 	}
 }
 
-// typeOnAgent types the commands of a block, and returns how many there are. A command that only looks is typed again until it prints what it must.
-func typeOnAgent(t *testing.T, x *terminal, block, rest string, typed int) int {
+// typeCommands types the commands of a block, which are the next ones of those that are left, and returns the rest. A command that only looks is
+// typed again until it prints what it must.
+func typeCommands(t *testing.T, x *terminal, block, rest string, left []typed) []typed {
 	t.Helper()
-	n := 0
 	for line := range strings.Lines(block) {
-		if typed+n == len(agentPrints) || !strings.HasPrefix(line, agentPrints[typed+n].command) {
+		if len(left) == 0 || !strings.HasPrefix(line, left[0].command) {
 			t.Fatalf("this test does not know what this command prints, or it knows another one: %s", line)
 		}
-		prints := regexp.MustCompile(agentPrints[typed+n].prints)
-		n++
-		command, printed := strings.ReplaceAll(line, "HTTP", rest), ""
-		looks := strings.Contains(line, " list") || strings.Contains(line, " info") || strings.Contains(line, "catalog services")
+		prints := regexp.MustCompile(left[0].prints)
+		left = left[1:]
+		looks := strings.Contains(line, " list") || strings.Contains(line, " info") || strings.Contains(line, "catalog services") ||
+			strings.Contains(line, "/v1/health/")
 		eventually(t, "what "+line+" prints matches "+prints.String(), func() bool {
-			printed = x.output(command)
+			printed := x.output(strings.ReplaceAll(line, "HTTP", rest))
 			if !looks && !prints.MatchString(printed) {
 				t.Fatalf("%s\nprints: %s\nwant: %s", line, printed, prints)
 			}
 			return prints.MatchString(printed)
 		})
 	}
-	return n
+	return left
 }

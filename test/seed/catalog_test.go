@@ -34,6 +34,24 @@ type terminal struct {
 	typed int
 }
 
+// openTerminals starts shells in a directory that has the program where a checkout has it.
+func openTerminals(t *testing.T, names ...string) map[string]*terminal {
+	t.Helper()
+	dir := t.TempDir()
+	err := os.Mkdir(filepath.Join(dir, "bin"), 0o700)
+	if err == nil {
+		err = os.Symlink(binary, filepath.Join(dir, "bin", "tenure"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminals := map[string]*terminal{}
+	for _, name := range names {
+		terminals[name] = openTerminal(t, dir, name)
+	}
+	return terminals
+}
+
 // openTerminal starts a shell. What runs in it ends with the test.
 func openTerminal(t *testing.T, dir, name string) *terminal {
 	t.Helper()
@@ -130,7 +148,6 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // walk is the page on the catalog while it is typed.
 type walk struct {
 	t         *testing.T
-	dir       string
 	endpoints string
 	terminals map[string]*terminal
 	waiting   string // What the last block in terminal 4 was.
@@ -144,16 +161,7 @@ type walk struct {
 func TestThePageOnTheCatalog(t *testing.T) {
 	t.Parallel()
 	page, replaced := catalogPage(t)
-	w := &walk{t: t, dir: t.TempDir(), endpoints: replaced["127.0.0.1:7400"], terminals: map[string]*terminal{}}
-	if err := os.Mkdir(filepath.Join(w.dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(binary, filepath.Join(w.dir, "bin", "tenure")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"1", "2", "3", "4"} {
-		w.terminals[name] = openTerminal(t, w.dir, name)
-	}
+	w := &walk{t: t, endpoints: replaced["127.0.0.1:7400"], terminals: openTerminals(t, "1", "2", "3", "4")}
 	end := 0
 	for _, at := range shellBlock.FindAllStringSubmatchIndex(page, -1) {
 		w.block(page[end:at[0]], page[at[2]:at[3]])
@@ -187,7 +195,7 @@ func catalogPage(t *testing.T) (page string, replaced map[string]string) {
 	return pageWith(t, "../../docs/catalog.md", replaced), replaced
 }
 
-// portsOf returns the addresses of a page: 30 for each number below 600.
+// portsOf returns the addresses of a page: 30 for each number below 700. Pages have numbers of their own, as their tests run together.
 func portsOf(n int) func(port int) string {
 	return func(port int) string { return fmt.Sprintf("127.0.0.1:%d", 10_000+30*n+port) }
 }
