@@ -46,21 +46,23 @@ type Node struct {
 	applyQ    *workQueue
 	applying  *applyWorker
 	proposals *envelope.Queue
-	readers   *turn.Readers
-	view      turn.View
-	peers     membership.Peers
-	tasks     *leaderTasks
-	janitor   *snapshots.Janitor
-	couriers  *snapshots.Couriers
-	receiver  *snapshots.Receiver
-	health    *health.Watch
-	inbox     *transfer.Inbox
-	self      *identity.Self
-	wire      *identity.Wire // nil without peers
-	seeded    chan struct{}  // closed when there is a state
-	seed      func()         // closes it
-	metrics   *metrics
-	hide      func() // unregisters the metrics
+	// revocations are queued in bursts.
+	revocations *envelope.Bursts
+	readers     *turn.Readers
+	view        turn.View
+	peers       membership.Peers
+	tasks       *leaderTasks
+	janitor     *snapshots.Janitor
+	couriers    *snapshots.Couriers
+	receiver    *snapshots.Receiver
+	health      *health.Watch
+	inbox       *transfer.Inbox
+	self        *identity.Self
+	wire        *identity.Wire // nil without peers
+	seeded      chan struct{}  // closed when there is a state
+	seed        func()         // closes it
+	metrics     *metrics
+	hide        func() // unregisters the metrics
 
 	confs       *membership.ConfChanges
 	changes     *membership.Changes
@@ -188,6 +190,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 		metrics:     newMetrics(),
 		begun:       time.Now(),
 	}
+	n.revocations = envelope.NewBursts(n.proposals, n.mail.ring)
 	n.installer = &installer{n: n}
 	n.store.Store(d.store)
 	n.seeded = make(chan struct{})

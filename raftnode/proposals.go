@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/envelope"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -27,11 +28,10 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCommandUnknown, err)
 	}
-	p, err := n.proposals.Add(data)
+	p, err := n.add(cmd, data)
 	if err != nil {
 		return nil, err
 	}
-	n.mail.ring()
 	select {
 	case <-p.Done():
 		return p.Result()
@@ -46,4 +46,16 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	default:
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
 	}
+}
+
+// add queues a command. Revocations make every change under way be decided about again, so they come in bursts.
+func (n *Node) add(cmd *storev1.Command, data []byte) (*envelope.Proposal, error) {
+	if _, revokes := cmd.GetChangeAuth().GetChange().(*storev1.ChangeAuth_RevokeToken); revokes {
+		return n.revocations.Add(data)
+	}
+	p, err := n.proposals.Add(data)
+	if err == nil {
+		n.mail.ring()
+	}
+	return p, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // createChild returns the command that makes token n a child of another, or of none.
@@ -214,5 +215,51 @@ func TestFamiliesAreBounded(t *testing.T) {
 	r.apply(revokeToken(2))
 	if got := r.family(258); !slices.Equal(got, []uint64{1}) {
 		t.Errorf("got %v, want the first one", got)
+	}
+}
+
+// TestRevocationsOfOneEntryDoNotDenyEachOther applies commands that were all authorised under the same rights, in one entry.
+func TestRevocationsOfOneEntryDoNotDenyEachOther(t *testing.T) {
+	const old = storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD
+	put := &storev1.Command{Principal: "token:x", Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k", Value: []byte("v")}}}
+	for sentence, c := range map[string]struct {
+		entry []*storev1.Command
+		want  []storev1.FailureReason
+	}{
+		"revocations":                  {[]*storev1.Command{revokeToken(2), revokeToken(3), revokeToken(4)}, []storev1.FailureReason{0, 0, 0}},
+		"a write after a revocation":   {[]*storev1.Command{revokeToken(2), put, revokeToken(3)}, []storev1.FailureReason{0, old, 0}},
+		"a token after a revocation":   {[]*storev1.Command{revokeToken(2), createChild(9, 3, 9)}, []storev1.FailureReason{0, old}},
+		"a rotation after a rotation":  {[]*storev1.Command{rotateToken(2, "x"), rotateToken(2, "y")}, []storev1.FailureReason{0, old}},
+		"a revocation after a change":  {[]*storev1.Command{rotateToken(2, "x"), revokeToken(3)}, []storev1.FailureReason{0, old}},
+		"a change between revocations": {[]*storev1.Command{revokeToken(2), rotateToken(3, "x"), revokeToken(4)}, []storev1.FailureReason{0, old, 0}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+			r.apply(bootstrapCommand("a", authEnforce), createChild(2, 0, 9, "admin"), createChild(3, 0, 9, "admin"), createChild(4, 0, 9, "admin"))
+			at := r.store.Applied()
+			env := &storev1.Envelope{}
+			for _, cmd := range c.entry {
+				cmd.AuthorisedBelow = at.DenyRevision + 1
+				env.Commands = append(env.Commands, cmd)
+			}
+			data, err := storage.EncodeEnvelope(env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := r.store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, result := range out.Entries[0].Results {
+				if got := result.GetFailure().GetReason(); got != c.want[i] {
+					t.Errorf("command %d: got %v, want %v", i, got, c.want[i])
+				}
+			}
+			late := revokeToken(4)
+			late.AuthorisedBelow = at.DenyRevision + 1
+			if _, reason := r.try(late); reason != old {
+				t.Errorf("in the next entry: got %v, want %v", reason, old)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -76,6 +77,7 @@ type Queue struct {
 
 	mu     sync.Mutex // guards what follows
 	queue  []*Proposal
+	held   []*Proposal       // for the next burst
 	groups map[uint64]*group // by sequence
 	next   uint64            // sequence of the next envelope
 	bytes  int               // of commands queued or in groups
@@ -92,7 +94,20 @@ func New(proposer, firstSequence uint64, bytesMax int) *Queue {
 func (q *Queue) Pending() int64 { return q.pending.Load() }
 
 // Add queues a marshalled command. It fails with ErrTooLarge, core.ErrTooBusy, or what Close was told.
-func (q *Queue) Add(data []byte) (*Proposal, error) {
+func (q *Queue) Add(data []byte) (*Proposal, error) { return q.add(data, &q.queue) }
+
+// hold takes a command that is not proposed before unhold.
+func (q *Queue) hold(data []byte) (*Proposal, error) { return q.add(data, &q.held) }
+
+// unhold queues what was held, all of it together.
+func (q *Queue) unhold() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue, q.held = append(q.queue, q.held...), nil
+}
+
+// add adds a command to a list of the queue's.
+func (q *Queue) add(data []byte, to *[]*Proposal) (*Proposal, error) {
 	if len(data) > commandBytesMax {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), commandBytesMax)
 	}
@@ -107,7 +122,7 @@ func (q *Queue) Add(data []byte) (*Proposal, error) {
 	}
 	q.bytes += len(data)
 	q.pending.Add(1)
-	q.queue = append(q.queue, p)
+	*to = append(*to, p)
 	return p, nil
 }
 
@@ -259,8 +274,8 @@ func (q *Queue) Close(err error) {
 // Abandon ends every wait: what is queued was not proposed, of the rest the outcome is unknown.
 func (q *Queue) Abandon(err error) {
 	q.mu.Lock()
-	queue := q.queue
-	q.queue = nil
+	queue := slices.Concat(q.queue, q.held)
+	q.queue, q.held = nil, nil
 	for _, p := range queue {
 		q.release(len(p.data), 1)
 	}

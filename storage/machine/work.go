@@ -53,6 +53,8 @@ type Work struct {
 	membersChanged bool
 	// limitsChanged says that limits were set.
 	limitsChanged bool
+	// denyRevision is that of the state, without the revocations of tokens that the entry under way has made so far.
+	denyRevision uint64
 }
 
 // NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.
@@ -104,10 +106,15 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 	}
 	out.Proposer, out.Sequence = env.GetProposer(), env.GetSequence()
 	out.Results = make([]*storev1.Result, 0, len(env.GetCommands()))
+	w.denyRevision = w.state.DenyRevision
 	for i, cmd := range env.GetCommands() {
+		before := w.state.DenyRevision
 		result, err := w.command(e.Term, cmd)
 		if err != nil {
 			return EntryOutcome{}, fmt.Errorf("command %d: %w", i, err)
+		}
+		if w.state.DenyRevision > before && !revokes(cmd) {
+			w.denyRevision = w.state.DenyRevision
 		}
 		out.Results = append(out.Results, result)
 	}
@@ -149,12 +156,25 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 
 // denied returns the failure of a command that was authorised before rights were taken away. Whether they are its caller's is
 // for whoever proposed it to find out.
+//
+// Revocations of tokens in one entry do not deny each other: none of them was answered yet, and in whatever order they are made, the same tokens
+// are gone in the end. So those that come together all succeed.
 func (w *Work) denied(cmd *storev1.Command) *storev1.Failure {
-	if below := cmd.GetAuthorisedBelow(); below == 0 || below > w.state.DenyRevision {
+	deny := w.state.DenyRevision
+	if revokes(cmd) {
+		deny = w.denyRevision
+	}
+	if below := cmd.GetAuthorisedBelow(); below == 0 || below > deny {
 		return nil
 	}
 	return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD,
-		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, cmd.GetAuthorisedBelow()-1, w.state.DenyRevision))
+		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, cmd.GetAuthorisedBelow()-1, deny))
+}
+
+// revokes reports whether a command revokes a token.
+func revokes(cmd *storev1.Command) bool {
+	_, is := cmd.GetChangeAuth().GetChange().(*storev1.ChangeAuth_RevokeToken)
+	return is
 }
 
 // attempt applies one command whole, or not at all.
