@@ -37,11 +37,11 @@ func TestBurstsAreApart(t *testing.T) {
 				t.Error("the first command waits")
 			}
 			take()
-			time.Sleep(5 * time.Millisecond)
+			<-time.After(5 * time.Millisecond)
 			synctest.Wait()
 			take()
 		}
-		time.Sleep(BurstEvery)
+		<-time.After(BurstEvery)
 		synctest.Wait()
 		take()
 		n := 0
@@ -79,7 +79,7 @@ func TestWhatIsHeldEndsWithTheQueue(t *testing.T) {
 		if _, err := all[1].Result(); !errors.Is(err, errStopped) || errors.Is(err, ErrOutcomeUnknown) {
 			t.Errorf("what waited: got %v, want that it was not proposed", err)
 		}
-		time.Sleep(BurstEvery)
+		<-time.After(BurstEvery)
 		synctest.Wait()
 		if _, err := b.Add(command(t, "k", 10)); !errors.Is(err, errStopped) || q.Pending() != 0 {
 			t.Errorf("after the end: got %v, and %d commands are under way", err, q.Pending())

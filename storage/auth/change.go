@@ -270,8 +270,8 @@ func (c *Change) createToken(head *storev1.AuthRecord, t *storev1.TokenRecord) (
 	if err != nil {
 		return nil, err
 	}
-	if _, found, err := c.Rows.Get(tokenRow(t.GetAccessor())); err != nil || found {
-		return nil, orMalformed(err, "accessor")
+	if _, found, failed := c.Rows.Get(tokenRow(t.GetAccessor())); failed != nil || found {
+		return nil, orMalformed(failed, "accessor")
 	}
 	record := proto.CloneOf(t)
 	record.CreatedBy, record.CreateTimeMs = c.Principal, c.WallMs
@@ -344,7 +344,7 @@ func (c *Change) revokeToken(head *storev1.AuthRecord, accessor []byte) (bool, e
 		return false, err
 	}
 	c.takesAway()
-	_, err = c.removeFamily(head, record)
+	err = c.removeFamily(head, record)
 	return err == nil, err
 }
 

@@ -69,7 +69,7 @@ func (c *Change) join(t *storev1.TokenRecord, line []*storev1.TokenRecord) error
 	if len(line) == 0 {
 		return nil
 	}
-	line[0].Children = append(line[0].Children, t.GetAccessor())
+	line[0].Children = append(line[0].GetChildren(), t.GetAccessor())
 	return c.count(line, 1)
 }
 
@@ -79,7 +79,7 @@ func (c *Change) leave(t *storev1.TokenRecord, gone int) error {
 	if err != nil || len(line) == 0 {
 		return err
 	}
-	line[0].Children = slices.DeleteFunc(line[0].Children, func(child []byte) bool { return bytes.Equal(child, t.GetAccessor()) })
+	line[0].Children = slices.DeleteFunc(line[0].GetChildren(), func(child []byte) bool { return bytes.Equal(child, t.GetAccessor()) })
 	return c.count(line, -gone)
 }
 
@@ -93,17 +93,19 @@ func (c *Change) count(line []*storev1.TokenRecord, by int) error {
 	return c.write(tokenRow(line[0].GetAccessor()), line[0])
 }
 
-// removeFamily deletes a token and all that descend from it, and returns how many these are together.
-func (c *Change) removeFamily(head *storev1.AuthRecord, t *storev1.TokenRecord) (gone int, err error) {
-	if gone, err = c.removeDescendants(head, t); err != nil {
-		return 0, err
+// removeFamily deletes a token and all that descend from it.
+func (c *Change) removeFamily(head *storev1.AuthRecord, t *storev1.TokenRecord) error {
+	gone, err := c.removeDescendants(head, t)
+	if err != nil {
+		return err
 	}
 	c.removeToken(head, t)
-	return gone + 1, c.leave(t, gone+1)
+	return c.leave(t, gone+1)
 }
 
 // removeDescendants deletes what descends from a token, and returns how many these are. Nothing above them is written.
-func (c *Change) removeDescendants(head *storev1.AuthRecord, t *storev1.TokenRecord) (gone int, err error) {
+func (c *Change) removeDescendants(head *storev1.AuthRecord, t *storev1.TokenRecord) (int, error) {
+	gone := 0
 	for next := slices.Clone(t.GetChildren()); len(next) > 0; next = next[1:] {
 		child, err := readToken(c.Rows, next[0])
 		if err != nil {

@@ -75,9 +75,9 @@ moment, and ends with its parent. Its policies are those of the parent unless yo
 // ownAccessor returns the accessor of the caller's token.
 func ownAccessor(ctx context.Context, e *cli.Environment) (accessor string, err error) {
 	err = callAuth(ctx, e, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
-		own, err := auth.GetToken(ctx, &tenurev1.GetTokenRequest{})
+		own, failed := auth.GetToken(ctx, &tenurev1.GetTokenRequest{})
 		accessor = own.GetToken().GetAccessor()
-		return err
+		return failed
 	})
 	return accessor, err
 }
