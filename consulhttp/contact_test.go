@@ -196,3 +196,35 @@ func TestAModeThatIsNotSaidIsNotAskedForEachTime(t *testing.T) {
 		}
 	})
 }
+
+// TestAtAnAgentNobodyTakesAllCalls lets reads of one client wait for a leader: at an agent, those of others reach a member all the same, and so do
+// its own that need no leader.
+func TestAtAnAgentNobodyTakesAllCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &island{leader: true, hangs: true}
+		h, err := consulhttp.New(consulhttp.Options{Conn: m, Agent: machine{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ask := func(address, read string, want int) *httptest.ResponseRecorder {
+			t.Helper()
+			r, w := httptest.NewRequestWithContext(ctx, "GET", "/v1/kv/a"+read, nil), httptest.NewRecorder()
+			r.RemoteAddr = address
+			go h.ServeHTTP(w, r)
+			synctest.Wait()
+			if m.hung != want {
+				t.Fatalf("%d calls have reached the member, want %d", m.hung, want)
+			}
+			return w
+		}
+		for i := range 200 {
+			ask("10.0.0.1:1", "", min(i+1, 64))
+		}
+		ask("10.0.0.2:1", "", 65)
+		if w := ask("10.0.0.1:1", "?stale", 65); w.Code != 200 || w.Body.Len() == 0 {
+			t.Errorf("a stale read was answered with %d %q", w.Code, w.Body)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/reply"
+	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/share"
 )
@@ -25,6 +27,41 @@ const (
 	sessionTTLMax        = 24 * time.Hour
 	ttlFactorDefault     = 2
 )
+
+// How many calls of a kind an agent has under way to the cluster at a time, for all its clients of Consul. A member that makes many long answers at once
+// is late with all others.
+const (
+	agentCallsMax = 128
+	agentListsMax = 16
+)
+
+// Kinds of calls to the cluster, of which none waits for those of another.
+const (
+	// keepingCalls keep a session alive, or end it.
+	keepingCalls = iota
+	// staleCalls are those of which stale reads consist: they need no leader, or ask whether there is one.
+	staleCalls
+	// lists have up to a page of things.
+	lists
+	otherCalls
+)
+
+// kindOfCall returns the kind of a call.
+func kindOfCall(method string, request any) int {
+	switch method {
+	case tenurev1.SessionService_RenewSession_FullMethodName, tenurev1.SessionService_DestroySession_FullMethodName:
+		return keepingCalls
+	case tenurev1.AuthService_WhoAmI_FullMethodName, tenurev1.ClusterService_ListMembers_FullMethodName:
+		return staleCalls
+	}
+	if reads, ok := request.(interface{ GetRead() *tenurev1.ReadOptions }); ok && reads.GetRead().GetStale() {
+		return staleCalls
+	}
+	if strings.HasPrefix(method[strings.LastIndexByte(method, '/')+1:], "List") {
+		return lists
+	}
+	return otherCalls
+}
 
 // ErrOptions means that an option has a value that makes no sense.
 var ErrOptions = errors.New("bad setting")
@@ -151,6 +188,9 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
+	if o.Agent != nil {
+		o.Conn = wake.NewConn(o.Conn, []int{keepingCalls: agentCallsMax, staleCalls: agentCallsMax, lists: agentListsMax, otherCalls: agentCallsMax}, kindOfCall)
+	}
 	c, err := newCore(o)
 	if err != nil {
 		return nil, err
@@ -194,7 +234,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (endpoint strin
 		return found.name(), h.failed(err), end
 	}
 	q := &request{Request: asked, caller: h.options.Callers.OfText(r.RemoteAddr)}
-	ctx := q.WithCredential(r.Context())
+	ctx := wake.WithCaller(q.WithCredential(r.Context()), q.caller)
 	q.Request.Request = r.WithContext(ctx)
 	out, err := serve(ctx, q)
 	switch {
