@@ -354,7 +354,8 @@ func TestTokensOverREST(t *testing.T) {
 	call(http.MethodGet, "/v1/admin/backup", "", http.StatusForbidden, web)
 	call(http.MethodGet, "/v1/watch?keys=other", "", http.StatusForbidden, web)
 	self := call(http.MethodGet, "/v1/auth/self", "", http.StatusOK, web)
-	accessor, _ := strings.CutPrefix(self["principal"].(string), "token:")
+	principal, _ := self["principal"].(string)
+	accessor := strings.TrimPrefix(principal, "token:")
 	child := call(http.MethodPost, "/v1/auth/tokens", `{"name":"job","parent":"`+accessor+`"}`, http.StatusOK, web)
 	text, _ := child["text"].(string)
 	if self = call(http.MethodGet, "/v1/auth/self", "", http.StatusOK, "Bearer "+text); self["parent"] != accessor {

@@ -126,7 +126,7 @@ func (a agent) comesBack(t *testing.T) {
 // some 100 ms, and it is not the disk that is tested.
 func inMemory(t *testing.T) string {
 	t.Helper()
-	path, err := os.MkdirTemp("/dev/shm", "tenure-agent-")
+	path, err := os.MkdirTemp("/dev/shm", "tenure-agent-") //nolint:usetesting // T's directories are on the disk.
 	if err != nil {
 		return t.TempDir()
 	}
