@@ -146,7 +146,7 @@ func (c *core) inTurn(ctx context.Context, r read, waited outcome, respond func(
 	}
 	a, err := respond(ctx, waited)
 	if err == nil && a.Long {
-		r.request.endTurn = end
+		r.request.ends = append(r.request.ends, end)
 		return a, nil
 	}
 	defer end()

@@ -2,6 +2,7 @@ package consulhttp
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type core struct {
 	shared   *wake.Watches          // with which they wait
 	// turns are those of requests that have waited, and read now. Stale ones have their own: they need no leader, and so do not wait for those that do.
 	turns, turnsStale *wake.Turns
+	longs             *wake.Turns // of answers that have more than a page; nil at a member, which bounds them itself
 }
 
 // newCore returns a core. The options are valid and complete.
@@ -49,9 +51,30 @@ func newCore(o Options) (*core, error) {
 		shared:   wake.NewWatches(),
 		turns:    wake.NewTurns(turnsMax), turnsStale: wake.NewTurns(turnsMax),
 	}
+	if o.Agent != nil {
+		c.longs = wake.NewTurns(agentLongsMax)
+	}
 	var err error
 	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Used()) }, func() float64 { return float64(c.shared.Open()) })
 	return c, err
+}
+
+// beginLong waits for a turn to answer a request with more than a page. The turn ends with the request.
+func (c *core) beginLong(ctx context.Context, q *request) error {
+	if c.longs == nil {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, wake.TurnPatience)
+	defer cancel()
+	end, err := c.longs.Take(waiting, q.caller)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return err
+	case err != nil:
+		return reply.Refusal(http.StatusTooManyRequests, "Too many long answers to this address are not read yet; all clients together can have %d.", agentLongsMax)
+	}
+	q.ends = append(q.ends, end)
+	return nil
 }
 
 // modeFor is for how long the mode is known that was asked for.

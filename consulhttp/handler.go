@@ -33,6 +33,8 @@ const (
 const (
 	agentCallsMax = 128
 	agentListsMax = 16
+	// agentLongsMax is how many answers of more than a page are written at a time: each is read from a member meanwhile, as slowly as its client reads it.
+	agentLongsMax = 256
 )
 
 // Kinds of calls to the cluster, of which none waits for those of another.
@@ -164,14 +166,14 @@ type request struct {
 	*ask.Request
 	// caller is whose share it counts for.
 	caller share.Caller
-	// endTurn ends the turn in which the answer is written, because it is read meanwhile; nil if there is none.
-	endTurn func()
+	// ends end the turns in which the answer is written, because it is read meanwhile.
+	ends []func()
 }
 
 // end ends the request, whose answer is written.
 func (q *request) end() {
-	if q.endTurn != nil {
-		q.endTurn()
+	for _, end := range q.ends {
+		end()
 	}
 }
 

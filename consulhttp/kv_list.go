@@ -20,14 +20,18 @@ type keyPages struct {
 	rest     grpc.ServerStreamingClient[tenurev1.WatchResponse]
 }
 
-// keyPages reads keys with a prefix. More than a page comes from one snapshot of the store, while it is written.
-func (e *keyEndpoints) keyPages(ctx context.Context, prefix string, keysOnly bool, consistency string) (*keyPages, error) {
+// keyPages reads keys with the prefix of a request. More than a page comes from one snapshot of the store, while it is written.
+func (e *keyEndpoints) keyPages(ctx context.Context, q *request, keysOnly bool, consistency string) (*keyPages, error) {
+	prefix := q.Rest
 	page, err := e.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: ask.ReadOptions(consistency)})
 	if err != nil {
 		return nil, err
 	}
 	if page.GetNextPageToken() == "" {
 		return &keyPages{revision: page.GetHeader().GetRevision(), page: page.GetKvs()}, nil
+	}
+	if err = e.beginLong(ctx, q); err != nil {
+		return nil, err
 	}
 	stream, err := e.watches.Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true, KeysOnly: keysOnly})
 	if err != nil {
@@ -99,7 +103,7 @@ func (e *keyEndpoints) listed(
 	ctx context.Context, r read, waited outcome, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
 ) (*reply.Answer, error) {
 	q := r.request
-	pages, err := e.keyPages(ctx, q.Rest, keysOnly, r.consistency)
+	pages, err := e.keyPages(ctx, q, keysOnly, r.consistency)
 	if err != nil {
 		return nil, err
 	}

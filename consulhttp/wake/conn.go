@@ -10,8 +10,8 @@ import (
 	"github.com/tenure-io/tenure/internal/share"
 )
 
-// turnPatience is how long a call waits for its turn: as long as an agent waits for a member.
-const turnPatience = 10 * time.Second
+// TurnPatience is how long a call waits for its turn: as long as an agent waits for a member.
+const TurnPatience = 10 * time.Second
 
 // Conn is a connection to the cluster that many clients use. Each call with one answer waits for a turn, so that a client with many of them does
 // not make those of others late: to a member they come from one address, the agent's, and it cannot tell them apart. Streams take no turn.
@@ -42,7 +42,7 @@ func WithCaller(ctx context.Context, c share.Caller) context.Context {
 // Invoke makes a call once it is its turn.
 func (c *Conn) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
 	caller, _ := ctx.Value(callerKey{}).(share.Caller)
-	waiting, cancel := context.WithTimeout(ctx, turnPatience)
+	waiting, cancel := context.WithTimeout(ctx, TurnPatience)
 	end, err := c.turns[c.kindOf(method, request)].Take(waiting, caller)
 	cancel()
 	if err != nil {

@@ -60,10 +60,10 @@ func TestACallerLeavesTurnsForOthers(t *testing.T) {
 		has("another one is served", 5)
 		call(0, "x")
 		has("so is another kind", 6)
-		<-time.After(10 * time.Second)
+		<-time.After(11 * time.Second)
 		synctest.Wait()
 		if ended[codes.DeadlineExceeded] != 96 {
-			t.Errorf("after 10 s calls have ended so: %v, want that 96 were late", ended)
+			t.Errorf("after 11 s calls have ended so: %v, want that 96 were late", ended)
 		}
 		close(member.answer)
 		synctest.Wait()
