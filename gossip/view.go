@@ -89,8 +89,8 @@ type boot struct {
 	number uint64
 	seen   bool // alive in this run
 	leaves bool // said that it goes
-	// came and spoke are when it was first noted and last heard, in turns of the view. Silenced is one that nobody heard since a later
-	// one came that has left: it lives on only in what others repeat.
+	// came and spoke are when it was first noted and last heard, in turns of the view. A start is silenced once a later one has left, if
+	// it was not heard after the later one came: others may still repeat that it is alive, but it was killed.
 	came, spoke uint64
 	silenced    bool
 }
@@ -130,10 +130,6 @@ func (v *View) Note(n Node, number uint64, heard bool) bool {
 	v.turn++
 	before := v.state(n.Key)
 	boots := v.nodes[n.Key]
-	if n.State == Alive {
-		// The node lives, so what starts that are gone have said of it is over. Clocks may have gone back since: their numbers may be higher.
-		boots = slices.DeleteFunc(boots, func(b boot) bool { return b.State != Alive && b.number != number })
-	}
 	i := slices.IndexFunc(boots, func(b boot) bool { return b.number == number })
 	if i < 0 {
 		boots = append(boots, boot{number: number, came: v.turn})
@@ -155,8 +151,11 @@ func (v *View) Note(n Node, number uint64, heard bool) bool {
 	if heard {
 		b.spoke, b.silenced = v.turn, false
 	}
-	if b.State == Left {
+	switch {
+	case b.State == Left:
 		silence(boots, *b)
+	case b.State == Alive && !b.silenced:
+		boots = outlived(boots)
 	}
 	v.nodes[n.Key] = boots
 	return changed || before != v.state(n.Key)
@@ -178,14 +177,20 @@ func (v *View) Leave(k Key, number uint64) bool {
 	return false
 }
 
-// silence takes the word of a start that has left for that of its node: starts from before it, which nobody heard since it came, were
-// killed, even if memberlist does not know yet. A start that answered since, or with a higher number, lives beside it.
+// silence applies the leave of a start to its whole node: earlier starts that were not heard after it came were killed, even if
+// memberlist does not know that yet. An earlier start that was heard since, and one with a higher number, live beside it.
 func silence(boots []boot, left boot) {
 	for i := range boots {
 		if b := &boots[i]; b.number < left.number && b.spoke < left.came {
 			b.silenced = true
 		}
 	}
+}
+
+// outlived removes the starts that are gone from those of a node that is alive: they no longer say how it is. Their numbers may be
+// higher than that of the start that is alive, as clocks may have gone back since.
+func outlived(boots []boot) []boot {
+	return slices.DeleteFunc(boots, func(b boot) bool { return b.State != Alive })
 }
 
 // Heard says that a start of a node is alive now, and reports whether the node is otherwise than before.
@@ -196,6 +201,8 @@ func (v *View) Heard(k Key, number uint64) bool {
 	for i := range boots {
 		if b := &boots[i]; b.number == number && b.State == Alive {
 			b.seen, b.spoke, b.silenced = true, v.turn, false
+			v.nodes[k] = outlived(boots)
+			break
 		}
 	}
 	return before != v.state(k)

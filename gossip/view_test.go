@@ -63,6 +63,8 @@ func TestJudge(t *testing.T) {
 		"one killed and restarted that leaves is gone at once":            {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false)}, SaysFailed, Left},
 		"so it is if its word comes after memberlist's":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(2, Failed, false), leaves(2)}, SaysFailed, Left},
 		"so it stays when the killed start is dead, too":                  {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), saw(1, Failed, false)}, SaysFailed, Left},
+		"so it stays when others repeat the killed start":                 {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), saw(1, Alive, false)}, SaysFailed, Left},
+		"an earlier start that answers, then dies, failed":                {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
 		"one killed twice that leaves is gone at once":                    {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(3, Alive, true), leaves(3), saw(3, Failed, false)}, SaysFailed, Left},
 		"one that leaves and is restarted is alive":                       {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), saw(3, Alive, true)}, SaysAlive, Alive},
 		"the late word of an earlier start ends nobody":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false), leaves(1)}, SaysAlive, Alive},
