@@ -24,13 +24,22 @@ type island struct {
 	mode   tenurev1.AuthMode
 	asked  int  // for the mode
 	silent bool // it does not say the mode
-	hangs  bool // linearizable reads wait for a leader
+	hangs  bool // linearizable reads and renewals wait for a leader
 	hung   int  // how many do
+}
+
+// waits says whether a call waits for a leader.
+func (i *island) waits(request any) bool {
+	if _, renews := request.(*tenurev1.RenewSessionRequest); renews {
+		return i.hangs
+	}
+	reads, ok := request.(interface{ GetRead() *tenurev1.ReadOptions })
+	return i.hangs && ok && !reads.GetRead().GetStale()
 }
 
 // Invoke answers a call.
 func (i *island) Invoke(ctx context.Context, _ string, request, response any, _ ...grpc.CallOption) error {
-	if get, ok := request.(*tenurev1.GetRequest); ok && i.hangs && !get.GetRead().GetStale() {
+	if i.waits(request) {
 		i.mu.Lock()
 		i.hung++
 		i.mu.Unlock()
@@ -197,9 +206,9 @@ func TestAModeThatIsNotSaidIsNotAskedForEachTime(t *testing.T) {
 	})
 }
 
-// TestAtAnAgentNobodyTakesAllCalls lets reads of one client wait for a leader: at an agent, those of others reach a member all the same, and so do
-// its own that need no leader.
-func TestAtAnAgentNobodyTakesAllCalls(t *testing.T) {
+// TestAtAnAgentNoClientTakesAllCalls lets lists and reads of one client wait for a leader: at an agent, those of other clients reach a member all
+// the same, and so do this client's renewals, and its reads that need no leader. Lists and other reads do not hold each other up.
+func TestAtAnAgentNoClientTakesAllCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &island{leader: true, hangs: true}
 		h, err := consulhttp.New(consulhttp.Options{Conn: m, Agent: machine{}})
@@ -208,9 +217,9 @@ func TestAtAnAgentNobodyTakesAllCalls(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		ask := func(address, read string, want int) *httptest.ResponseRecorder {
+		call := func(address, method, path string, want int) *httptest.ResponseRecorder {
 			t.Helper()
-			r, w := httptest.NewRequestWithContext(ctx, "GET", "/v1/kv/a"+read, nil), httptest.NewRecorder()
+			r, w := httptest.NewRequestWithContext(ctx, method, path, nil), httptest.NewRecorder()
 			r.RemoteAddr = address
 			go h.ServeHTTP(w, r)
 			synctest.Wait()
@@ -219,11 +228,20 @@ func TestAtAnAgentNobodyTakesAllCalls(t *testing.T) {
 			}
 			return w
 		}
-		for i := range 200 {
-			ask("10.0.0.1:1", "", min(i+1, 64))
+		ask := func(address, read string, want int) *httptest.ResponseRecorder {
+			t.Helper()
+			return call(address, "GET", "/v1/kv/a"+read, want)
 		}
-		ask("10.0.0.2:1", "", 65)
-		if w := ask("10.0.0.1:1", "?stale", 65); w.Code != 200 || w.Body.Len() == 0 {
+		for i := range 200 {
+			ask("10.0.0.1:1", "?recurse", min(i+1, 8))
+		}
+		for i := range 200 {
+			ask("10.0.0.1:1", "", min(8+i+1, 8+64))
+		}
+		ask("10.0.0.2:1", "", 73)
+		call("10.0.0.1:1", "PUT", "/v1/session/renew/11111111-2222-3333-4444-555555555555", 74)
+		ask("10.0.0.2:1", "?recurse", 75)
+		if w := ask("10.0.0.1:1", "?stale", 75); w.Code != 200 || w.Body.Len() == 0 {
 			t.Errorf("a stale read was answered with %d %q", w.Code, w.Body)
 		}
 	})
