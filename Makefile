@@ -144,8 +144,8 @@ conformance: build agents ## run every scenario with every client, and the conte
 
 # In these the members are processes of their own, of which the race detector sees nothing. One test of each has the most
 # goroutines, and stands for the code that drives them; all run in test-go. What vet says is known from there, and from lint.
-PROCESS_TESTS := test/cluster test/fault test/pool test/process test/proof test/hostile
-PROCESS_TESTS_RACE := TestAQuietClientIsServed|TestTheOnlyMemberMissesNoMachineWhileItIsAway|TestWritesThroughAFollowerSurviveDyingLeaders|TestRollingRestart|TestEveryWatcherGetsItsPartOfTheHistory|TestSessionsLiveWhileRenewedAndEndWithinASecondOfTheirTTL
+PROCESS_TESTS := test/cluster test/fault test/pool test/process test/proof test/hostile test/seed
+PROCESS_TESTS_RACE := TestAQuietClientIsServed|TestTheOnlyMemberMissesNoMachineWhileItIsAway|TestWritesThroughAFollowerSurviveDyingLeaders|TestRollingRestart|TestEveryWatcherGetsItsPartOfTheHistory|TestSessionsLiveWhileRenewedAndEndWithinASecondOfTheirTTL|TestElectionOfTheGuide
 
 .PHONY: race
 race: build ## run the Go tests with the race detector (10 min)
