@@ -25,12 +25,18 @@ const (
 	gossipRetry = 3 * time.Second
 	// listTimeout is how long a member may take to say who is in the pool.
 	listTimeout = 5 * time.Second
+	// leaveWait is how long an agent that was asked to leave waits until it takes part in gossip.
+	leaveWait = 2 * time.Second
 	// gossipOff is the address of an agent that takes no part.
 	gossipOff = "off"
 )
 
-// errNoGossip means that the agent takes no part in gossip.
-var errNoGossip = errors.New("the agent takes no part in gossip: stop it, and then deregister its node with the catalog")
+// errNoGossip means that the agent takes no part in gossip, and errNotYetInGossip that it has not found the pool yet.
+var (
+	errNoGossip       = errors.New("the agent takes no part in gossip: stop it, and then deregister its node with the catalog")
+	errNotYetInGossip = errors.New("the agent has not found a member that takes part in gossip yet: try again, or stop the agent and deregister " +
+		"its node with the catalog")
+)
 
 // ErrGossipInsecure means that others can reach an address of gossip, and that there is no key.
 var ErrGossipInsecure = errors.New("anybody who can reach this address can make the cluster take machines for dead; give the pool a key with " +
@@ -84,9 +90,10 @@ func (g Gossip) check(insecure bool) error {
 type part struct {
 	a *Agent
 
-	mu   sync.Mutex // guards what follows
-	pool *gossip.Pool
-	of   [16]byte // the cluster that the pool belongs to
+	mu      sync.Mutex // guards what follows
+	pool    *gossip.Pool
+	of      [16]byte      // the cluster that the pool belongs to
+	changed chan struct{} // closed when the pool is another one; nil if nobody waits
 }
 
 // run takes part in gossip until ctx ends: in the pool of the cluster that the agent talks to, and in another one if the cluster
@@ -156,7 +163,7 @@ func (p *part) in(ctx context.Context, cluster [16]byte) error {
 	stop := context.AfterFunc(ctx, func() {
 		defer end()
 		if o.Gossip.LeaveOnStop {
-			p.a.left(pool.Leave())
+			p.a.left(pool.Leave(life))
 		}
 	})
 	defer stop()
@@ -169,6 +176,33 @@ func (p *part) hold(pool *gossip.Pool, cluster [16]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pool, p.of = pool, cluster
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// soon returns the pool, for which it waits a moment, as an agent that was just started looks for one; nil if there is none.
+func (p *part) soon(ctx context.Context) *gossip.Pool {
+	ctx, cancel := context.WithTimeout(ctx, leaveWait)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		pool := p.pool
+		if p.changed == nil {
+			p.changed = make(chan struct{})
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		if pool != nil {
+			return pool
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // now returns the pool; nil if the agent takes no part.
@@ -217,14 +251,17 @@ func (a *Agent) RenewKeys() error {
 }
 
 // leave leaves the pool, after the last word to the catalog, and stops the agent.
-func (a *Agent) leave() error {
-	pool := a.part.now()
-	if pool == nil {
+func (a *Agent) leave(ctx context.Context) error {
+	if !a.options.Gossip.on() {
 		return errNoGossip
+	}
+	pool := a.part.soon(ctx)
+	if pool == nil {
+		return errNotYetInGossip
 	}
 	a.stopSync()
 	<-a.syncEnded
-	a.left(pool.Leave())
+	a.left(pool.Leave(context.WithoutCancel(ctx)))
 	a.stop()
 	return nil
 }

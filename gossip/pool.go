@@ -2,7 +2,6 @@ package gossip
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,10 +28,6 @@ const (
 	dialTimeout, dials = 350 * time.Millisecond, 2
 	// dialsMax is how many nodes are dialed at the same time; others get the benefit of the doubt.
 	dialsMax = 64
-	// leaveTellsMax is how many members are told at the same time that a node leaves.
-	leaveTellsMax = 8
-	// leaveTimeout is how long it may take to tell others that a node leaves.
-	leaveTimeout = 3 * time.Second
 )
 
 // Contact is somebody through whom a node comes into the pool.
@@ -74,6 +69,10 @@ type Pool struct {
 	ring *memberlist.Keyring // nil without keys
 	self string              // name in memberlist
 	log  *zap.Logger
+
+	// ending guards closed: memberlist does not stand a leave after its end.
+	ending sync.Mutex
+	closed bool
 
 	// mu guards what follows. Nothing of memberlist is called under it.
 	mu      sync.Mutex
@@ -229,26 +228,6 @@ func (p *Pool) Run(ctx context.Context) error {
 	return errors.Join(g.Wait(), p.Close())
 }
 
-// Close ends the part in gossip. Run does so itself.
-func (p *Pool) Close() error { return p.list.Shutdown() }
-
-// Leave tells others that the node goes on purpose. Close it then.
-func (p *Pool) Leave() error {
-	word, err := json.Marshal(leaving{ID: hex.EncodeToString(p.o.NodeID[:]), Name: p.o.Name, Boot: p.o.Boot})
-	if err != nil {
-		return err
-	}
-	var g errgroup.Group
-	g.SetLimit(leaveTellsMax)
-	for _, m := range p.list.Members() {
-		if n, _, err := nodeOf(m, true, time.Time{}); err != nil || n.Role != Member || m.Name == p.self {
-			continue
-		}
-		g.Go(func() error { return p.list.SendReliable(m, word) })
-	}
-	return errors.Join(g.Wait(), p.list.Leave(leaveTimeout))
-}
-
 // watchClock begins a new run after each stall.
 func (p *Pool) watchClock(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
@@ -400,7 +379,7 @@ func (p *Pool) NotifyMsg(raw []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.view.Leave(k, number) {
+	if p.view.Leave(k, number, time.Now()) {
 		p.tell()
 	}
 }

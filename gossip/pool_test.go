@@ -111,7 +111,7 @@ func TestPool(t *testing.T) {
 	b.await(t, c.Self(), gossip.Alive)
 
 	// One that says so has left.
-	if err := c.Leave(); err != nil {
+	if err := c.Leave(t.Context()); err != nil {
 		t.Log(err)
 	}
 	c.stop()
@@ -119,33 +119,54 @@ func TestPool(t *testing.T) {
 	b.await(t, c.Self(), gossip.Left)
 }
 
-// One that was killed, was started again and leaves is gone while others still take the killed start for alive.
+// One that was killed, was started again and leaves is gone while others still take the killed start for alive: when they know the new start, and when
+// it leaves before it has met anybody.
 func TestLeaveAfterAKill(t *testing.T) {
-	patient := func(o *gossip.Options) {
-		o.Tune = func(c *memberlist.Config) {
-			fast(c)
-			c.ProbeInterval, c.ProbeTimeout = patience, patience // Nobody is found dead in this test.
+	for name, known := range map[string]bool{"when all know the new start": true, "at once": false} {
+		t.Run(name, func(t *testing.T) {
+			patient := func(o *gossip.Options) {
+				o.Tune = func(c *memberlist.Config) {
+					fast(c)
+					c.ProbeInterval, c.ProbeTimeout = patience, patience // Nobody is found dead in this test.
+				}
+			}
+			a := start(t, 1, 1, patient)
+			b := start(t, 2, 1, patient, a)
+			killed := start(t, 3, 1, patient, a)
+			a.await(t, killed.Self(), gossip.Alive)
+			b.await(t, killed.Self(), gossip.Alive)
+			before := a.Node(killed.Self()).Address
+			killed.stop()
+			c := start(t, 3, 2, patient, a)
+			for _, p := range []*process{a, b} {
+				for changed := p.Changed(); known && p.Node(c.Self()).Address == before; changed = p.Changed() {
+					<-changed
+				}
+			}
+			if err := c.Leave(t.Context()); err != nil {
+				t.Log(err)
+			}
+			c.stop()
+			a.await(t, c.Self(), gossip.Left)
+			b.await(t, c.Self(), gossip.Left)
+		})
+	}
+}
+
+// A node that leaves twice, or after it has ended, does no harm.
+func TestLeaveTwice(t *testing.T) {
+	a := start(t, 1, 1, nil)
+	b := start(t, 2, 1, nil, a)
+	for range 2 {
+		if err := b.Leave(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
-	a := start(t, 1, 1, patient)
-	b := start(t, 2, 1, patient, a)
-	killed := start(t, 3, 1, patient, a)
-	a.await(t, killed.Self(), gossip.Alive)
-	b.await(t, killed.Self(), gossip.Alive)
-	before := a.Node(killed.Self()).Address
-	killed.stop()
-	c := start(t, 3, 2, patient, a)
-	for _, p := range []*process{a, b} {
-		for changed := p.Changed(); p.Node(c.Self()).Address == before; changed = p.Changed() {
-			<-changed
-		}
+	b.stop()
+	if err := b.Leave(t.Context()); err != nil {
+		t.Error(err)
 	}
-	if err := c.Leave(); err != nil {
-		t.Log(err)
-	}
-	c.stop()
-	a.await(t, c.Self(), gossip.Left)
-	b.await(t, c.Self(), gossip.Left)
+	a.await(t, b.Self(), gossip.Left)
 }
 
 // keyFile returns a file with keys.

@@ -88,7 +88,7 @@ type boot struct {
 	Node
 	number uint64
 	seen   bool // alive in this run
-	leaves bool // said that it goes
+	leaves bool // said that it leaves; in state Unknown, memberlist has not named it
 	// came and spoke are when it was first noted and last heard, in turns of the view. A start is silenced once a later one has left, if
 	// it was not heard after the later one came: others may still repeat that it is alive, but it was killed.
 	came, spoke uint64
@@ -125,22 +125,12 @@ func (v *View) Look(now time.Time) bool {
 }
 
 // Note takes what memberlist says of one start of a node, and reports whether the node is otherwise than before. Heard says that
-// it was alive a moment ago.
+// it was alive a moment ago. A start that said that it leaves does not come back.
 func (v *View) Note(n Node, number uint64, heard bool) bool {
 	v.turn++
 	before := v.state(n.Key)
-	boots := v.nodes[n.Key]
-	i := slices.IndexFunc(boots, func(b boot) bool { return b.number == number })
-	if i < 0 {
-		boots = append(boots, boot{number: number, came: v.turn})
-		slices.SortFunc(boots, func(a, b boot) int { return cmp.Compare(a.number, b.number) })
-		if gone := slices.IndexFunc(boots, func(b boot) bool { return b.State != Alive && b.number != number }); gone >= 0 && len(boots) > bootsMax {
-			boots = slices.Delete(boots, gone, gone+1)
-		}
-		i = slices.IndexFunc(boots, func(b boot) bool { return b.number == number })
-	}
-	b := &boots[i]
-	if n.State == Failed && b.leaves {
+	boots, b := v.start(n.Key, number)
+	if b.leaves {
 		n.State = Left
 	}
 	if b.State == n.State {
@@ -154,6 +144,8 @@ func (v *View) Note(n Node, number uint64, heard bool) bool {
 	switch {
 	case b.State == Left:
 		silence(boots, *b)
+	case b.State == Failed:
+		replace(boots, *b)
 	case b.State == Alive && !b.silenced:
 		boots = outlived(boots)
 	}
@@ -161,20 +153,56 @@ func (v *View) Note(n Node, number uint64, heard bool) bool {
 	return changed || before != v.state(n.Key)
 }
 
-// Leave takes that a start of a node goes on purpose, and reports whether it is gone already.
-func (v *View) Leave(k Key, number uint64) bool {
+// start returns the starts of a node and the one with a number, which is new if there was none. One too many drops one that is gone.
+func (v *View) start(k Key, number uint64) ([]boot, *boot) {
 	boots := v.nodes[k]
+	find := func() int { return slices.IndexFunc(boots, func(b boot) bool { return b.number == number }) }
+	i := find()
+	if i < 0 {
+		boots = append(boots, boot{number: number, came: v.turn})
+		slices.SortFunc(boots, func(a, b boot) int { return cmp.Compare(a.number, b.number) })
+		if gone := slices.IndexFunc(boots, func(b boot) bool { return b.State != Alive && b.number != number }); gone >= 0 && len(boots) > bootsMax {
+			boots = slices.Delete(boots, gone, gone+1)
+		}
+		i = find()
+	}
+	return boots, &boots[i]
+}
+
+// Leave takes the word of a start of a node that it leaves, and reports whether the node is otherwise than before. The word of a start that
+// memberlist has not yet named may also come late, from before those that are named: it counts once an earlier start is dead, or the start is named.
+func (v *View) Leave(k Key, number uint64, now time.Time) bool {
+	if len(v.nodes[k]) == 0 {
+		return false
+	}
+	v.turn++
+	before := v.state(k)
+	boots, b := v.start(k, number)
+	b.leaves = true
+	if b.State != Unknown {
+		b.leave(now)
+		silence(boots, *b)
+	}
+	v.nodes[k] = boots
+	return before != v.state(k)
+}
+
+// leave ends a start by its own word.
+func (b *boot) leave(now time.Time) {
+	if b.State != Left {
+		b.State, b.Since = Left, now
+	}
+}
+
+// replace lets the word of a later start that memberlist never named take the place of a start that is dead, if nothing was heard of that since.
+func replace(boots []boot, dead boot) {
 	for i := range boots {
-		if b := &boots[i]; b.number == number {
-			b.leaves = true
-			if b.State == Failed {
-				b.State = Left
-				silence(boots, *b)
-				return true
-			}
+		if b := &boots[i]; b.State == Unknown && b.leaves && b.number > dead.number && b.came > dead.spoke {
+			b.Node, b.seen = dead.Node, dead.seen
+			b.leave(dead.Since)
+			silence(boots, *b)
 		}
 	}
-	return false
 }
 
 // silence applies the leave of a start to its whole node: earlier starts that were not heard after it came were killed, even if
@@ -212,7 +240,7 @@ func (v *View) Heard(k Key, number uint64) bool {
 func (v *View) newest(k Key) (found boot, known bool) {
 	for _, b := range slices.Backward(v.nodes[k]) {
 		switch {
-		case b.silenced:
+		case b.silenced, b.State == Unknown:
 		case b.State == Alive:
 			return b, true
 		case !known:

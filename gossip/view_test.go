@@ -37,7 +37,9 @@ func stall(d time.Duration) script {
 
 func ping(number uint64) script { return func(v *View, _ *time.Time) { v.Heard(web, number) } }
 
-func leaves(number uint64) script { return func(v *View, _ *time.Time) { v.Leave(web, number) } }
+func leaves(number uint64) script {
+	return func(v *View, now *time.Time) { v.Leave(web, number, *now) }
+}
 
 func otherAt(address string) script {
 	return func(v *View, now *time.Time) {
@@ -70,6 +72,14 @@ func TestJudge(t *testing.T) {
 		"the late word of an earlier start ends nobody":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(1, Failed, false), leaves(1)}, SaysAlive, Alive},
 		"the late word of a start with a higher number ends nobody":       {[]script{saw(9, Alive, true), saw(5, Alive, true), saw(9, Failed, false), leaves(9)}, SaysAlive, Alive},
 		"the word of a start never seen ends nobody":                      {[]script{saw(1, Alive, true), leaves(2)}, SaysAlive, Alive},
+		"the word of a start counts before memberlist knows":              {[]script{saw(1, Alive, true), leaves(1)}, SaysFailed, Left},
+		"late news of a start that left do not bring it back":             {[]script{saw(1, Alive, true), leaves(1), saw(1, Alive, true), ping(1)}, SaysFailed, Left},
+		"the word of a start never seen counts once it is seen":           {[]script{saw(1, Alive, true), leaves(2), saw(2, Alive, true)}, SaysFailed, Left},
+		"so it does once the earlier start is dead":                       {[]script{saw(1, Alive, true), leaves(2), saw(1, Failed, false)}, SaysFailed, Left},
+		"it does not if the earlier start answers":                        {[]script{saw(1, Alive, true), leaves(2), ping(1), saw(1, Failed, false)}, SaysFailed, Failed},
+		"nor if a start with a higher number lives":                       {[]script{saw(5, Alive, true), leaves(2), saw(5, Failed, false)}, SaysFailed, Failed},
+		"nor for a node of which nothing is known":                        {[]script{leaves(2)}, SaysAlive, Unknown},
+		"one that left and is restarted is alive":                         {[]script{saw(1, Alive, true), leaves(2), saw(3, Alive, true)}, SaysAlive, Alive},
 		"a later start that only fails says nothing of the earlier one":   {[]script{saw(1, Alive, true), saw(2, Alive, true), saw(2, Failed, false)}, SaysAlive, Alive},
 		"an earlier start that answered since is alive":                   {[]script{saw(1, Alive, true), saw(2, Alive, true), ping(1), leaves(2), saw(2, Failed, false)}, SaysAlive, Alive},
 		"an earlier start that answers after the later one left is alive": {[]script{saw(1, Alive, true), saw(2, Alive, true), leaves(2), saw(2, Failed, false), ping(1)}, SaysAlive, Alive},

@@ -35,7 +35,7 @@ func newAgent() agent {
 		Self: service.Self{Node: "web1"}, Registry: r, Save: func() error { return nil },
 		Reload: func() (registry.Content, error) { return registry.Content{}, nil },
 		Sync:   func() antientropy.State { return antientropy.State{} }, Boot: func() uint64 { return 1 },
-		Leave: func() error { return nil }, Gossip: func() string { return "" },
+		Leave: func(context.Context) error { return nil }, Gossip: func() string { return "" },
 		Header: func() *tenurev1.ResponseHeader { return &tenurev1.ResponseHeader{} },
 	})}
 }

@@ -41,7 +41,7 @@ type Options struct {
 	// Boot returns the number of the agent's start.
 	Boot func() uint64
 	// Leave leaves the pool and stops the agent; an error: it takes no part in gossip.
-	Leave func() error
+	Leave func(context.Context) error
 	// Gossip returns where the agent takes part in gossip; empty: it does not.
 	Gossip func() string
 	// Header returns the cluster and the member that the agent is connected to.
@@ -241,8 +241,8 @@ func (s *Service) ReloadAgent(context.Context, *tenurev1.ReloadAgentRequest) (*t
 }
 
 // LeaveAgent leaves the pool and stops the agent.
-func (s *Service) LeaveAgent(context.Context, *tenurev1.LeaveAgentRequest) (*tenurev1.LeaveAgentResponse, error) {
-	if err := s.options.Leave(); err != nil {
+func (s *Service) LeaveAgent(ctx context.Context, _ *tenurev1.LeaveAgentRequest) (*tenurev1.LeaveAgentResponse, error) {
+	if err := s.options.Leave(ctx); err != nil {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "%v", err)
 	}
 	return &tenurev1.LeaveAgentResponse{Header: s.options.Header()}, nil

@@ -197,7 +197,7 @@ func (r pooling) hear(mc *machine, f *face, now time.Time) bool {
 	changed := false
 	if mc.left && !f.told && f.boot == mc.boot && !falsely {
 		f.told = true
-		changed = r.pool.Leave(mc.key, f.boot)
+		changed = r.pool.Leave(mc.key, f.boot, now)
 	}
 	return r.pool.Note(mc.node(gossip.Failed, now), f.boot, false) || changed
 }
