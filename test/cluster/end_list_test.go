@@ -48,7 +48,7 @@ func TestTheEndListIsCarriedOutByTheNextLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := fillNode(ctx, t, cl, sessions)
+	next := fillNode(ctx, t, stays, sessions)
 	before, applied := slowApplies(ctx, t, stays)
 
 	stream, err := cl.Watch(ctx, &tenurev1.WatchRequest{AllSessions: true, LockPrefixes: []string{"end/"}})
@@ -136,14 +136,20 @@ func (x *endings) take(e *tenurev1.Event) {
 }
 
 // fillNode opens sessions on a node. Every second one waits for the lock that the one before it holds, and behind it waits a session that stays. It
-// returns the latter by key.
-func fillNode(ctx context.Context, t *testing.T, cl *client, sessions int) map[string]string {
+// returns the latter by key. It uses several connections: each wait is cancelled once it is in the queue, and a member closes a connection whose
+// client cancels calls again and again.
+func fillNode(ctx context.Context, t *testing.T, m *rig.Member, sessions int) map[string]string {
 	t.Helper()
+	clients := make([]*client, 8)
+	for i := range clients {
+		clients[i] = dial(t, m, "")
+	}
 	next := map[string]string{}
 	var staying string
 	var opening errgroup.Group
 	opening.SetLimit(64)
 	for i := range sessions / 2 {
+		cl := clients[i%len(clients)]
 		if i%keysOfOne == 0 {
 			r, err := cl.CreateSession(ctx, &tenurev1.CreateSessionRequest{Ttl: durationpb.New(time.Hour)})
 			if err != nil {
