@@ -290,7 +290,7 @@ func TestRaisedLimitIsCut(t *testing.T) {
 
 // TestEndIsCut ends sessions that have together more than one command may end.
 func TestEndIsCut(t *testing.T) {
-	const each = 100
+	const each = 50
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(0, 4)
 	for s := range uint64(3) {

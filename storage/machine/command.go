@@ -20,7 +20,7 @@ const (
 	// valueBytesMax is the longest value.
 	valueBytesMax = 512 << 10
 	// endObjectsMax is how many objects of sessions one command ends, but for the first session; under versions 2 and 1 it was more.
-	endObjectsMax  = 256
+	endObjectsMax  = 128
 	endObjectsMax2 = 512
 	endObjectsMax1 = 4096
 )
