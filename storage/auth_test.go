@@ -228,6 +228,9 @@ func TestTokensNeedTheirClusterVersion(t *testing.T) {
 	if _, reason := r.try(endTokens(r.store.Applied().Term, 1)); reason != storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED {
 		t.Errorf("deletion: got %v, want FEATURE_NOT_ENABLED", reason)
 	}
+	if _, reason := r.try(tokensUsed(5, numberedID(1))); reason != storev1.FailureReason_FAILURE_REASON_FEATURE_NOT_ENABLED {
+		t.Errorf("use: got %v, want FEATURE_NOT_ENABLED", reason)
+	}
 	if at := r.store.Applied(); at.AuthMode != 0 || at.DenyRevision != 0 || at.AuthChanges != 0 {
 		t.Errorf("got %+v, want nothing done", at)
 	}
@@ -281,8 +284,8 @@ func TestRandomAuthChangesAreDeterministic(t *testing.T) {
 			{AuthorisedBelow: uint64(rng.IntN(40)), Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}},
 			putProvider(name, fmt.Sprint("https://", rng.IntN(4))),
 			authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: name}}),
-			endTokens(one.store.Applied().Term, id),
-		}[rng.IntN(13)]
+			endTokens(one.store.Applied().Term, id), tokensUsed(uint32(1+rng.IntN(9)), numberedID(id), numberedID(1)),
+		}[rng.IntN(14)]
 		at := one.store.Applied()
 		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{proto.CloneOf(cmd)}})
 		if err != nil {

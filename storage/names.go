@@ -64,6 +64,15 @@ const AdminPolicy = auth.AdminPolicy
 // PoliciesOfMax is how many policies one token or binding names.
 const PoliciesOfMax = auth.PoliciesOfMax
 
+// TokensMax is how many tokens there are at most.
+const TokensMax = auth.TokensMax
+
+// TokensUsedMax is how many tokens one command says to have been used.
+const TokensUsedMax = auth.UsedMax
+
+// DayOf returns the day of an instant in milliseconds since the Unix epoch, in days since then, UTC.
+func DayOf(wallMs int64) uint32 { return auth.Day(wallMs) }
+
 // What providers of JSON Web Tokens may have.
 const (
 	ProviderIssuerBytesMax   = auth.IssuerBytesMax

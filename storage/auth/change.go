@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	tokensMax   = 100_000
+	// TokensMax is how many tokens there are at most.
+	TokensMax   = 100_000
 	policiesMax = 4096
 	bindingsMax = 1024
 	// PoliciesOfMax is how many policies one token or binding names.
@@ -53,6 +54,9 @@ func (c *Change) Do(change *storev1.ChangeAuth) (*storev1.ChangeAuthResult, erro
 	}
 	if head == nil {
 		return nil, rule.Broken(storev1.FailureReason_FAILURE_REASON_AUTH_NOT_BOOTSTRAPPED, storev1.FailureDetail_FAILURE_DETAIL_NO_BOOTSTRAP)
+	}
+	if used := change.GetTokensUsed(); used != nil { // It changes nobody's rights, so callers stay remembered.
+		return &storev1.ChangeAuthResult{Mode: c.State.AuthMode}, c.markUsed(used)
 	}
 	out := &storev1.ChangeAuthResult{}
 	switch kind := change.GetChange().(type) {
@@ -257,8 +261,8 @@ func (c *Change) createToken(head *storev1.AuthRecord, t *storev1.TokenRecord) (
 		return nil, malformed("node")
 	case t.GetExpireTimeMs() < 0:
 		return nil, malformed("expire_time")
-	case head.GetTokens() >= tokensMax:
-		return nil, rule.Exceeded("tokens_max", tokensMax)
+	case head.GetTokens() >= TokensMax:
+		return nil, rule.Exceeded("tokens_max", TokensMax)
 	}
 	line, err := c.line(t.GetParent())
 	if err == nil {
@@ -274,7 +278,7 @@ func (c *Change) createToken(head *storev1.AuthRecord, t *storev1.TokenRecord) (
 		return nil, orMalformed(failed, "accessor")
 	}
 	record := proto.CloneOf(t)
-	record.CreatedBy, record.CreateTimeMs = c.Principal, c.WallMs
+	record.CreatedBy, record.CreateTimeMs, record.LastUsedDay = c.Principal, c.WallMs, 0
 	inherit(record, line)
 	made, err := c.writeToken(record)
 	if err != nil {

@@ -41,7 +41,7 @@ class Policy(_message.Message):
     def __init__(self, name: _Optional[str] = ..., rules: _Optional[str] = ...) -> None: ...
 
 class Token(_message.Message):
-    __slots__ = ("accessor", "name", "policies", "node", "expire_time", "created_by", "create_time", "parent")
+    __slots__ = ("accessor", "name", "policies", "node", "expire_time", "created_by", "create_time", "parent", "last_used_time")
     ACCESSOR_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -50,6 +50,7 @@ class Token(_message.Message):
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     PARENT_FIELD_NUMBER: _ClassVar[int]
+    LAST_USED_TIME_FIELD_NUMBER: _ClassVar[int]
     accessor: str
     name: str
     policies: _containers.RepeatedScalarFieldContainer[str]
@@ -58,7 +59,8 @@ class Token(_message.Message):
     created_by: str
     create_time: _timestamp_pb2.Timestamp
     parent: str
-    def __init__(self, accessor: _Optional[str] = ..., name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., parent: _Optional[str] = ...) -> None: ...
+    last_used_time: _timestamp_pb2.Timestamp
+    def __init__(self, accessor: _Optional[str] = ..., name: _Optional[str] = ..., policies: _Optional[_Iterable[str]] = ..., node: _Optional[str] = ..., expire_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., create_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., parent: _Optional[str] = ..., last_used_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Binding(_message.Message):
     __slots__ = ("name", "kind", "principal", "policies", "node", "issued_after")

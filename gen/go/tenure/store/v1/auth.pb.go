@@ -154,6 +154,7 @@ type ChangeAuth struct {
 	//	*ChangeAuth_MakeFirst
 	//	*ChangeAuth_PutProvider
 	//	*ChangeAuth_DeleteProvider
+	//	*ChangeAuth_TokensUsed
 	Change        isChangeAuth_Change `protobuf_oneof:"change"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -304,6 +305,15 @@ func (x *ChangeAuth) GetDeleteProvider() string {
 	return ""
 }
 
+func (x *ChangeAuth) GetTokensUsed() *TokensUsed {
+	if x != nil {
+		if x, ok := x.Change.(*ChangeAuth_TokensUsed); ok {
+			return x.TokensUsed
+		}
+	}
+	return nil
+}
+
 type isChangeAuth_Change interface {
 	isChangeAuth_Change()
 }
@@ -368,6 +378,11 @@ type ChangeAuth_DeleteProvider struct {
 	DeleteProvider string `protobuf:"bytes,12,opt,name=delete_provider,json=deleteProvider,proto3,oneof"`
 }
 
+type ChangeAuth_TokensUsed struct {
+	// Notes that tokens were used. Members send it by themselves, never for a client. It changes nobody's rights.
+	TokensUsed *TokensUsed `protobuf:"bytes,13,opt,name=tokens_used,json=tokensUsed,proto3,oneof"`
+}
+
 func (*ChangeAuth_Bootstrap) isChangeAuth_Change() {}
 
 func (*ChangeAuth_SetMode) isChangeAuth_Change() {}
@@ -392,6 +407,64 @@ func (*ChangeAuth_PutProvider) isChangeAuth_Change() {}
 
 func (*ChangeAuth_DeleteProvider) isChangeAuth_Change() {}
 
+func (*ChangeAuth_TokensUsed) isChangeAuth_Change() {}
+
+// TokensUsed notes the day on which tokens were last used. Tokens that are gone, or have that day or a later one, are skipped.
+type TokensUsed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The day by the clock of the member that saw the uses, in days since the Unix epoch, UTC; not zero, and at most one more than the day of
+	// the command's wall clock, so that one wrong clock sets no day that is far ahead.
+	Day uint32 `protobuf:"varint,1,opt,name=day,proto3" json:"day,omitempty"`
+	// Accessors of the tokens, each of 16 bytes, 1 to 1 000.
+	Accessors     [][]byte `protobuf:"bytes,2,rep,name=accessors,proto3" json:"accessors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokensUsed) Reset() {
+	*x = TokensUsed{}
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokensUsed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokensUsed) ProtoMessage() {}
+
+func (x *TokensUsed) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokensUsed.ProtoReflect.Descriptor instead.
+func (*TokensUsed) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TokensUsed) GetDay() uint32 {
+	if x != nil {
+		return x.Day
+	}
+	return 0
+}
+
+func (x *TokensUsed) GetAccessors() [][]byte {
+	if x != nil {
+		return x.Accessors
+	}
+	return nil
+}
+
 // Bootstrap makes the first token.
 type Bootstrap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -405,7 +478,7 @@ type Bootstrap struct {
 
 func (x *Bootstrap) Reset() {
 	*x = Bootstrap{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[1]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +490,7 @@ func (x *Bootstrap) String() string {
 func (*Bootstrap) ProtoMessage() {}
 
 func (x *Bootstrap) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[1]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +503,7 @@ func (x *Bootstrap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bootstrap.ProtoReflect.Descriptor instead.
 func (*Bootstrap) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{1}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Bootstrap) GetToken() *TokenRecord {
@@ -460,7 +533,7 @@ type RotateToken struct {
 
 func (x *RotateToken) Reset() {
 	*x = RotateToken{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[2]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +545,7 @@ func (x *RotateToken) String() string {
 func (*RotateToken) ProtoMessage() {}
 
 func (x *RotateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[2]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +558,7 @@ func (x *RotateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateToken.ProtoReflect.Descriptor instead.
 func (*RotateToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{2}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RotateToken) GetAccessor() []byte {
@@ -516,7 +589,7 @@ type EndTokens struct {
 
 func (x *EndTokens) Reset() {
 	*x = EndTokens{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -528,7 +601,7 @@ func (x *EndTokens) String() string {
 func (*EndTokens) ProtoMessage() {}
 
 func (x *EndTokens) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[3]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -541,7 +614,7 @@ func (x *EndTokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndTokens.ProtoReflect.Descriptor instead.
 func (*EndTokens) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EndTokens) GetTerm() uint64 {
@@ -571,7 +644,7 @@ type EndedToken struct {
 
 func (x *EndedToken) Reset() {
 	*x = EndedToken{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +656,7 @@ func (x *EndedToken) String() string {
 func (*EndedToken) ProtoMessage() {}
 
 func (x *EndedToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[4]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +669,7 @@ func (x *EndedToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedToken.ProtoReflect.Descriptor instead.
 func (*EndedToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EndedToken) GetAccessor() []byte {
@@ -628,7 +701,7 @@ type ChangeAuthResult struct {
 
 func (x *ChangeAuthResult) Reset() {
 	*x = ChangeAuthResult{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +713,7 @@ func (x *ChangeAuthResult) String() string {
 func (*ChangeAuthResult) ProtoMessage() {}
 
 func (x *ChangeAuthResult) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[5]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +726,7 @@ func (x *ChangeAuthResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeAuthResult.ProtoReflect.Descriptor instead.
 func (*ChangeAuthResult) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ChangeAuthResult) GetToken() *TokenRecord {
@@ -700,7 +773,7 @@ type AuthRecord struct {
 
 func (x *AuthRecord) Reset() {
 	*x = AuthRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +785,7 @@ func (x *AuthRecord) String() string {
 func (*AuthRecord) ProtoMessage() {}
 
 func (x *AuthRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +798,7 @@ func (x *AuthRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthRecord.ProtoReflect.Descriptor instead.
 func (*AuthRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AuthRecord) GetFormatVersion() uint32 {
@@ -792,7 +865,7 @@ type PolicyRecord struct {
 
 func (x *PolicyRecord) Reset() {
 	*x = PolicyRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +877,7 @@ func (x *PolicyRecord) String() string {
 func (*PolicyRecord) ProtoMessage() {}
 
 func (x *PolicyRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +890,7 @@ func (x *PolicyRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyRecord.ProtoReflect.Descriptor instead.
 func (*PolicyRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PolicyRecord) GetFormatVersion() uint32 {
@@ -868,14 +941,17 @@ type TokenRecord struct {
 	// Accessors of its children, each of 16 bytes, in the order in which they were made. Set by apply.
 	Children [][]byte `protobuf:"bytes,11,rep,name=children,proto3" json:"children,omitempty"`
 	// Of a token without a parent: how many tokens descend from it. Set by apply.
-	Descendants   uint32 `protobuf:"varint,12,opt,name=descendants,proto3" json:"descendants,omitempty"`
+	Descendants uint32 `protobuf:"varint,12,opt,name=descendants,proto3" json:"descendants,omitempty"`
+	// Day on which it was last used, in days since the Unix epoch, UTC; zero: it is not known to have been used. A rotation keeps it, as
+	// it is about the token, whatever its text was. Set by apply.
+	LastUsedDay   uint32 `protobuf:"varint,13,opt,name=last_used_day,json=lastUsedDay,proto3" json:"last_used_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TokenRecord) Reset() {
 	*x = TokenRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +963,7 @@ func (x *TokenRecord) String() string {
 func (*TokenRecord) ProtoMessage() {}
 
 func (x *TokenRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +976,7 @@ func (x *TokenRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenRecord.ProtoReflect.Descriptor instead.
 func (*TokenRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TokenRecord) GetFormatVersion() uint32 {
@@ -987,6 +1063,13 @@ func (x *TokenRecord) GetDescendants() uint32 {
 	return 0
 }
 
+func (x *TokenRecord) GetLastUsedDay() uint32 {
+	if x != nil {
+		return x.LastUsedDay
+	}
+	return 0
+}
+
 // BindingRecord gives policies to callers without a token of the cluster.
 type BindingRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1011,7 +1094,7 @@ type BindingRecord struct {
 
 func (x *BindingRecord) Reset() {
 	*x = BindingRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1106,7 @@ func (x *BindingRecord) String() string {
 func (*BindingRecord) ProtoMessage() {}
 
 func (x *BindingRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1119,7 @@ func (x *BindingRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BindingRecord.ProtoReflect.Descriptor instead.
 func (*BindingRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BindingRecord) GetFormatVersion() uint32 {
@@ -1113,7 +1196,7 @@ type ProviderRecord struct {
 
 func (x *ProviderRecord) Reset() {
 	*x = ProviderRecord{}
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1208,7 @@ func (x *ProviderRecord) String() string {
 func (*ProviderRecord) ProtoMessage() {}
 
 func (x *ProviderRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_auth_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_auth_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1221,7 @@ func (x *ProviderRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderRecord.ProtoReflect.Descriptor instead.
 func (*ProviderRecord) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_auth_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ProviderRecord) GetFormatVersion() uint32 {
@@ -1201,7 +1284,7 @@ var File_tenure_store_v1_auth_proto protoreflect.FileDescriptor
 
 const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\xb8\x05\n" +
+	"\x1atenure/store/v1/auth.proto\x12\x0ftenure.store.v1\"\xf8\x05\n" +
 	"\n" +
 	"ChangeAuth\x12:\n" +
 	"\tbootstrap\x18\x01 \x01(\v2\x1a.tenure.store.v1.BootstrapH\x00R\tbootstrap\x126\n" +
@@ -1219,8 +1302,14 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"make_first\x18\n" +
 	" \x01(\v2\x1c.tenure.store.v1.TokenRecordH\x00R\tmakeFirst\x12D\n" +
 	"\fput_provider\x18\v \x01(\v2\x1f.tenure.store.v1.ProviderRecordH\x00R\vputProvider\x12)\n" +
-	"\x0fdelete_provider\x18\f \x01(\tH\x00R\x0edeleteProviderB\b\n" +
-	"\x06change\"n\n" +
+	"\x0fdelete_provider\x18\f \x01(\tH\x00R\x0edeleteProvider\x12>\n" +
+	"\vtokens_used\x18\r \x01(\v2\x1b.tenure.store.v1.TokensUsedH\x00R\n" +
+	"tokensUsedB\b\n" +
+	"\x06change\"<\n" +
+	"\n" +
+	"TokensUsed\x12\x10\n" +
+	"\x03day\x18\x01 \x01(\rR\x03day\x12\x1c\n" +
+	"\taccessors\x18\x02 \x03(\fR\taccessors\"n\n" +
 	"\tBootstrap\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\"L\n" +
@@ -1250,7 +1339,7 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\fPolicyRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05rules\x18\x03 \x01(\tR\x05rules\"\xf8\x02\n" +
+	"\x05rules\x18\x03 \x01(\tR\x05rules\"\x9c\x03\n" +
 	"\vTokenRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\baccessor\x18\x02 \x01(\fR\baccessor\x12!\n" +
@@ -1265,7 +1354,8 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\x06parent\x18\n" +
 	" \x01(\fR\x06parent\x12\x1a\n" +
 	"\bchildren\x18\v \x03(\fR\bchildren\x12 \n" +
-	"\vdescendants\x18\f \x01(\rR\vdescendants\"\xf2\x01\n" +
+	"\vdescendants\x18\f \x01(\rR\vdescendants\x12\"\n" +
+	"\rlast_used_day\x18\r \x01(\rR\vlastUsedDay\"\xf2\x01\n" +
 	"\rBindingRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x120\n" +
@@ -1310,42 +1400,44 @@ func file_tenure_store_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_tenure_store_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_tenure_store_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_tenure_store_v1_auth_proto_goTypes = []any{
 	(AuthMode)(0),            // 0: tenure.store.v1.AuthMode
 	(BindingKind)(0),         // 1: tenure.store.v1.BindingKind
 	(*ChangeAuth)(nil),       // 2: tenure.store.v1.ChangeAuth
-	(*Bootstrap)(nil),        // 3: tenure.store.v1.Bootstrap
-	(*RotateToken)(nil),      // 4: tenure.store.v1.RotateToken
-	(*EndTokens)(nil),        // 5: tenure.store.v1.EndTokens
-	(*EndedToken)(nil),       // 6: tenure.store.v1.EndedToken
-	(*ChangeAuthResult)(nil), // 7: tenure.store.v1.ChangeAuthResult
-	(*AuthRecord)(nil),       // 8: tenure.store.v1.AuthRecord
-	(*PolicyRecord)(nil),     // 9: tenure.store.v1.PolicyRecord
-	(*TokenRecord)(nil),      // 10: tenure.store.v1.TokenRecord
-	(*BindingRecord)(nil),    // 11: tenure.store.v1.BindingRecord
-	(*ProviderRecord)(nil),   // 12: tenure.store.v1.ProviderRecord
+	(*TokensUsed)(nil),       // 3: tenure.store.v1.TokensUsed
+	(*Bootstrap)(nil),        // 4: tenure.store.v1.Bootstrap
+	(*RotateToken)(nil),      // 5: tenure.store.v1.RotateToken
+	(*EndTokens)(nil),        // 6: tenure.store.v1.EndTokens
+	(*EndedToken)(nil),       // 7: tenure.store.v1.EndedToken
+	(*ChangeAuthResult)(nil), // 8: tenure.store.v1.ChangeAuthResult
+	(*AuthRecord)(nil),       // 9: tenure.store.v1.AuthRecord
+	(*PolicyRecord)(nil),     // 10: tenure.store.v1.PolicyRecord
+	(*TokenRecord)(nil),      // 11: tenure.store.v1.TokenRecord
+	(*BindingRecord)(nil),    // 12: tenure.store.v1.BindingRecord
+	(*ProviderRecord)(nil),   // 13: tenure.store.v1.ProviderRecord
 }
 var file_tenure_store_v1_auth_proto_depIdxs = []int32{
-	3,  // 0: tenure.store.v1.ChangeAuth.bootstrap:type_name -> tenure.store.v1.Bootstrap
+	4,  // 0: tenure.store.v1.ChangeAuth.bootstrap:type_name -> tenure.store.v1.Bootstrap
 	0,  // 1: tenure.store.v1.ChangeAuth.set_mode:type_name -> tenure.store.v1.AuthMode
-	9,  // 2: tenure.store.v1.ChangeAuth.put_policy:type_name -> tenure.store.v1.PolicyRecord
-	10, // 3: tenure.store.v1.ChangeAuth.create_token:type_name -> tenure.store.v1.TokenRecord
-	4,  // 4: tenure.store.v1.ChangeAuth.rotate_token:type_name -> tenure.store.v1.RotateToken
-	11, // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
-	10, // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
-	12, // 7: tenure.store.v1.ChangeAuth.put_provider:type_name -> tenure.store.v1.ProviderRecord
-	10, // 8: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 9: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
-	6,  // 10: tenure.store.v1.EndTokens.tokens:type_name -> tenure.store.v1.EndedToken
-	10, // 11: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
-	0,  // 12: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
-	1,  // 13: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	10, // 2: tenure.store.v1.ChangeAuth.put_policy:type_name -> tenure.store.v1.PolicyRecord
+	11, // 3: tenure.store.v1.ChangeAuth.create_token:type_name -> tenure.store.v1.TokenRecord
+	5,  // 4: tenure.store.v1.ChangeAuth.rotate_token:type_name -> tenure.store.v1.RotateToken
+	12, // 5: tenure.store.v1.ChangeAuth.put_binding:type_name -> tenure.store.v1.BindingRecord
+	11, // 6: tenure.store.v1.ChangeAuth.make_first:type_name -> tenure.store.v1.TokenRecord
+	13, // 7: tenure.store.v1.ChangeAuth.put_provider:type_name -> tenure.store.v1.ProviderRecord
+	3,  // 8: tenure.store.v1.ChangeAuth.tokens_used:type_name -> tenure.store.v1.TokensUsed
+	11, // 9: tenure.store.v1.Bootstrap.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 10: tenure.store.v1.Bootstrap.mode:type_name -> tenure.store.v1.AuthMode
+	7,  // 11: tenure.store.v1.EndTokens.tokens:type_name -> tenure.store.v1.EndedToken
+	11, // 12: tenure.store.v1.ChangeAuthResult.token:type_name -> tenure.store.v1.TokenRecord
+	0,  // 13: tenure.store.v1.ChangeAuthResult.mode:type_name -> tenure.store.v1.AuthMode
+	1,  // 14: tenure.store.v1.BindingRecord.kind:type_name -> tenure.store.v1.BindingKind
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_auth_proto_init() }
@@ -1366,6 +1458,7 @@ func file_tenure_store_v1_auth_proto_init() {
 		(*ChangeAuth_MakeFirst)(nil),
 		(*ChangeAuth_PutProvider)(nil),
 		(*ChangeAuth_DeleteProvider)(nil),
+		(*ChangeAuth_TokensUsed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1373,7 +1466,7 @@ func file_tenure_store_v1_auth_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_auth_proto_rawDesc), len(file_tenure_store_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

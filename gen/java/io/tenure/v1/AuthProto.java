@@ -263,190 +263,192 @@ public final class AuthProto {
       "e/protobuf/duration.proto\032\037google/protob" +
       "uf/timestamp.proto\032\025tenure/v1/types.prot" +
       "o\"2\n\006Policy\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005rules" +
-      "\030\002 \001(\tR\005rules\"\230\002\n\005Token\022\032\n\010accessor\030\001 \001(" +
+      "\030\002 \001(\tR\005rules\"\332\002\n\005Token\022\032\n\010accessor\030\001 \001(" +
       "\tR\010accessor\022\022\n\004name\030\002 \001(\tR\004name\022\032\n\010polic" +
       "ies\030\003 \003(\tR\010policies\022\022\n\004node\030\004 \001(\tR\004node\022" +
       ";\n\013expire_time\030\005 \001(\0132\032.google.protobuf.T" +
       "imestampR\nexpireTime\022\035\n\ncreated_by\030\006 \001(\t" +
       "R\tcreatedBy\022;\n\013create_time\030\007 \001(\0132\032.googl" +
       "e.protobuf.TimestampR\ncreateTime\022\026\n\006pare" +
-      "nt\030\010 \001(\tR\006parent\"\326\001\n\007Binding\022\022\n\004name\030\001 \001" +
-      "(\tR\004name\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.Bindi" +
-      "ngKindR\004kind\022\034\n\tprincipal\030\003 \001(\tR\tprincip" +
-      "al\022\032\n\010policies\030\004 \003(\tR\010policies\022\022\n\004node\030\005" +
-      " \001(\tR\004node\022=\n\014issued_after\030\006 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\013issuedAfter\"\314\001\n\010Pr" +
-      "ovider\022\022\n\004name\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001" +
-      "(\tR\006issuer\022\034\n\taudiences\030\003 \003(\tR\taudiences" +
-      "\022\022\n\004jwks\030\004 \001(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007" +
-      "jwksUrl\022\'\n\017ca_certificates\030\006 \001(\tR\016caCert" +
-      "ificates\022\036\n\nalgorithms\030\007 \003(\tR\nalgorithms" +
-      "\"\223\001\n\014ProviderKeys\022\032\n\010provider\030\001 \001(\tR\010pro" +
-      "vider\022\022\n\004keys\030\002 \001(\rR\004keys\0229\n\nfetch_time\030" +
-      "\003 \001(\0132\032.google.protobuf.TimestampR\tfetch" +
-      "Time\022\030\n\007failure\030\004 \001(\tR\007failure\"k\n\024Bootst" +
-      "rapAuthRequest\022\024\n\005token\030\001 \001(\tR\005token\022\'\n\004" +
-      "mode\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\024\n" +
-      "\005nonce\030\003 \001(\tR\005nonce\">\n\020ResetAuthRequest\022" +
-      "\024\n\005token\030\001 \001(\tR\005token\022\024\n\005nonce\030\002 \001(\tR\005no" +
-      "nce\"\213\001\n\021ResetAuthResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022\032\n\010" +
-      "accessor\030\002 \001(\tR\010accessor\022\'\n\004mode\030\003 \001(\0162\023" +
-      ".tenure.v1.AuthModeR\004mode\"\217\001\n\025BootstrapA" +
+      "nt\030\010 \001(\tR\006parent\022@\n\016last_used_time\030\t \001(\013" +
+      "2\032.google.protobuf.TimestampR\014lastUsedTi" +
+      "me\"\326\001\n\007Binding\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004ki" +
+      "nd\030\002 \001(\0162\026.tenure.v1.BindingKindR\004kind\022\034" +
+      "\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010policies" +
+      "\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014" +
+      "issued_after\030\006 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\013issuedAfter\"\314\001\n\010Provider\022\022\n\004name" +
+      "\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\t" +
+      "audiences\030\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001(\t" +
+      "R\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_" +
+      "certificates\030\006 \001(\tR\016caCertificates\022\036\n\nal" +
+      "gorithms\030\007 \003(\tR\nalgorithms\"\223\001\n\014ProviderK" +
+      "eys\022\032\n\010provider\030\001 \001(\tR\010provider\022\022\n\004keys\030" +
+      "\002 \001(\rR\004keys\0229\n\nfetch_time\030\003 \001(\0132\032.google" +
+      ".protobuf.TimestampR\tfetchTime\022\030\n\007failur" +
+      "e\030\004 \001(\tR\007failure\"k\n\024BootstrapAuthRequest" +
+      "\022\024\n\005token\030\001 \001(\tR\005token\022\'\n\004mode\030\002 \001(\0162\023.t" +
+      "enure.v1.AuthModeR\004mode\022\024\n\005nonce\030\003 \001(\tR\005" +
+      "nonce\">\n\020ResetAuthRequest\022\024\n\005token\030\001 \001(\t" +
+      "R\005token\022\024\n\005nonce\030\002 \001(\tR\005nonce\"\213\001\n\021ResetA" +
       "uthResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
       "ResponseHeaderR\006header\022\032\n\010accessor\030\002 \001(\t" +
       "R\010accessor\022\'\n\004mode\030\003 \001(\0162\023.tenure.v1.Aut" +
-      "hModeR\004mode\"\026\n\024GetAuthStatusRequest\"\252\002\n\025" +
-      "GetAuthStatusResponse\0221\n\006header\030\001 \001(\0132\031." +
-      "tenure.v1.ResponseHeaderR\006header\022\'\n\004mode" +
-      "\030\002 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\"\n\014boo" +
-      "tstrapped\030\003 \001(\010R\014bootstrapped\022\026\n\006tokens\030" +
-      "\004 \001(\004R\006tokens\022\032\n\010policies\030\005 \001(\004R\010policie" +
-      "s\022\032\n\010bindings\030\006 \001(\004R\010bindings\022#\n\rdeny_re" +
-      "vision\030\007 \001(\004R\014denyRevision\022\034\n\tproviders\030" +
-      "\010 \001(\004R\tproviders\"=\n\022SetAuthModeRequest\022\'" +
-      "\n\004mode\030\001 \001(\0162\023.tenure.v1.AuthModeR\004mode\"" +
-      "H\n\023SetAuthModeResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\"<\n\020Put" +
-      "PolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\022\024\n\005rul" +
-      "es\030\002 \001(\tR\005rules\"F\n\021PutPolicyResponse\0221\n\006" +
-      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
-      "\006header\"&\n\020GetPolicyRequest\022\022\n\004name\030\001 \001(" +
-      "\tR\004name\"q\n\021GetPolicyResponse\0221\n\006header\030\001" +
-      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
-      ")\n\006policy\030\002 \001(\0132\021.tenure.v1.PolicyR\006poli" +
-      "cy\"Q\n\023ListPoliciesRequest\022\033\n\tpage_size\030\001" +
-      " \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpage" +
-      "Token\"\240\001\n\024ListPoliciesResponse\0221\n\006header" +
-      "\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006heade" +
-      "r\022-\n\010policies\030\002 \003(\0132\021.tenure.v1.PolicyR\010" +
-      "policies\022&\n\017next_page_token\030\003 \001(\tR\rnextP" +
-      "ageToken\")\n\023DeletePolicyRequest\022\022\n\004name\030" +
-      "\001 \001(\tR\004name\"c\n\024DeletePolicyResponse\0221\n\006h" +
-      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
-      "header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\272\001\n\022Cre" +
-      "ateTokenRequest\022\022\n\004name\030\001 \001(\tR\004name\022\032\n\010p" +
-      "olicies\030\002 \003(\tR\010policies\022\022\n\004node\030\003 \001(\tR\004n" +
-      "ode\022+\n\003ttl\030\004 \001(\0132\031.google.protobuf.Durat" +
-      "ionR\003ttl\022\033\n\tno_expiry\030\005 \001(\010R\010noExpiry\022\026\n" +
-      "\006parent\030\006 \001(\tR\006parent\"\204\001\n\023CreateTokenRes" +
-      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
-      "seHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.tenure" +
-      ".v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017" +
-      "GetTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010acces" +
-      "sor\"m\n\020GetTokenResponse\0221\n\006header\030\001 \001(\0132" +
-      "\031.tenure.v1.ResponseHeaderR\006header\022&\n\005to" +
-      "ken\030\002 \001(\0132\020.tenure.v1.TokenR\005token\"O\n\021Li" +
-      "stTokensRequest\022\033\n\tpage_size\030\001 \001(\rR\010page" +
-      "Size\022\035\n\npage_token\030\002 \001(\tR\tpageToken\"\231\001\n\022" +
-      "ListTokensResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
-      "ure.v1.ResponseHeaderR\006header\022(\n\006tokens\030" +
-      "\002 \003(\0132\020.tenure.v1.TokenR\006tokens\022&\n\017next_" +
-      "page_token\030\003 \001(\tR\rnextPageToken\"0\n\022Rotat" +
-      "eTokenRequest\022\032\n\010accessor\030\001 \001(\tR\010accesso" +
-      "r\"\204\001\n\023RotateTokenResponse\0221\n\006header\030\001 \001(" +
-      "\0132\031.tenure.v1.ResponseHeaderR\006header\022&\n\005" +
-      "token\030\002 \001(\0132\020.tenure.v1.TokenR\005token\022\022\n\004" +
-      "text\030\003 \001(\tR\004text\"0\n\022RevokeTokenRequest\022\032" +
-      "\n\010accessor\030\001 \001(\tR\010accessor\"b\n\023RevokeToke" +
+      "hModeR\004mode\"\217\001\n\025BootstrapAuthResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022\032\n\010accessor\030\002 \001(\tR\010accessor\022\'\n\004" +
+      "mode\030\003 \001(\0162\023.tenure.v1.AuthModeR\004mode\"\026\n" +
+      "\024GetAuthStatusRequest\"\252\002\n\025GetAuthStatusR" +
+      "esponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Resp" +
+      "onseHeaderR\006header\022\'\n\004mode\030\002 \001(\0162\023.tenur" +
+      "e.v1.AuthModeR\004mode\022\"\n\014bootstrapped\030\003 \001(" +
+      "\010R\014bootstrapped\022\026\n\006tokens\030\004 \001(\004R\006tokens\022" +
+      "\032\n\010policies\030\005 \001(\004R\010policies\022\032\n\010bindings\030" +
+      "\006 \001(\004R\010bindings\022#\n\rdeny_revision\030\007 \001(\004R\014" +
+      "denyRevision\022\034\n\tproviders\030\010 \001(\004R\tprovide" +
+      "rs\"=\n\022SetAuthModeRequest\022\'\n\004mode\030\001 \001(\0162\023" +
+      ".tenure.v1.AuthModeR\004mode\"H\n\023SetAuthMode" +
+      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
+      "ponseHeaderR\006header\"<\n\020PutPolicyRequest\022" +
+      "\022\n\004name\030\001 \001(\tR\004name\022\024\n\005rules\030\002 \001(\tR\005rule" +
+      "s\"F\n\021PutPolicyResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\"&\n\020Get" +
+      "PolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\"q\n\021Get" +
+      "PolicyResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
+      "v1.ResponseHeaderR\006header\022)\n\006policy\030\002 \001(" +
+      "\0132\021.tenure.v1.PolicyR\006policy\"Q\n\023ListPoli" +
+      "ciesRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize" +
+      "\022\035\n\npage_token\030\002 \001(\tR\tpageToken\"\240\001\n\024List" +
+      "PoliciesResponse\0221\n\006header\030\001 \001(\0132\031.tenur" +
+      "e.v1.ResponseHeaderR\006header\022-\n\010policies\030" +
+      "\002 \003(\0132\021.tenure.v1.PolicyR\010policies\022&\n\017ne" +
+      "xt_page_token\030\003 \001(\tR\rnextPageToken\")\n\023De" +
+      "letePolicyRequest\022\022\n\004name\030\001 \001(\tR\004name\"c\n" +
+      "\024DeletePolicyResponse\0221\n\006header\030\001 \001(\0132\031." +
+      "tenure.v1.ResponseHeaderR\006header\022\030\n\007dele" +
+      "ted\030\002 \001(\010R\007deleted\"\272\001\n\022CreateTokenReques" +
+      "t\022\022\n\004name\030\001 \001(\tR\004name\022\032\n\010policies\030\002 \003(\tR" +
+      "\010policies\022\022\n\004node\030\003 \001(\tR\004node\022+\n\003ttl\030\004 \001" +
+      "(\0132\031.google.protobuf.DurationR\003ttl\022\033\n\tno" +
+      "_expiry\030\005 \001(\010R\010noExpiry\022\026\n\006parent\030\006 \001(\tR" +
+      "\006parent\"\204\001\n\023CreateTokenResponse\0221\n\006heade" +
+      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
+      "er\022&\n\005token\030\002 \001(\0132\020.tenure.v1.TokenR\005tok" +
+      "en\022\022\n\004text\030\003 \001(\tR\004text\"-\n\017GetTokenReques" +
+      "t\022\032\n\010accessor\030\001 \001(\tR\010accessor\"m\n\020GetToke" +
       "nResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Re" +
-      "sponseHeaderR\006header\022\030\n\007revoked\030\002 \001(\010R\007r" +
-      "evoked\"\340\001\n\021PutBindingRequest\022\022\n\004name\030\001 \001" +
-      "(\tR\004name\022*\n\004kind\030\002 \001(\0162\026.tenure.v1.Bindi" +
-      "ngKindR\004kind\022\034\n\tprincipal\030\003 \001(\tR\tprincip" +
-      "al\022\032\n\010policies\030\004 \003(\tR\010policies\022\022\n\004node\030\005" +
-      " \001(\tR\004node\022=\n\014issued_after\030\006 \001(\0132\032.googl" +
-      "e.protobuf.TimestampR\013issuedAfter\"G\n\022Put" +
-      "BindingResponse\0221\n\006header\030\001 \001(\0132\031.tenure" +
-      ".v1.ResponseHeaderR\006header\"Q\n\023ListBindin" +
-      "gsRequest\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035" +
-      "\n\npage_token\030\002 \001(\tR\tpageToken\"\241\001\n\024ListBi" +
-      "ndingsResponse\0221\n\006header\030\001 \001(\0132\031.tenure." +
-      "v1.ResponseHeaderR\006header\022.\n\010bindings\030\002 " +
-      "\003(\0132\022.tenure.v1.BindingR\010bindings\022&\n\017nex" +
-      "t_page_token\030\003 \001(\tR\rnextPageToken\"*\n\024Del" +
-      "eteBindingRequest\022\022\n\004name\030\001 \001(\tR\004name\"d\n" +
-      "\025DeleteBindingResponse\0221\n\006header\030\001 \001(\0132\031" +
-      ".tenure.v1.ResponseHeaderR\006header\022\030\n\007del" +
-      "eted\030\002 \001(\010R\007deleted\"\326\001\n\022PutProviderReque" +
-      "st\022\022\n\004name\030\001 \001(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006" +
-      "issuer\022\034\n\taudiences\030\003 \003(\tR\taudiences\022\022\n\004" +
-      "jwks\030\004 \001(\tR\004jwks\022\031\n\010jwks_url\030\005 \001(\tR\007jwks" +
-      "Url\022\'\n\017ca_certificates\030\006 \001(\tR\016caCertific" +
-      "ates\022\036\n\nalgorithms\030\007 \003(\tR\nalgorithms\"H\n\023" +
-      "PutProviderResponse\0221\n\006header\030\001 \001(\0132\031.te" +
-      "nure.v1.ResponseHeaderR\006header\"\026\n\024ListPr" +
-      "ovidersRequest\"\252\001\n\025ListProvidersResponse" +
+      "sponseHeaderR\006header\022&\n\005token\030\002 \001(\0132\020.te" +
+      "nure.v1.TokenR\005token\"O\n\021ListTokensReques" +
+      "t\022\033\n\tpage_size\030\001 \001(\rR\010pageSize\022\035\n\npage_t" +
+      "oken\030\002 \001(\tR\tpageToken\"\231\001\n\022ListTokensResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022(\n\006tokens\030\002 \003(\0132\020.tenure" +
+      ".v1.TokenR\006tokens\022&\n\017next_page_token\030\003 \001" +
+      "(\tR\rnextPageToken\"0\n\022RotateTokenRequest\022" +
+      "\032\n\010accessor\030\001 \001(\tR\010accessor\"\204\001\n\023RotateTo" +
+      "kenResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
+      "ResponseHeaderR\006header\022&\n\005token\030\002 \001(\0132\020." +
+      "tenure.v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004te" +
+      "xt\"0\n\022RevokeTokenRequest\022\032\n\010accessor\030\001 \001" +
+      "(\tR\010accessor\"b\n\023RevokeTokenResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\340\001\n\021Put" +
+      "BindingRequest\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004ki" +
+      "nd\030\002 \001(\0162\026.tenure.v1.BindingKindR\004kind\022\034" +
+      "\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010policies" +
+      "\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014" +
+      "issued_after\030\006 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\013issuedAfter\"G\n\022PutBindingRespons" +
+      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
+      "aderR\006header\"Q\n\023ListBindingsRequest\022\033\n\tp" +
+      "age_size\030\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002" +
+      " \001(\tR\tpageToken\"\241\001\n\024ListBindingsResponse" +
       "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\0221\n\tproviders\030\002 \003(\0132\023.tenure." +
-      "v1.ProviderR\tproviders\022+\n\004keys\030\003 \003(\0132\027.t" +
-      "enure.v1.ProviderKeysR\004keys\"+\n\025DeletePro" +
-      "viderRequest\022\022\n\004name\030\001 \001(\tR\004name\"e\n\026Dele" +
-      "teProviderResponse\0221\n\006header\030\001 \001(\0132\031.ten" +
-      "ure.v1.ResponseHeaderR\006header\022\030\n\007deleted" +
-      "\030\002 \001(\010R\007deleted\"\017\n\rWhoAmIRequest\"\261\002\n\016Who" +
-      "AmIResponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1." +
-      "ResponseHeaderR\006header\022\034\n\tprincipal\030\002 \001(" +
-      "\tR\tprincipal\022\036\n\ncredential\030\003 \001(\tR\ncreden" +
-      "tial\022\024\n\005cause\030\004 \001(\tR\005cause\022\032\n\010policies\030\005" +
-      " \003(\tR\010policies\022;\n\013expire_time\030\006 \001(\0132\032.go" +
-      "ogle.protobuf.TimestampR\nexpireTime\022\'\n\004m" +
-      "ode\030\007 \001(\0162\023.tenure.v1.AuthModeR\004mode\022\026\n\006" +
-      "parent\030\010 \001(\tR\006parent\"(\n\022CheckAccessReque" +
-      "st\022\022\n\004rule\030\001 \001(\tR\004rule\"b\n\023CheckAccessRes" +
+      "derR\006header\022.\n\010bindings\030\002 \003(\0132\022.tenure.v" +
+      "1.BindingR\010bindings\022&\n\017next_page_token\030\003" +
+      " \001(\tR\rnextPageToken\"*\n\024DeleteBindingRequ" +
+      "est\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025DeleteBinding" +
+      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
+      "ponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007de" +
+      "leted\"\326\001\n\022PutProviderRequest\022\022\n\004name\030\001 \001" +
+      "(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\taudi" +
+      "ences\030\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001(\tR\004jw" +
+      "ks\022\031\n\010jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_cert" +
+      "ificates\030\006 \001(\tR\016caCertificates\022\036\n\nalgori" +
+      "thms\030\007 \003(\tR\nalgorithms\"H\n\023PutProviderRes" +
       "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
-      "seHeaderR\006header\022\030\n\007allowed\030\002 \001(\010R\007allow" +
-      "ed*c\n\010AuthMode\022\031\n\025AUTH_MODE_UNSPECIFIED\020" +
-      "\000\022\021\n\rAUTH_MODE_OFF\020\001\022\022\n\016AUTH_MODE_WARN\020\002" +
-      "\022\025\n\021AUTH_MODE_ENFORCE\020\003*{\n\013BindingKind\022\034" +
-      "\n\030BINDING_KIND_UNSPECIFIED\020\000\022\032\n\026BINDING_" +
-      "KIND_ANONYMOUS\020\001\022\034\n\030BINDING_KIND_CERTIFI" +
-      "CATE\020\002\022\024\n\020BINDING_KIND_JWT\020\0032\355\014\n\013AuthSer" +
-      "vice\022R\n\rBootstrapAuth\022\037.tenure.v1.Bootst" +
-      "rapAuthRequest\032 .tenure.v1.BootstrapAuth" +
-      "Response\022F\n\tResetAuth\022\033.tenure.v1.ResetA" +
-      "uthRequest\032\034.tenure.v1.ResetAuthResponse" +
-      "\022R\n\rGetAuthStatus\022\037.tenure.v1.GetAuthSta" +
-      "tusRequest\032 .tenure.v1.GetAuthStatusResp" +
-      "onse\022L\n\013SetAuthMode\022\035.tenure.v1.SetAuthM" +
-      "odeRequest\032\036.tenure.v1.SetAuthModeRespon" +
-      "se\022F\n\tPutPolicy\022\033.tenure.v1.PutPolicyReq" +
-      "uest\032\034.tenure.v1.PutPolicyResponse\022F\n\tGe" +
-      "tPolicy\022\033.tenure.v1.GetPolicyRequest\032\034.t" +
-      "enure.v1.GetPolicyResponse\022O\n\014ListPolici" +
-      "es\022\036.tenure.v1.ListPoliciesRequest\032\037.ten" +
-      "ure.v1.ListPoliciesResponse\022O\n\014DeletePol" +
-      "icy\022\036.tenure.v1.DeletePolicyRequest\032\037.te" +
-      "nure.v1.DeletePolicyResponse\022L\n\013CreateTo" +
-      "ken\022\035.tenure.v1.CreateTokenRequest\032\036.ten" +
-      "ure.v1.CreateTokenResponse\022C\n\010GetToken\022\032" +
-      ".tenure.v1.GetTokenRequest\032\033.tenure.v1.G" +
-      "etTokenResponse\022I\n\nListTokens\022\034.tenure.v" +
-      "1.ListTokensRequest\032\035.tenure.v1.ListToke" +
-      "nsResponse\022L\n\013RotateToken\022\035.tenure.v1.Ro" +
-      "tateTokenRequest\032\036.tenure.v1.RotateToken" +
-      "Response\022L\n\013RevokeToken\022\035.tenure.v1.Revo" +
-      "keTokenRequest\032\036.tenure.v1.RevokeTokenRe" +
-      "sponse\022I\n\nPutBinding\022\034.tenure.v1.PutBind" +
-      "ingRequest\032\035.tenure.v1.PutBindingRespons" +
-      "e\022O\n\014ListBindings\022\036.tenure.v1.ListBindin" +
-      "gsRequest\032\037.tenure.v1.ListBindingsRespon" +
-      "se\022R\n\rDeleteBinding\022\037.tenure.v1.DeleteBi" +
-      "ndingRequest\032 .tenure.v1.DeleteBindingRe" +
-      "sponse\022L\n\013PutProvider\022\035.tenure.v1.PutPro" +
-      "viderRequest\032\036.tenure.v1.PutProviderResp" +
-      "onse\022R\n\rListProviders\022\037.tenure.v1.ListPr" +
-      "ovidersRequest\032 .tenure.v1.ListProviders" +
-      "Response\022U\n\016DeleteProvider\022 .tenure.v1.D" +
-      "eleteProviderRequest\032!.tenure.v1.DeleteP" +
-      "roviderResponse\022=\n\006WhoAmI\022\030.tenure.v1.Wh" +
-      "oAmIRequest\032\031.tenure.v1.WhoAmIResponse\022L" +
-      "\n\013CheckAccess\022\035.tenure.v1.CheckAccessReq" +
-      "uest\032\036.tenure.v1.CheckAccessResponseB\225\001\n" +
-      "\014io.tenure.v1B\tAuthProtoP\001Z5github.com/t" +
-      "enure-io/tenure/gen/go/tenure/v1;tenurev" +
-      "1\242\002\003TXX\252\002\tTenure.V1\312\002\tTenure\\V1\342\002\025Tenure" +
-      "\\V1\\GPBMetadata\352\002\nTenure::V1b\006proto3"
+      "seHeaderR\006header\"\026\n\024ListProvidersRequest" +
+      "\"\252\001\n\025ListProvidersResponse\0221\n\006header\030\001 \001" +
+      "(\0132\031.tenure.v1.ResponseHeaderR\006header\0221\n" +
+      "\tproviders\030\002 \003(\0132\023.tenure.v1.ProviderR\tp" +
+      "roviders\022+\n\004keys\030\003 \003(\0132\027.tenure.v1.Provi" +
+      "derKeysR\004keys\"+\n\025DeleteProviderRequest\022\022" +
+      "\n\004name\030\001 \001(\tR\004name\"e\n\026DeleteProviderResp" +
+      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
+      "eHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007delete" +
+      "d\"\017\n\rWhoAmIRequest\"\261\002\n\016WhoAmIResponse\0221\n" +
+      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
+      "R\006header\022\034\n\tprincipal\030\002 \001(\tR\tprincipal\022\036" +
+      "\n\ncredential\030\003 \001(\tR\ncredential\022\024\n\005cause\030" +
+      "\004 \001(\tR\005cause\022\032\n\010policies\030\005 \003(\tR\010policies" +
+      "\022;\n\013expire_time\030\006 \001(\0132\032.google.protobuf." +
+      "TimestampR\nexpireTime\022\'\n\004mode\030\007 \001(\0162\023.te" +
+      "nure.v1.AuthModeR\004mode\022\026\n\006parent\030\010 \001(\tR\006" +
+      "parent\"(\n\022CheckAccessRequest\022\022\n\004rule\030\001 \001" +
+      "(\tR\004rule\"b\n\023CheckAccessResponse\0221\n\006heade" +
+      "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
+      "er\022\030\n\007allowed\030\002 \001(\010R\007allowed*c\n\010AuthMode" +
+      "\022\031\n\025AUTH_MODE_UNSPECIFIED\020\000\022\021\n\rAUTH_MODE" +
+      "_OFF\020\001\022\022\n\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_MODE_" +
+      "ENFORCE\020\003*{\n\013BindingKind\022\034\n\030BINDING_KIND" +
+      "_UNSPECIFIED\020\000\022\032\n\026BINDING_KIND_ANONYMOUS" +
+      "\020\001\022\034\n\030BINDING_KIND_CERTIFICATE\020\002\022\024\n\020BIND" +
+      "ING_KIND_JWT\020\0032\355\014\n\013AuthService\022R\n\rBootst" +
+      "rapAuth\022\037.tenure.v1.BootstrapAuthRequest" +
+      "\032 .tenure.v1.BootstrapAuthResponse\022F\n\tRe" +
+      "setAuth\022\033.tenure.v1.ResetAuthRequest\032\034.t" +
+      "enure.v1.ResetAuthResponse\022R\n\rGetAuthSta" +
+      "tus\022\037.tenure.v1.GetAuthStatusRequest\032 .t" +
+      "enure.v1.GetAuthStatusResponse\022L\n\013SetAut" +
+      "hMode\022\035.tenure.v1.SetAuthModeRequest\032\036.t" +
+      "enure.v1.SetAuthModeResponse\022F\n\tPutPolic" +
+      "y\022\033.tenure.v1.PutPolicyRequest\032\034.tenure." +
+      "v1.PutPolicyResponse\022F\n\tGetPolicy\022\033.tenu" +
+      "re.v1.GetPolicyRequest\032\034.tenure.v1.GetPo" +
+      "licyResponse\022O\n\014ListPolicies\022\036.tenure.v1" +
+      ".ListPoliciesRequest\032\037.tenure.v1.ListPol" +
+      "iciesResponse\022O\n\014DeletePolicy\022\036.tenure.v" +
+      "1.DeletePolicyRequest\032\037.tenure.v1.Delete" +
+      "PolicyResponse\022L\n\013CreateToken\022\035.tenure.v" +
+      "1.CreateTokenRequest\032\036.tenure.v1.CreateT" +
+      "okenResponse\022C\n\010GetToken\022\032.tenure.v1.Get" +
+      "TokenRequest\032\033.tenure.v1.GetTokenRespons" +
+      "e\022I\n\nListTokens\022\034.tenure.v1.ListTokensRe" +
+      "quest\032\035.tenure.v1.ListTokensResponse\022L\n\013" +
+      "RotateToken\022\035.tenure.v1.RotateTokenReque" +
+      "st\032\036.tenure.v1.RotateTokenResponse\022L\n\013Re" +
+      "vokeToken\022\035.tenure.v1.RevokeTokenRequest" +
+      "\032\036.tenure.v1.RevokeTokenResponse\022I\n\nPutB" +
+      "inding\022\034.tenure.v1.PutBindingRequest\032\035.t" +
+      "enure.v1.PutBindingResponse\022O\n\014ListBindi" +
+      "ngs\022\036.tenure.v1.ListBindingsRequest\032\037.te" +
+      "nure.v1.ListBindingsResponse\022R\n\rDeleteBi" +
+      "nding\022\037.tenure.v1.DeleteBindingRequest\032 " +
+      ".tenure.v1.DeleteBindingResponse\022L\n\013PutP" +
+      "rovider\022\035.tenure.v1.PutProviderRequest\032\036" +
+      ".tenure.v1.PutProviderResponse\022R\n\rListPr" +
+      "oviders\022\037.tenure.v1.ListProvidersRequest" +
+      "\032 .tenure.v1.ListProvidersResponse\022U\n\016De" +
+      "leteProvider\022 .tenure.v1.DeleteProviderR" +
+      "equest\032!.tenure.v1.DeleteProviderRespons" +
+      "e\022=\n\006WhoAmI\022\030.tenure.v1.WhoAmIRequest\032\031." +
+      "tenure.v1.WhoAmIResponse\022L\n\013CheckAccess\022" +
+      "\035.tenure.v1.CheckAccessRequest\032\036.tenure." +
+      "v1.CheckAccessResponseB\225\001\n\014io.tenure.v1B" +
+      "\tAuthProtoP\001Z5github.com/tenure-io/tenur" +
+      "e/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenu" +
+      "re.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadat" +
+      "a\352\002\nTenure::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -466,7 +468,7 @@ public final class AuthProto {
     internal_static_tenure_v1_Token_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_Token_descriptor,
-        new java.lang.String[] { "Accessor", "Name", "Policies", "Node", "ExpireTime", "CreatedBy", "CreateTime", "Parent", });
+        new java.lang.String[] { "Accessor", "Name", "Policies", "Node", "ExpireTime", "CreatedBy", "CreateTime", "Parent", "LastUsedTime", });
     internal_static_tenure_v1_Binding_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_tenure_v1_Binding_fieldAccessorTable = new

@@ -419,6 +419,50 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int LAST_USED_TIME_FIELD_NUMBER = 9;
+  private com.google.protobuf.Timestamp lastUsedTime_;
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   * @return Whether the lastUsedTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasLastUsedTime() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   * @return The lastUsedTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getLastUsedTime() {
+    return lastUsedTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : lastUsedTime_;
+  }
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getLastUsedTimeOrBuilder() {
+    return lastUsedTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : lastUsedTime_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -456,6 +500,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 8, parent_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(9, getLastUsedTime());
     }
     getUnknownFields().writeTo(output);
   }
@@ -497,6 +544,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(parent_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, parent_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, getLastUsedTime());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -534,6 +585,11 @@ private static final long serialVersionUID = 0L;
     }
     if (!getParent()
         .equals(other.getParent())) return false;
+    if (hasLastUsedTime() != other.hasLastUsedTime()) return false;
+    if (hasLastUsedTime()) {
+      if (!getLastUsedTime()
+          .equals(other.getLastUsedTime())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -567,6 +623,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + PARENT_FIELD_NUMBER;
     hash = (53 * hash) + getParent().hashCode();
+    if (hasLastUsedTime()) {
+      hash = (37 * hash) + LAST_USED_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getLastUsedTime().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -707,6 +767,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getExpireTimeFieldBuilder();
         getCreateTimeFieldBuilder();
+        getLastUsedTimeFieldBuilder();
       }
     }
     @java.lang.Override
@@ -730,6 +791,11 @@ private static final long serialVersionUID = 0L;
         createTimeBuilder_ = null;
       }
       parent_ = "";
+      lastUsedTime_ = null;
+      if (lastUsedTimeBuilder_ != null) {
+        lastUsedTimeBuilder_.dispose();
+        lastUsedTimeBuilder_ = null;
+      }
       return this;
     }
 
@@ -794,6 +860,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.parent_ = parent_;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.lastUsedTime_ = lastUsedTimeBuilder_ == null
+            ? lastUsedTime_
+            : lastUsedTimeBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -883,6 +955,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000080;
         onChanged();
       }
+      if (other.hasLastUsedTime()) {
+        mergeLastUsedTime(other.getLastUsedTime());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -954,6 +1029,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getLastUsedTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1890,6 +1972,181 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000080;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.Timestamp lastUsedTime_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> lastUsedTimeBuilder_;
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     * @return Whether the lastUsedTime field is set.
+     */
+    public boolean hasLastUsedTime() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     * @return The lastUsedTime.
+     */
+    public com.google.protobuf.Timestamp getLastUsedTime() {
+      if (lastUsedTimeBuilder_ == null) {
+        return lastUsedTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : lastUsedTime_;
+      } else {
+        return lastUsedTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public Builder setLastUsedTime(com.google.protobuf.Timestamp value) {
+      if (lastUsedTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        lastUsedTime_ = value;
+      } else {
+        lastUsedTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public Builder setLastUsedTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (lastUsedTimeBuilder_ == null) {
+        lastUsedTime_ = builderForValue.build();
+      } else {
+        lastUsedTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public Builder mergeLastUsedTime(com.google.protobuf.Timestamp value) {
+      if (lastUsedTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0) &&
+          lastUsedTime_ != null &&
+          lastUsedTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getLastUsedTimeBuilder().mergeFrom(value);
+        } else {
+          lastUsedTime_ = value;
+        }
+      } else {
+        lastUsedTimeBuilder_.mergeFrom(value);
+      }
+      if (lastUsedTime_ != null) {
+        bitField0_ |= 0x00000100;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public Builder clearLastUsedTime() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      lastUsedTime_ = null;
+      if (lastUsedTimeBuilder_ != null) {
+        lastUsedTimeBuilder_.dispose();
+        lastUsedTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getLastUsedTimeBuilder() {
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return getLastUsedTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getLastUsedTimeOrBuilder() {
+      if (lastUsedTimeBuilder_ != null) {
+        return lastUsedTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return lastUsedTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : lastUsedTime_;
+      }
+    }
+    /**
+     * <pre>
+     * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+     * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+     * calls that are refused are not counted. Another text does not reset it.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        getLastUsedTimeFieldBuilder() {
+      if (lastUsedTimeBuilder_ == null) {
+        lastUsedTimeBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getLastUsedTime(),
+                getParentForChildren(),
+                isClean());
+        lastUsedTime_ = null;
+      }
+      return lastUsedTimeBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

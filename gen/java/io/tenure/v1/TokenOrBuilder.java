@@ -202,4 +202,37 @@ public interface TokenOrBuilder extends
    */
   com.google.protobuf.ByteString
       getParentBytes();
+
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   * @return Whether the lastUsedTime field is set.
+   */
+  boolean hasLastUsedTime();
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   * @return The lastUsedTime.
+   */
+  com.google.protobuf.Timestamp getLastUsedTime();
+  /**
+   * <pre>
+   * Beginning of the day, UTC, on which a call with it was last served; unset: none is known. It is exact to the day and may lag by some
+   * minutes; uses in the last minutes before a member crashed may be missing. Calls in mode off, where credentials are not looked at, and
+   * calls that are refused are not counted. Another text does not reset it.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp last_used_time = 9 [json_name = "lastUsedTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getLastUsedTimeOrBuilder();
 }
