@@ -10,11 +10,13 @@ import (
 
 	"go.uber.org/zap"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/auth"
 	"github.com/tenure-io/tenure/server/gate"
+	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/provider"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -105,6 +107,16 @@ func (r auditPart) authorise(stopping context.Context) (err error) {
 	r.background(stopping, r.authority.Run)
 	r.ends, err = auth.NewEnds(auth.EndsOptions{Store: r.node.Store, Registerer: r.config.Registry})
 	return err
+}
+
+// uses returns what notes which tokens are used. That is the member's own doing: it needs nobody's rights.
+func (r auditPart) uses(relay *leader.Relay) *auth.Uses {
+	return auth.NewUses(auth.UsesOptions{
+		Store: r.node.Store, Used: r.authority.Used, Logger: r.log, Every: r.config.TokensUsedEvery,
+		Order: func(ctx context.Context, c *storev1.Command) (*storev1.Result, error) {
+			return relay.Order(ctx, c, nil)
+		},
+	})
 }
 
 // alarms returns what an operator should know that the store does not.

@@ -146,6 +146,8 @@ type Config struct {
 	// AuthStaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
 	// which rights were taken away; 0 is 10 s.
 	AuthStaleMax time.Duration
+	// TokensUsedEvery is about how often the member notes which tokens were used; 0 is 5 minutes.
+	TokensUsedEvery time.Duration
 	// StopGrace is how long calls may go on after the member was told to stop; 0 is 5 s.
 	StopGrace time.Duration
 

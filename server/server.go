@@ -431,6 +431,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.background(context.WithoutCancel(stopping), relay.Run)
 	r.background(context.WithoutCancel(stopping), renewer.Run)
 	r.background(stopping, r.api.Watches.Run)
+	r.background(context.WithoutCancel(stopping), auditPart{r}.uses(relay).Run)
 	r.background(context.WithoutCancel(stopping), r.meter.Run)
 	return nil
 }

@@ -195,8 +195,7 @@ func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied()) {
 			return fresh
 		}
-		g.under.Store(at)
-		return nil
+		return g.allowed(at, nil)
 	}
 	if who := g.who.Load(); who != nil && who.lacksKeys {
 		a.keys.Ask(ctx, who.provider)
@@ -205,10 +204,11 @@ func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 	return g.allowed(at, g.count(err))
 }
 
-// allowed notes at which deny revision a call was allowed, unless it was not.
+// allowed notes at which deny revision a call was allowed, and that its token was used, unless it was not.
 func (g *Grant) allowed(at uint64, err error) error {
 	if err == nil {
 		g.under.Store(at)
+		g.who.Load().use()
 	}
 	return err
 }
@@ -259,6 +259,7 @@ func (g *Grant) remembered() (under uint64, ok bool) {
 	g.who.Store(who)
 	g.looked.Store(at.DenyRevision)
 	g.under.Store(at.DenyRevision)
+	who.use()
 	return at.DenyRevision, true
 }
 

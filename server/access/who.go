@@ -3,6 +3,7 @@ package access
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -28,7 +29,7 @@ type Who struct {
 	Credential identity.Kind
 	// Cause says why the credential is not accepted; empty: it is.
 	Cause string
-	// Accessor is that of the token, 16 bytes; nil for others.
+	// Accessor is that of the token, 16 bytes; nil for others, and for a token that is not accepted.
 	Accessor []byte
 	// Parent is that of the token's parent, 16 bytes; nil: it has none.
 	Parent []byte
@@ -38,6 +39,7 @@ type Who struct {
 	ExpireTimeMs int64
 
 	rights *authz.Rights // nil: none
+	used   atomic.Bool   // a call was served since Used looked last
 
 	provider  string         // of a JSON Web Token, if it is known
 	key       provider.KeyID // what verified it
@@ -69,6 +71,8 @@ type cache struct {
 	// named are the principals of tokens that were accepted since this member started, so that the audit log can say whose a revoked one
 	// was. At knownMax all are forgotten.
 	named map[identity.Caller]string
+	// used are tokens that were used since Used looked last, and whose callers are forgotten. At usedMax no more are added.
+	used map[Accessor]struct{}
 }
 
 // principalOf returns the principal of a token that was accepted before; empty: not here.
@@ -100,6 +104,7 @@ func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
 	}
 	switch newer := at.AuthChanges > c.changes || at.HistoryID != c.history; {
 	case newer || c.known == nil || len(c.known) >= knownMax:
+		c.noteUsed()
 		c.changes, c.history, c.known = at.AuthChanges, at.HistoryID, map[identity.Caller]*Who{}
 	case at.AuthChanges < c.changes:
 		return

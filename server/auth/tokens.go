@@ -21,7 +21,7 @@ func tokenToProto(t *storev1.TokenRecord) *tenurev1.Token {
 	return &tenurev1.Token{
 		Accessor: call.SessionText(t.GetAccessor()), Name: t.GetName(), Policies: t.GetPolicies(), Node: t.GetNode(),
 		ExpireTime: instant(t.GetExpireTimeMs()), CreatedBy: t.GetCreatedBy(), CreateTime: instant(t.GetCreateTimeMs()),
-		Parent: accessorText(t.GetParent()),
+		Parent: accessorText(t.GetParent()), LastUsedTime: dayOf(t.GetLastUsedDay()),
 	}
 }
 
