@@ -130,7 +130,7 @@ func newAuthTokenListCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List tokens",
-		Long:    "List tokens: accessor, name, policies, when they were made, when they end, and of which token they are children. Their texts are never listed.",
+		Long:    "List tokens: accessor, name, policies, when they were made, when they end, on which day (UTC) they were last used, and of which token they are children. Their texts are never listed.",
 		Example: "  tenure auth token list\n  tenure auth token list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -141,11 +141,11 @@ func newAuthTokenListCommand(env *cli.Environment) *cobra.Command {
 			if env.JSON() {
 				return env.PrintDocument(all)
 			}
-			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS", "PARENT"}}
+			rows := [][]string{{"ACCESSOR", "NAME", "POLICIES", "MADE", "ENDS", "LAST USED", "PARENT"}}
 			for _, t := range all.GetTokens() {
 				rows = append(rows, []string{
 					t.GetAccessor(), dashed(t.GetName()), dashed(strings.Join(t.GetPolicies(), " ")), cli.Moment(t.GetCreateTime()), tokenEnd(t),
-					dashed(t.GetParent()),
+					lastUsed(t), dashed(t.GetParent()),
 				})
 			}
 			return env.PrintTable(rows)
@@ -230,6 +230,14 @@ func tokenEnd(t *tenurev1.Token) string {
 	return cli.Moment(t.GetExpireTime())
 }
 
+// lastUsed returns the day on which a token was last used, or a dash.
+func lastUsed(t *tenurev1.Token) string {
+	if t.GetLastUsedTime() == nil {
+		return "-"
+	}
+	return t.GetLastUsedTime().AsTime().Format(time.DateOnly)
+}
+
 // newAuthTokenInfoCommand returns `tenure auth token info`.
 func newAuthTokenInfoCommand(env *cli.Environment) *cobra.Command {
 	var self bool
@@ -262,6 +270,7 @@ func newAuthTokenInfoCommand(env *cli.Environment) *cobra.Command {
 				{"policies", dashed(strings.Join(t.GetPolicies(), " "))},
 				{"node", dashed(t.GetNode())},
 				{"ends", tokenEnd(t)},
+				{"last used", lastUsed(t)},
 				{"parent", dashed(t.GetParent())},
 				{"made by", dashed(t.GetCreatedBy())},
 				{"made at", cli.Moment(t.GetCreateTime())},
