@@ -70,10 +70,12 @@ type Store struct {
 	// unchanged around its snapshot, knows that the two are of one Apply.
 	writes atomic.Uint64
 
+	// applied is never changed, but replaced: every call reads it, several times.
+	applied atomic.Pointer[Applied]
+
 	// mu guards what follows. Nothing is called while it is held.
 	mu      sync.Mutex
 	idle    *sync.Cond // signalled when readers falls to zero
-	applied Applied
 	sums    checksums
 	closed  bool
 	readers int
@@ -134,18 +136,20 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s.db, s.runs = db, table.NewRuns(db)
-	if s.applied, err = readApplied(db); err == nil {
-		err = layout.CheckVersion(s.applied.ClusterVersion)
+	applied, err := readApplied(db)
+	if err == nil {
+		err = layout.CheckVersion(applied.ClusterVersion)
 	}
-	if err == nil && s.applied.StoreBytes == 0 {
+	if err == nil && applied.StoreBytes == 0 {
 		// Nothing is stored yet, or nobody counted: the count follows from the rows.
-		s.applied.StoreBytes, err = countBytes(table.NewOverlay(db, 0))
+		applied.StoreBytes, err = countBytes(table.NewOverlay(db, 0))
 	}
 	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
 	}
+	s.applied.Store(&applied)
 	if err == nil {
-		s.sums.add(s.applied.Index, s.applied.Checksum)
+		s.sums.add(applied.Index, applied.Checksum)
 	}
 	return s, nil
 }
@@ -236,20 +240,16 @@ func (s *Store) Bootstrap(g Genesis) error {
 }
 
 // Applied returns the state's account of itself after the last Apply.
-func (s *Store) Applied() Applied {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.applied
-}
+func (s *Store) Applied() Applied { return *s.applied.Load() }
 
 // publish makes the account of a state that is committed the present one. The checksums are those of its last entries.
 func (s *Store) publish(a Applied, sums ...uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.applied = a
 	for i, sum := range sums {
 		s.sums.add(a.Index+1-uint64(len(sums)-i), sum)
 	}
+	s.applied.Store(&a)
 }
 
 // usable returns why Apply cannot go on, or nil.
@@ -261,7 +261,7 @@ func (s *Store) usable() error {
 		return ErrClosed
 	case s.failure != nil:
 		return s.failure
-	case s.applied.Index == 0:
+	case s.applied.Load().Index == 0:
 		return ErrNotBootstrapped
 	default:
 		return s.background.get()
