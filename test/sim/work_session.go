@@ -39,6 +39,10 @@ func useSession(c *client) {
 		}
 		s.safe = asked + s.ttl - margin(s.ttl)
 		c.session = s
+		if c.w.silent { // It was asked for just before all clients fell silent.
+			s.end()
+			return
+		}
 		s.keepAlive()
 		over := again
 		for n := range 1 + c.w.plan.LocksAtOnce {
