@@ -183,6 +183,11 @@ func (v *View) Leave(k Key, number uint64, now time.Time) bool {
 		b.leave(now)
 		silence(boots, *b)
 	}
+	for _, earlier := range boots {
+		if earlier.State == Failed {
+			replace(boots, earlier)
+		}
+	}
 	v.nodes[k] = boots
 	return before != v.state(k)
 }
@@ -194,11 +199,12 @@ func (b *boot) leave(now time.Time) {
 	}
 }
 
-// replace lets the word of a later start that memberlist never named take the place of a start that is dead, if nothing was heard of that since.
+// replace lets the word of a later start that memberlist never named count once an earlier one is dead. Had the earlier one been heard
+// since, the word would be forgotten: see outlived.
 func replace(boots []boot, dead boot) {
 	for i := range boots {
-		if b := &boots[i]; b.State == Unknown && b.leaves && b.number > dead.number && b.came > dead.spoke {
-			b.Node, b.seen = dead.Node, dead.seen
+		if b := &boots[i]; b.State == Unknown && b.number > dead.number {
+			b.Node = dead.Node
 			b.leave(dead.Since)
 			silence(boots, *b)
 		}
