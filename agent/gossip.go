@@ -93,7 +93,7 @@ type part struct {
 	mu      sync.Mutex // guards what follows
 	pool    *gossip.Pool
 	of      [16]byte      // the cluster that the pool belongs to
-	changed chan struct{} // closed when the pool is another one; nil if nobody waits
+	changed chan struct{} // closed at the next change of pool; nil if there is no need
 }
 
 // run takes part in gossip until ctx ends: in the pool of the cluster that the agent talks to, and in another one if the cluster

@@ -40,7 +40,7 @@ type Options struct {
 	Sync func() antientropy.State
 	// Boot returns the number of the agent's start.
 	Boot func() uint64
-	// Leave leaves the pool and stops the agent; an error: it takes no part in gossip.
+	// Leave leaves the pool and stops the agent; an error: it takes no part in gossip, or not yet.
 	Leave func(context.Context) error
 	// Gossip returns where the agent takes part in gossip; empty: it does not.
 	Gossip func() string
