@@ -102,7 +102,7 @@ func (a *Authority) Asks(method string) bool {
 // Grant is what was decided about one message: on whose behalf its call runs, and under which deny revision.
 type Grant struct {
 	authority *Authority
-	caller    identity.Caller
+	caller    *identity.Client
 	method    string
 	needs     []authz.Need
 	who       atomic.Pointer[Who] // the caller at the last decision
@@ -143,29 +143,43 @@ func (g *Grant) Principal() string {
 func (g *Grant) Under() uint64 { return g.under.Load() }
 
 // Call decides about the message of a call with one answer. The call runs under the context that it returns.
-func (a *Authority) Call(ctx context.Context, caller identity.Caller, method string, request any) (context.Context, error) {
+func (a *Authority) Call(ctx context.Context, caller *identity.Client, method string, request any) (context.Context, error) {
 	if readsStale(request) {
 		if err := a.current(ctx); err != nil {
 			return nil, err
 		}
 	}
-	g, err := a.grant(ctx, caller, method, request)
-	if err != nil {
+	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method}}
+	if err := g.grant.about(ctx, request); err != nil {
 		return nil, err
 	}
-	return context.WithValue(ctx, grantKey{}, g), nil
+	return g, nil
 }
 
-// grant decides about one message.
-func (a *Authority) grant(ctx context.Context, caller identity.Caller, method string, request any) (*Grant, error) {
-	g := &Grant{authority: a, caller: caller, method: method}
-	var err error
-	g.needs, err = a.needsOf(g.few[:0], method, request)
+// granted is the context of a call about which was decided. Every call has one, so the grant is not an object of its own.
+type granted struct {
+	context.Context //nolint:containedctx // It is a context.
+
+	grant Grant
+}
+
+// Value returns the grant for its key.
+func (g *granted) Value(key any) any {
+	if _, ok := key.(grantKey); ok {
+		return &g.grant
+	}
+	return g.Context.Value(key)
+}
+
+// about decides about a message.
+func (g *Grant) about(ctx context.Context, request any) error {
+	needs, err := g.authority.needsOf(g.few[:0], g.method, request)
+	g.needs = needs
 	note(ctx, g)
 	if err = g.count(err); err != nil {
-		return nil, err
+		return err
 	}
-	return g, g.Again(ctx)
+	return g.Again(ctx)
 }
 
 // errUnlisted refuses a message that the table does not know.
@@ -174,8 +188,8 @@ func errUnlisted(method string) error {
 }
 
 // enforces reports whether a call is refused that no rule allows.
-func (a *Authority) enforces(method string, at storage.Applied) bool {
-	return at.AuthMode == storev1.AuthMode_AUTH_MODE_ENFORCE || strings.HasPrefix(method, authPrefix)
+func (a *Authority) enforces(method string, mode storev1.AuthMode) bool {
+	return mode == storev1.AuthMode_AUTH_MODE_ENFORCE || strings.HasPrefix(method, authPrefix)
 }
 
 // Again decides again, on what this member has applied. Before it says no it looks at what the cluster has.
@@ -192,7 +206,7 @@ func (g *Grant) Again(ctx context.Context) error {
 func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 	a := g.authority
 	if fresh != nil {
-		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied()) {
+		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied().AuthMode) {
 			return fresh
 		}
 		return g.allowed(at, nil)
@@ -219,7 +233,7 @@ func (g *Grant) count(err error) error {
 	if err == nil || e == nil {
 		return err
 	}
-	if !g.authority.enforces(g.method, g.authority.node.Store().Applied()) {
+	if !g.authority.enforces(g.method, g.authority.node.Store().Applied().AuthMode) {
 		g.authority.metrics.wouldDeny.Inc()
 		g.wouldDeny.Store(true)
 		return nil
@@ -246,7 +260,7 @@ func (g *Grant) local() (under uint64, err error) {
 // allocates nothing. What it does not allow is decided on a snapshot.
 func (g *Grant) remembered() (under uint64, ok bool) {
 	at := g.authority.node.Store().Applied()
-	who := g.authority.cache.get(at, g.caller)
+	who := g.authority.cache.get(stateOf(at), g.caller)
 	if who == nil || who.ended(g.authority) {
 		return 0, false
 	}
@@ -350,21 +364,22 @@ func denial(who *Who, need authz.Need) error {
 
 // resolve finds what a need is about that only the state knows. It reports whether the need applies.
 func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	switch {
-	case need.ServiceID != "":
-		return resolveService(s, need, need.ServiceID)
-	case need.CheckID != "":
-		check, found, err := s.Check(storage.NodeKey(need.Node), need.CheckID)
+	switch need.By {
+	case authz.ByService:
+		return resolveService(s, need, need.ID)
+	case authz.ByCheck:
+		check, found, err := s.Check(storage.NodeKey(need.Node), need.ID)
 		if err != nil || !found || check.GetCheck().GetServiceId() == "" {
 			return need, false, err
 		}
 		return resolveService(s, need, check.GetCheck().GetServiceId())
-	case need.QueryID != "":
+	case authz.ByQuery:
 		return resolveQuery(s, need)
-	case need.SessionID == "":
-		return need, true, nil
+	case authz.BySession:
+		return resolveSession(s, need)
+	case authz.ByToken:
 	}
-	return resolveSession(s, need)
+	return need, true, nil
 }
 
 // resolveService finds the name of the service whose instance a need names. Of one that is not there is no need.
@@ -378,7 +393,7 @@ func resolveService(s *storage.Reader, need authz.Need, id string) (authz.Need, 
 
 // resolveQuery finds the name of the prepared query that a need names.
 func resolveQuery(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	id, failed := storage.ParseSessionID(need.QueryID)
+	id, failed := storage.ParseSessionID(need.ID)
 	if failed == nil {
 		q, found, err := s.Query(id)
 		if err != nil {
@@ -397,13 +412,13 @@ func resolveQuery(s *storage.Reader, need authz.Need) (authz.Need, bool, error) 
 func resolveSession(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
 	var record *storev1.SessionRecord
 	live := false
-	if id, failed := storage.ParseSessionID(need.SessionID); failed == nil {
+	if id, failed := storage.ParseSessionID(need.ID); failed == nil {
 		var err error
 		if record, live, err = s.Session(id); err != nil {
 			return need, true, err
 		}
 	}
-	if id, failed := storage.ParseSessionID(need.SessionID); failed == nil && !live {
+	if id, failed := storage.ParseSessionID(need.ID); failed == nil && !live {
 		ended, known, err := s.EndedSession(id)
 		if err != nil {
 			return need, true, err

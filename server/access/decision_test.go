@@ -44,8 +44,8 @@ func remembering(tb testing.TB, key string, ends int64) *Grant {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	caller := identity.Caller{Kind: identity.Token}
-	a.cache.put(store.Applied(), caller, &Who{
+	caller := &identity.Client{Caller: identity.Caller{Kind: identity.Token}}
+	a.cache.put(stateOf(store.Applied()), caller, &Who{
 		Principal: "token:x", ExpireTimeMs: ends, rights: authz.NewRights("token:x", "", policy),
 	})
 	needs, err := a.needsOf(nil, tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: key})

@@ -77,7 +77,7 @@ func changeAuth(t *testing.T, store *storage.Store, change *storev1.ChangeAuth) 
 }
 
 // admin is the caller with the first token.
-func admin() identity.Caller { return identity.Caller{Kind: identity.Token} }
+func admin() *identity.Client { return &identity.Client{Caller: identity.Caller{Kind: identity.Token}} }
 
 func TestAMemberThatIsCutOffShowsNothingForLong(t *testing.T) {
 	node, a, sleep := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
@@ -151,7 +151,7 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	wall := time.UnixMilli(1000)
 	a.now = func() time.Time { return wall }
 	at := node.store.Applied()
-	a.cache.put(at, admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
+	a.cache.put(stateOf(at), admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
 	var ended error
 	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
 	defer stream.Close()
@@ -177,7 +177,7 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 	a.now = func() time.Time { return wall }
 	at := node.store.Applied()
 	short := &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())}
-	a.cache.put(at, admin(), short)
+	a.cache.put(stateOf(at), admin(), short)
 	var ended error
 	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
 	defer stream.Close()
@@ -198,7 +198,7 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 			counted.GetCounter().GetValue())
 	}
 	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_ENFORCE}})
-	a.cache.put(node.store.Applied(), admin(), short)
+	a.cache.put(stateOf(node.store.Applied()), admin(), short)
 	a.review(t.Context(), node.store.Applied(), true)
 	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("in mode enforce: got %v, want that the credential is not accepted", ended)
@@ -226,7 +226,7 @@ func TestWhoseARevokedTokenWasIsKnown(t *testing.T) {
 		t.Errorf("noted %q, and on behalf of %q; want %s, on behalf of nobody", g.Who().Principal, g.Principal(), want)
 	}
 	ctx, unknown := WithNote(t.Context())
-	other := identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}
+	other := &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}}
 	if _, err = a.Call(ctx, other, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"}); err == nil {
 		t.Error("a token that never was is accepted")
 	}
@@ -260,12 +260,12 @@ func TestAMemberWhoseClockIsAYearAhead(t *testing.T) {
 	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
 	wall := time.UnixMilli(1000)
 	a.now = func() time.Time { return wall }
-	soon := identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}
+	soon := &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}}
 	changeAuth(t, node.store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
 		Accessor: bytes.Repeat([]byte{1}, 16), TokenSha256: soon.Token[:], Name: "web", Policies: []string{storage.AdminPolicy},
 		ExpireTimeMs: wall.Add(90 * 24 * time.Hour).UnixMilli(),
 	}}})
-	get := func(who identity.Caller) tenurev1.ErrorReason {
+	get := func(who *identity.Client) tenurev1.ErrorReason {
 		_, err := a.Call(t.Context(), who, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "k"})
 		if e := reason.Of(err); e != nil {
 			return e.Reason

@@ -67,7 +67,9 @@ func TestManyRevocationsOfManyStreams(t *testing.T) {
 		for n := range tokens {
 			for range each {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				ctx, s := a.Open(ctx, func() identity.Caller { return identity.Caller{Kind: identity.Token, Token: hash(n)} },
+				ctx, s := a.Open(ctx, func() *identity.Client {
+					return &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: hash(n)}}
+				},
 					tenurev1.WatchService_Watch_FullMethodName, func(err error) {
 						ended[n].Add(1)
 						late[n].Store(time.Now().UnixMilli())

@@ -18,7 +18,7 @@ const hiddenFact = "hidden"
 
 // Filters reports whether something may be left out of the answers to a call: only where rules are enforced. A nil grant says no.
 func (g *Grant) Filters() bool {
-	return g != nil && strings.HasPrefix(g.method, ourPrefix) && g.authority.enforces(g.method, g.authority.node.Store().Applied())
+	return g != nil && strings.HasPrefix(g.method, ourPrefix) && g.authority.enforces(g.method, g.authority.node.Store().Applied().AuthMode)
 }
 
 // Show returns an answer without what its caller may not read: the message itself if nothing is left out, else a copy.
@@ -86,7 +86,7 @@ func (v *viewer) Covers(need authz.Need) bool { return v.who.Load().Covers(need)
 // Acts reports whether the message of the call acts as a session.
 func (v *viewer) Acts(session string) bool {
 	for i := range v.needs {
-		if n := &v.needs[i]; n.Kind == authz.Session && n.Verb == authz.Write && n.SessionID == session {
+		if n := &v.needs[i]; n.Kind == authz.Session && n.Verb == authz.Write && n.By == authz.BySession && n.ID == session {
 			return session != ""
 		}
 	}
@@ -96,7 +96,7 @@ func (v *viewer) Acts(session string) bool {
 // Reads reports whether the caller may read a session that it made. A session that cannot be looked up it may not read.
 func (v *viewer) Reads(session string) bool {
 	s := v.authority.node.Store().NewReader()
-	need, applies, err := resolve(s, authz.Need{Kind: authz.Session, Verb: authz.Read, SessionID: session})
+	need, applies, err := resolve(s, authz.Need{Kind: authz.Session, Verb: authz.Read, By: authz.BySession, ID: session})
 	if err = errors.Join(err, s.Close()); err != nil {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 // Stream is a call that goes on while rights may change: one with many messages, or one that waits.
 type Stream struct {
 	authority *Authority
-	caller    func() identity.Caller
+	caller    func() *identity.Client
 	method    string
 	end       context.CancelCauseFunc
 	grant     atomic.Pointer[Grant] // of the last message; nil if nothing was decided
@@ -23,7 +23,7 @@ type Stream struct {
 // Open begins a stream under ctx, which end ends. The call runs under the context that it returns; Close must be called. caller
 // is only asked when there is something to decide.
 func (a *Authority) Open(
-	ctx context.Context, caller func() identity.Caller, method string, end context.CancelCauseFunc,
+	ctx context.Context, caller func() *identity.Client, method string, end context.CancelCauseFunc,
 ) (context.Context, *Stream) {
 	s := &Stream{authority: a, caller: caller, method: method, end: end}
 	a.mu.Lock()
@@ -59,8 +59,9 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 
 // decide decides about a message of the stream.
 func (s *Stream) decide(ctx context.Context, m any) (*Grant, error) {
-	g, err := s.authority.grant(ctx, s.caller(), s.method, m)
-	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g != nil && isDenial(err) {
+	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method}
+	err := g.about(ctx, m)
+	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g.who.Load() != nil && isDenial(err) {
 		return g.ofRenewals(renewals)
 	}
 	return g, err
@@ -84,7 +85,7 @@ func (s *Stream) Sends() error {
 		tenurev1.ElectionService_Campaign_FullMethodName:
 		return nil
 	default:
-		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Applied()) {
+		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Applied().AuthMode) {
 			return errChanged()
 		}
 		return nil
@@ -211,7 +212,7 @@ func (a *Authority) open() []*Stream {
 func (s *Stream) check(now storage.Applied, changed bool) (at uint64, err error) {
 	g := s.grant.Load()
 	if g == nil {
-		if changed && s.authority.enforces(s.method, now) {
+		if changed && s.authority.enforces(s.method, now.AuthMode) {
 			return 0, errChanged()
 		}
 		return 0, nil

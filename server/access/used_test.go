@@ -13,8 +13,8 @@ import (
 
 // TestTheTokensThatWereUsed calls with tokens, and looks which count as used.
 func TestTheTokensThatWereUsed(t *testing.T) {
-	numbered := func(n byte) (Accessor, identity.Caller) {
-		return Accessor{n}, identity.Caller{Kind: identity.Token, Token: identity.Hash{n}}
+	numbered := func(n byte) (Accessor, *identity.Client) {
+		return Accessor{n}, &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{n}}}
 	}
 	for mode, served := range map[storev1.AuthMode]bool{storev1.AuthMode_AUTH_MODE_WARN: true, storev1.AuthMode_AUTH_MODE_ENFORCE: false} {
 		node, a, _ := enforcing(t, mode)
@@ -45,7 +45,7 @@ func TestTheTokensThatWereUsed(t *testing.T) {
 		want("nothing was called")
 		get(1, "a")
 		get(9, "a") // There is no such token.
-		_, _ = a.Call(t.Context(), identity.Caller{}, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"})
+		_, _ = a.Call(t.Context(), &identity.Client{}, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"})
 		want("one call, on a snapshot", 1)
 		want("no call since")
 		get(1, "a")
@@ -64,7 +64,7 @@ func TestTheTokensThatWereUsed(t *testing.T) {
 		want("what was forgotten between two calls", 1, 3)
 
 		_, caller := numbered(4)
-		ctx, s := a.Open(t.Context(), func() identity.Caller { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+		ctx, s := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
 		if err := s.Message(ctx, &tenurev1.WatchRequest{Keys: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/google/uuid"
 
@@ -64,10 +65,11 @@ func (w *Who) Covers(need authz.Need) bool { return w.rights != nil && w.rights.
 
 // cache remembers callers as of one state of tokens, policies, bindings and the mode.
 type cache struct {
-	mu      sync.RWMutex // guards what follows
-	changes uint64
-	history [16]byte
-	known   map[identity.Caller]*Who
+	turn atomic.Uint64 // grows when callers are forgotten; changed under mu
+
+	mu    sync.RWMutex // guards what follows
+	at    asOf
+	known map[identity.Caller]*Who
 	// named are the principals of tokens that were accepted since this member started, so that the audit log can say whose a revoked one
 	// was. At knownMax all are forgotten.
 	named map[identity.Caller]string
@@ -75,25 +77,55 @@ type cache struct {
 	used map[Accessor]struct{}
 }
 
+// asOf is a state of tokens, policies, bindings and the mode.
+type asOf struct {
+	changes uint64 // grows with each change
+	history [16]byte
+}
+
+// stateOf returns what callers are remembered as of, at a member that has applied at.
+func stateOf(at storage.Applied) asOf { return asOf{at.AuthChanges, at.HistoryID} }
+
 // principalOf returns the principal of a token that was accepted before; empty: not here.
-func (c *cache) principalOf(caller identity.Caller) string {
+func (c *cache) principalOf(caller *identity.Client) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.named[caller.Brief()]
 }
 
+// known is a caller as of one state, as its connection keeps it. It does not keep the caller's rights, which may be large, from being forgotten.
+type known struct {
+	at   asOf
+	turn uint64
+	who  weak.Pointer[Who]
+}
+
 // get returns a caller as of a state, if it is remembered.
-func (c *cache) get(at storage.Applied, caller identity.Caller) *Who {
+func (c *cache) get(at asOf, caller *identity.Client) *Who {
+	if k, ok := caller.Known().(*known); ok && k.at == at && k.turn == c.turn.Load() {
+		if who := k.who.Value(); who != nil {
+			return who
+		}
+	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if c.changes != at.AuthChanges || c.history != at.HistoryID {
+	if c.at != at {
 		return nil
 	}
-	return c.known[caller.Brief()]
+	who := c.known[caller.Brief()]
+	if who != nil {
+		c.keep(caller, who)
+	}
+	return who
+}
+
+// keep has a caller's connection keep what is remembered of it. The caller of keep holds mu.
+func (c *cache) keep(caller *identity.Client, who *Who) {
+	caller.Keep(&known{at: c.at, turn: c.turn.Load(), who: weak.Make(who)})
 }
 
 // put remembers a caller as of a state. What is older than the newest state is not remembered.
-func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
+func (c *cache) put(at asOf, caller *identity.Client, who *Who) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if caller.Kind == identity.Token {
@@ -102,18 +134,21 @@ func (c *cache) put(at storage.Applied, caller identity.Caller, who *Who) {
 		}
 		c.named[caller.Brief()] = who.Principal
 	}
-	switch newer := at.AuthChanges > c.changes || at.HistoryID != c.history; {
+	switch newer := at.changes > c.at.changes || at.history != c.at.history; {
 	case newer || c.known == nil || len(c.known) >= knownMax:
 		c.noteUsed()
-		c.changes, c.history, c.known = at.AuthChanges, at.HistoryID, map[identity.Caller]*Who{}
-	case at.AuthChanges < c.changes:
+		c.turn.Add(1)
+		c.at, c.known = at, map[identity.Caller]*Who{}
+	case at.changes < c.at.changes:
 		return
 	}
 	c.known[caller.Brief()] = who
+	c.keep(caller, who)
 }
 
 // who returns a caller as a snapshot knows it.
-func (a *Authority) who(s *storage.Reader, at storage.Applied, caller identity.Caller) (*Who, error) {
+func (a *Authority) who(s *storage.Reader, applied storage.Applied, caller *identity.Client) (*Who, error) {
+	at := stateOf(applied)
 	who := a.cache.get(at, caller)
 	if who == nil || caller.Kind == identity.JWT && who.ended(a) {
 		var err error
@@ -131,7 +166,7 @@ func (a *Authority) who(s *storage.Reader, at storage.Applied, caller identity.C
 }
 
 // look finds a caller in a snapshot.
-func (a *Authority) look(s *storage.Reader, caller identity.Caller) (*Who, error) {
+func (a *Authority) look(s *storage.Reader, caller *identity.Client) (*Who, error) {
 	who := &Who{Credential: caller.Kind, Cause: caller.Cause, Principal: caller.Principal}
 	if who.Cause != "" {
 		return who, nil

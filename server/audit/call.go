@@ -128,8 +128,8 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 		}
 	}
 	for _, n := range c.needs {
-		if n.SessionID != "" {
-			line.Session = clip(n.SessionID)
+		if n.By == authz.BySession {
+			line.Session = clip(n.ID)
 			break
 		}
 	}

@@ -21,12 +21,12 @@ func showKeys(a *Answers) {
 	}, decided("value", "flags", "create_revision", "mod_revision", "version", "lock_index", "session_id", "bound_session_id",
 		"create_time", "mod_time"),
 		shown("the request names it, or may list it, or made it", "key"))
-	tell(a, func(v *view, m *tenurev1.GetResponse) { v.message(m.GetKv()) }, head(), decided("kv"))
+	tell(a, func(v *view, m *tenurev1.GetResponse) { part(v, m.GetKv()) }, head(), decided("kv"))
 	tell(a, func(v *view, m *tenurev1.ListResponse) { all(v, m.GetKvs()) }, head(), decided("kvs"), nextPage())
 	tell(a, func(v *view, m *tenurev1.PutResponse) {
-		v.message(m.GetKv())
-		v.message(m.GetSequencer())
-		v.message(m.GetLock())
+		part(v, m.GetKv())
+		part(v, m.GetSequencer())
+		part(v, m.GetLock())
 	}, head(), decided("kv", "sequencer", "lock"), shown("what the call itself did", "acquired", "released"))
 	tell[*tenurev1.DeleteResponse](a, nil, head(), shown("what the call itself did", "deleted"))
 	tell[*tenurev1.DeletePrefixResponse](a, nil, head(), shown("what the call itself did", "deleted"))
@@ -37,13 +37,13 @@ func showTxn(a *Answers) {
 	tell(a, func(v *view, m *tenurev1.TxnResponse) { all(v, m.GetResponses()) }, head(), decided("responses"),
 		shown("all that is compared may be read", "succeeded"))
 	tell(a, func(v *view, m *tenurev1.OpResponse) {
-		v.message(m.GetGet())
-		v.message(m.GetList())
-		v.message(m.GetPut())
-		v.message(m.GetDelete())
-		v.message(m.GetDeletePrefix())
-		v.message(m.GetAcquireLock())
-		v.message(m.GetReleaseLock())
-		v.message(m.GetCatalog())
+		part(v, m.GetGet())
+		part(v, m.GetList())
+		part(v, m.GetPut())
+		part(v, m.GetDelete())
+		part(v, m.GetDeletePrefix())
+		part(v, m.GetAcquireLock())
+		part(v, m.GetReleaseLock())
+		part(v, m.GetCatalog())
 	}, decided("get", "list", "put", "delete", "delete_prefix", "acquire_lock", "release_lock", "catalog"))
 }

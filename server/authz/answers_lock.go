@@ -10,19 +10,19 @@ func showLocks(a *Answers) {
 	tell[*tenurev1.PastHold](a, nil, shown("a lock shows it only to callers that may read its key",
 		"session_id", "session_name", "owner", "lock_index", "fencing_token", "cause", "reason", "grant_time", "end_time"))
 	tell(a, func(v *view, m *tenurev1.TryAcquireLockResponse) {
-		v.message(m.GetHold())
-		v.message(m.GetLock())
+		part(v, m.GetHold())
+		part(v, m.GetLock())
 	}, head(), decided("hold", "lock"), shown(did, "acquired"))
-	tell(a, func(v *view, m *tenurev1.CancelWaitResponse) { v.message(m.GetHold()) }, head(), decided("hold"), shown(did, "cancelled"))
-	tell(a, func(v *view, m *tenurev1.ReleaseLockResponse) { v.message(m.GetLock()) }, head(), decided("lock"),
+	tell(a, func(v *view, m *tenurev1.CancelWaitResponse) { part(v, m.GetHold()) }, head(), decided("hold"), shown(did, "cancelled"))
+	tell(a, func(v *view, m *tenurev1.ReleaseLockResponse) { part(v, m.GetLock()) }, head(), decided("lock"),
 		shown(did, "released", "granted"))
 	tell(a, func(v *view, m *tenurev1.GetLockResponse) {
-		v.message(m.GetLock())
+		part(v, m.GetLock())
 		all(v, m.GetSessions())
 	}, head(), decided("lock", "sessions"))
 	tell(a, func(v *view, m *tenurev1.ListLocksResponse) { all(v, m.GetLocks()) }, head(), decided("locks"), nextPage())
 	tell[*tenurev1.BreakLockResponse](a, nil, head(), shown(did, "holds", "places", "remaining", "break_token"))
-	tell(a, func(v *view, m *tenurev1.CheckSequencerResponse) { v.message(m.GetLock()) }, head(), decided("lock"),
+	tell(a, func(v *view, m *tenurev1.CheckSequencerResponse) { part(v, m.GetLock()) }, head(), decided("lock"),
 		shown("a sequencer is checked only for callers that may read its key", "holds"))
 }
 
@@ -63,7 +63,7 @@ func showHolds(a *Answers) {
 		v.hide(m.GetDelayLeft() != nil, func() { m.DelayLeft = nil })
 		v.hide(m.GetLostTime() != nil, func() { m.LostTime = nil })
 		if v.locks(key) {
-			v.message(m.GetSequencer())
+			part(v, m.GetSequencer())
 			return
 		}
 		v.hide(m.GetSessionName() != "", func() { m.SessionName = "" })
@@ -105,29 +105,29 @@ func (v *view) seesPlace(m *tenurev1.Place) bool {
 // showWaits adds the answers to calls that wait.
 func showWaits(a *Answers) {
 	tell(a, func(v *view, m *tenurev1.AcquireLockResponse) {
-		v.message(m.GetQueued())
-		v.message(m.GetGranted())
-		v.message(m.GetRejected())
+		part(v, m.GetQueued())
+		part(v, m.GetGranted())
+		part(v, m.GetRejected())
 	}, head(), decided("queued", "granted", "rejected"), shown("one's own position", "moved"))
 	tell(a, func(v *view, m *tenurev1.LockQueuedStep) {
-		v.message(m.GetPlace())
-		v.message(m.GetLock())
+		part(v, m.GetPlace())
+		part(v, m.GetLock())
 	}, decided("place", "lock"))
-	tell(a, func(v *view, m *tenurev1.LockRejectedStep) { v.message(m.GetLock()) }, decided("lock"),
+	tell(a, func(v *view, m *tenurev1.LockRejectedStep) { part(v, m.GetLock()) }, decided("lock"),
 		shown("why one's own wait ended", "cause", "reason"))
 }
 
 // showElections adds the answers of ElectionService.
 func showElections(a *Answers) {
 	tell(a, func(v *view, m *tenurev1.CampaignResponse) {
-		v.message(m.GetQueued())
-		v.message(m.GetElected())
-		v.message(m.GetRejected())
+		part(v, m.GetQueued())
+		part(v, m.GetElected())
+		part(v, m.GetRejected())
 	}, head(), decided("queued", "elected", "rejected"), shown("one's own position", "moved"))
 	tell[*tenurev1.ProclaimResponse](a, nil, head())
 	tell[*tenurev1.ResignResponse](a, nil, head(), shown("what the call itself did", "resigned"))
-	tell(a, func(v *view, m *tenurev1.GetLeaderResponse) { v.message(m.GetLeader()) }, head(), decided("leader"))
-	tell(a, func(v *view, m *tenurev1.ObserveResponse) { v.message(m.GetLeader()) }, head(), decided("leader"),
+	tell(a, func(v *view, m *tenurev1.GetLeaderResponse) { part(v, m.GetLeader()) }, head(), decided("leader"))
+	tell(a, func(v *view, m *tenurev1.ObserveResponse) { part(v, m.GetLeader()) }, head(), decided("leader"),
 		shown("that the stream missed something", "gap"))
 	tell[*tenurev1.Leader](a, nil,
 		shown("only callers that may read the key get it", "hold", "value", "since", "candidates"))

@@ -7,7 +7,7 @@ func showSessions(a *Answers) {
 	const own = "it is about a session that the caller made or acts as"
 	tell[*tenurev1.CreateSessionResponse](a, nil, head(), shown(own, "session_id", "ttl", "lock_delay", "secret", "epoch",
 		"create_revision", "keepalive_interval", "node_id", "checks"))
-	tell(a, func(v *view, m *tenurev1.RenewSessionResponse) { v.message(m.GetSession()) }, head(), decided("session"))
+	tell(a, func(v *view, m *tenurev1.RenewSessionResponse) { part(v, m.GetSession()) }, head(), decided("session"))
 	tell(a, func(v *view, m *tenurev1.KeepAliveResponse) {
 		v.own = true // A stream gets hints about the sessions that it renews, and about no other.
 		keep(v, &m.Hints, func(h *tenurev1.SessionHint) bool {
@@ -17,17 +17,17 @@ func showSessions(a *Answers) {
 		all(v, m.GetHints())
 	}, head(), decided("hints"), shown(own, "verdicts"))
 	tell(a, func(v *view, m *tenurev1.SessionHint) {
-		v.message(m.GetGranted())
-		v.message(m.GetLost())
-		v.message(m.GetContended())
+		part(v, m.GetGranted())
+		part(v, m.GetLost())
+		part(v, m.GetContended())
 	}, decided("granted", "lost", "contended"), shown(own, "session_id"))
 	tell(a, func(v *view, m *tenurev1.AttachSessionResponse) {
-		v.message(m.GetSession())
+		part(v, m.GetSession())
 		v.besideSession(&m.Holds, &m.Places)
 	}, head(), decided("session", "holds", "places"), shown(own, "max_sequence"), nextPage())
 	tell[*tenurev1.DestroySessionResponse](a, nil, head(), shown("what the call itself did", "destroyed", "holds"))
 	tell(a, func(v *view, m *tenurev1.GetSessionResponse) {
-		v.message(m.GetSession())
+		part(v, m.GetSession())
 		v.besideSession(&m.Holds, &m.Places)
 	}, head(), decided("session", "holds", "places"), nextPage())
 	tell(a, func(v *view, m *tenurev1.ListSessionsResponse) { all(v, m.GetSessions()) }, head(), decided("sessions"), nextPage())
@@ -56,7 +56,7 @@ func (v *view) besideSession(holds *[]*tenurev1.Hold, places *[]*tenurev1.Place)
 func (v *view) session(m *tenurev1.Session) {
 	need := Need{Kind: Session, Verb: Read, Match: Exact, Text: m.GetName(), Node: lowerASCII(m.GetNode())}
 	if v.viewer.Covers(need) || v.viewer.Reads(m.GetSessionId()) {
-		v.message(m.GetEnd())
+		part(v, m.GetEnd())
 		return
 	}
 	v.hide(m.GetNode() != "", func() { m.Node = "" })
@@ -80,7 +80,7 @@ func (v *view) session(m *tenurev1.Session) {
 // showWatches adds the answers of WatchService. A watch is refused that does not cover all that it selects.
 func showWatches(a *Answers) {
 	const covered = "a watch is refused that may not read all that it selects"
-	tell(a, func(v *view, m *tenurev1.WatchResponse) { v.message(m.GetInitial()) }, head(), decided("initial"),
+	tell(a, func(v *view, m *tenurev1.WatchResponse) { part(v, m.GetInitial()) }, head(), decided("initial"),
 		shown("how far the watch came", "resume_token", "started", "progress"),
 		shown(covered+"; ends of sessions name neither keys nor addresses there", "events"))
 	tell(a, func(v *view, m *tenurev1.WatchInitial) { all(v, m.GetSessions()) }, decided("sessions"),

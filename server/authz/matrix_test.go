@@ -236,25 +236,26 @@ func matrix(t *testing.T) []cell {
 
 // resolved completes a need by the facts of these tests, as server/access does by the state. It reports whether it applies.
 func resolved(n Need) (Need, bool) {
-	switch {
-	case n.ServiceID != "":
-		name, there := instanceFacts[n.Node+"/"+n.ServiceID]
+	switch n.By {
+	case ByService:
+		name, there := instanceFacts[n.Node+"/"+n.ID]
 		return n.OfService(name), there
-	case n.CheckID != "":
-		name := checkFacts[n.Node+"/"+n.CheckID]
+	case ByCheck:
+		name := checkFacts[n.Node+"/"+n.ID]
 		return n.OfService(name), name != ""
-	case n.QueryID != "":
-		if f, there := queryFacts[n.QueryID]; there {
+	case ByQuery:
+		if f, there := queryFacts[n.ID]; there {
 			return n.OfQuery(f.name, f.byPrefix), true
 		}
 		return n.OfUnknownQuery(), true
-	case n.SessionID == "":
-		return n, true
+	case BySession:
+		if f := sessionFacts[n.ID]; f != nil {
+			return n.OfSession(SessionFacts{Name: f.name, Node: f.node, Maker: f.maker, Deletes: f.deletes})
+		}
+		return n.OfUnknownSession()
+	case ByToken:
 	}
-	if f := sessionFacts[n.SessionID]; f != nil {
-		return n.OfSession(SessionFacts{Name: f.name, Node: f.node, Maker: f.maker, Deletes: f.deletes})
-	}
-	return n.OfUnknownSession()
+	return n, true
 }
 
 // allows reports what the table and the rights say of a cell.

@@ -2,32 +2,44 @@ package authz
 
 import "strings"
 
-// Need is one right that a message needs. Its zero fields have no meaning of their own.
+// Need is one right that a message needs. Its zero fields have no meaning of their own. Every call has one or more of them, so it is small.
 type Need struct {
 	Kind  Kind
 	Verb  Verb
 	Match Match
+	// Or is another verb that is enough in place of Verb; 0: none is.
+	Or Verb
+	// By says what ID names; 0: there is no ID.
+	By By
+
 	// Text is the name, the prefix, or the first name of a range.
 	Text string
 	// End of a range, exclusive; empty: it has no end.
 	End string
-	// Or is another verb that is enough in place of Verb; 0: none is.
-	Or Verb
-
-	// SessionID names the session that the need is about, and that somebody has to look up: see OfSession.
-	SessionID string
-	// Node is the node of a session, or of the entry that ServiceID or CheckID names.
+	// ID names what the need is about, where its name is not known.
+	ID string
+	// Node is the node of a session, or of the instance or the check that ID names.
 	Node string
 	// Maker is the principal that made the session.
 	Maker string
-	// ServiceID and CheckID name an instance or a check on Node, whose service somebody has to look up: see OfService. At most one
-	// of them is set.
-	ServiceID, CheckID string
-	// QueryID names a prepared query, whose name somebody has to look up: see OfQuery.
-	QueryID string
-	// TokenID is the accessor of the token that the need is about. A token needs nothing else to act on itself.
-	TokenID string
 }
+
+// By says what the id of a need names.
+type By uint8
+
+// What ids of needs name.
+const (
+	// BySession is a session, which somebody has to look up: see OfSession.
+	BySession By = iota + 1
+	// ByService is an instance on a node, whose service somebody has to look up: see OfService.
+	ByService
+	// ByCheck is a check on a node, whose service somebody has to look up: see OfService.
+	ByCheck
+	// ByQuery is a prepared query, whose name somebody has to look up: see OfQuery.
+	ByQuery
+	// ByToken is a token, by its accessor. A token needs nothing else to act on itself.
+	ByToken
+)
 
 // SessionFacts are what rules ask of a session.
 type SessionFacts struct {
@@ -40,7 +52,7 @@ type SessionFacts struct {
 
 // OfSession completes a need that names a session by id. applies is false if there is no need for this session after all.
 func (n Need) OfSession(s SessionFacts) (need Need, applies bool) {
-	n.SessionID = ""
+	n.By, n.ID = 0, ""
 	if n.Kind == Key {
 		return n, s.Deletes
 	}
@@ -85,16 +97,16 @@ func (n Need) String() string {
 	switch {
 	case n.Kind == Any, n.Kind == Session && n.Verb == 0:
 		return "any rule"
-	case n.Kind == Session && n.SessionID != "":
-		return "session id " + n.SessionID + " " + n.Verb.String()
+	case n.Kind == Session && n.By == BySession:
+		return "session id " + n.ID + " " + n.Verb.String()
 	case n.Kind == Session && n.Node != "" && n.Text == "":
 		return ruleText(SessionNode, quoted(n.Node), n.Verb.String())
-	case n.ServiceID != "":
-		return "service of instance " + quoted(n.ServiceID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
-	case n.CheckID != "":
-		return "service of check " + quoted(n.CheckID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
-	case n.QueryID != "":
-		return "query id " + n.QueryID + " " + n.Verb.String()
+	case n.By == ByService:
+		return "service of instance " + quoted(n.ID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+	case n.By == ByCheck:
+		return "service of check " + quoted(n.ID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+	case n.By == ByQuery:
+		return "query id " + n.ID + " " + n.Verb.String()
 	case n.Match == Range:
 		return ruleText(n.Kind, selectorText(commonPrefix(n.Text, n.End)), n.Verb.String())
 	case n.Match == Prefix && n.Text == "":

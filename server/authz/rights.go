@@ -90,16 +90,16 @@ func (r *Rights) covers(n Need) bool {
 	case Session:
 		return r.coversSession(n)
 	case Admin:
-		if n.TokenID != "" && len(r.principal) == len(tokenPrefix)+len(n.TokenID) &&
-			r.principal[:len(tokenPrefix)] == tokenPrefix && r.principal[len(tokenPrefix):] == n.TokenID {
+		if n.By == ByToken && len(r.principal) == len(tokenPrefix)+len(n.ID) &&
+			r.principal[:len(tokenPrefix)] == tokenPrefix && r.principal[len(tokenPrefix):] == n.ID {
 			return true
 		}
 	case Service:
-		if n.ServiceID != "" || n.CheckID != "" {
+		if n.By == ByService || n.By == ByCheck { // It was not looked up.
 			n.Match, n.Text = Prefix, ""
 		}
 	case Query:
-		if n.QueryID != "" { // It was not looked up.
+		if n.By == ByQuery { // It was not looked up.
 			n.Match, n.Text = Prefix, ""
 		}
 	case SessionNode, SessionNodeSelf, SessionOwn: // Of a rule, not of a message.
@@ -118,7 +118,7 @@ func (r *Rights) coversSession(n Need) bool {
 	if n.Verb == 0 { // The session does not exist.
 		return len(r.rules[Session])+len(r.rules[SessionNode])+len(r.rules[SessionOwn]) > 0
 	}
-	if n.SessionID != "" { // It was not looked up.
+	if n.By == BySession { // It was not looked up.
 		return r.rules[Session].covers(Need{Verb: n.Verb, Match: Prefix})
 	}
 	if r.rules[Session].covers(n) {

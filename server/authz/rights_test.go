@@ -20,10 +20,10 @@ func TestCovers(t *testing.T) {
 		return Need{Kind: Key, Verb: Read, Match: match, Text: text, End: end}
 	}
 	session := func(verb Verb, s SessionFacts) Need {
-		n, _ := Need{Kind: Session, Verb: verb, SessionID: "id"}.OfSession(s)
+		n, _ := Need{Kind: Session, Verb: verb, By: BySession, ID: "id"}.OfSession(s)
 		return n
 	}
-	unknown, _ := Need{Kind: Session, Verb: Write, SessionID: "id"}.OfUnknownSession()
+	unknown, _ := Need{Kind: Session, Verb: Write, By: BySession, ID: "id"}.OfUnknownSession()
 	tests := map[string]struct {
 		rules string
 		need  Need
@@ -60,16 +60,16 @@ func TestCovers(t *testing.T) {
 		"one's own session":                            {`session own write`, session(Write, SessionFacts{Maker: "token:me"}), true},
 		"not another's":                                {`session own write`, session(Write, SessionFacts{Maker: "token:you"}), false},
 		"nobody's":                                     {`session own write`, session(Write, SessionFacts{}), false},
-		"one that was not looked up needs all":         {`session "a"* write`, Need{Kind: Session, Verb: Write, SessionID: "id"}, false},
-		"all will do":                                  {`session * write`, Need{Kind: Session, Verb: Write, SessionID: "id"}, true},
+		"one that was not looked up needs all":         {`session "a"* write`, Need{Kind: Session, Verb: Write, By: BySession, ID: "id"}, false},
+		"all will do":                                  {`session * write`, Need{Kind: Session, Verb: Write, By: BySession, ID: "id"}, true},
 		"one that is not there needs any session rule": {`session own read`, unknown, true},
 		"and no other rule":                            {`key * rw`, unknown, false},
 		"making a session does not go by own":          {`session own write`, Need{Kind: Session, Verb: Write, Match: Exact, Text: "x"}, false},
 		"a list of a node's sessions":                  {`session node "h1" read`, Need{Kind: Session, Verb: Read, Match: Prefix, Node: "h1"}, true},
-		"a token acts on itself":                       {``, Need{Kind: Admin, Verb: Write, TokenID: "me"}, true},
-		"not on another":                               {`key * rw`, Need{Kind: Admin, Verb: Write, TokenID: "you"}, false},
-		"a service that was not looked up":             {`service "a"* write`, Need{Kind: Service, Verb: Write, ServiceID: "a"}, false},
-		"a service that was":                           {`service "a"* write`, Need{Kind: Service, Verb: Write, ServiceID: "x"}.OfService("a1"), true},
+		"a token acts on itself":                       {``, Need{Kind: Admin, Verb: Write, By: ByToken, ID: "me"}, true},
+		"not on another":                               {`key * rw`, Need{Kind: Admin, Verb: Write, By: ByToken, ID: "you"}, false},
+		"a service that was not looked up":             {`service "a"* write`, Need{Kind: Service, Verb: Write, By: ByService, ID: "a"}, false},
+		"a service that was":                           {`service "a"* write`, Need{Kind: Service, Verb: Write, By: ByService, ID: "x"}.OfService("a1"), true},
 		"nothing is covered by nothing":                {`admin write`, Need{}, false},
 	}
 	for name, test := range tests {
@@ -97,8 +97,8 @@ func TestAChildMayDoWhatItsParentMayDoToo(t *testing.T) {
 		"its own session":             {Need{Kind: Session, Verb: Write, Match: Exact, Text: "x", Maker: "token:me"}, true},
 		"a session of its parent":     {Need{Kind: Session, Verb: Write, Match: Exact, Text: "x", Maker: "token:you"}, false},
 		"any right":                   {Need{Kind: Any}, true},
-		"a token acts on itself":      {Need{Kind: Admin, Verb: Write, TokenID: "me"}, true},
-		"a child not on its parent":   {Need{Kind: Admin, Verb: Write, TokenID: "you"}, false},
+		"a token acts on itself":      {Need{Kind: Admin, Verb: Write, By: ByToken, ID: "me"}, true},
+		"a child not on its parent":   {Need{Kind: Admin, Verb: Write, By: ByToken, ID: "you"}, false},
 		"a right that only one lacks": {Need{Kind: Operator, Verb: Read}, false},
 	} {
 		if got := child.Covers(c.need); got != c.want {

@@ -35,14 +35,14 @@ func (v *visit) serviceAndNodes(name string) {
 // instance adds a need on the service of an instance, which somebody has to look up.
 func (v *visit) instance(node, id string, verb Verb) {
 	if id != "" {
-		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), ServiceID: id})
+		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), By: ByService, ID: id})
 	}
 }
 
 // check adds a need on the service that a check is of, which somebody has to look up.
 func (v *visit) check(node, id string, verb Verb) {
 	if id != "" {
-		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), CheckID: id})
+		v.add(Need{Kind: Service, Verb: verb, Node: lowerASCII(node), By: ByCheck, ID: id})
 	}
 }
 
@@ -147,9 +147,9 @@ func addCatalogChanges(t *Table) {
 		options(),
 	)
 	set[*tenurev1.CatalogOp](t,
-		needs("put_node", func(v *visit, m *tenurev1.CatalogOp) { v.message(m.GetPutNode()) }),
-		needs("put_service", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; v.message(m.GetPutService()) }),
-		needs("put_check", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; v.message(m.GetPutCheck()) }),
+		needs("put_node", func(v *visit, m *tenurev1.CatalogOp) { part(v, m.GetPutNode()) }),
+		needs("put_service", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; part(v, m.GetPutService()) }),
+		needs("put_check", func(v *visit, m *tenurev1.CatalogOp) { v.node = ""; part(v, m.GetPutCheck()) }),
 		needs("get", func(v *visit, m *tenurev1.CatalogOp) { v.entry(m.GetGet(), Read) }),
 		needs("delete", func(v *visit, m *tenurev1.CatalogOp) { v.entry(m.GetDelete(), Write) }),
 		none("if_revision", "a condition on an entry that may be written"),

@@ -54,7 +54,7 @@ func addAuth(t *Table) {
 
 // child adds the need to make a child of a token: without one, to make any token. Which policies a caller may give to a child of its own
 // token, its service decides.
-func (v *visit) child(parent string) { v.add(Need{Kind: Admin, Verb: Write, TokenID: parent}) }
+func (v *visit) child(parent string) { v.add(Need{Kind: Admin, Verb: Write, By: ByToken, ID: parent}) }
 
 // token adds a need on a token; without an accessor the caller means its own.
 func (v *visit) token(accessor string, verb Verb) {
@@ -62,5 +62,5 @@ func (v *visit) token(accessor string, verb Verb) {
 		v.add(Need{Kind: Any, Verb: verb})
 		return
 	}
-	v.add(Need{Kind: Admin, Verb: verb, TokenID: accessor})
+	v.add(Need{Kind: Admin, Verb: verb, By: ByToken, ID: accessor})
 }

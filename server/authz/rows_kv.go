@@ -102,18 +102,18 @@ func addTxn(t *Table) {
 				v.key(m.GetKey(), Read)
 			}
 		}),
-		needs("guard", func(v *visit, m *tenurev1.Compare) { v.message(m.GetGuard()) }),
+		needs("guard", func(v *visit, m *tenurev1.Compare) { part(v, m.GetGuard()) }),
 	)...)
 	set[*tenurev1.Op](t,
-		needs("get", func(v *visit, m *tenurev1.Op) { v.message(m.GetGet()) }),
-		needs("list", func(v *visit, m *tenurev1.Op) { v.message(m.GetList()) }),
-		needs("put", func(v *visit, m *tenurev1.Op) { v.message(m.GetPut()) }),
-		needs("delete", func(v *visit, m *tenurev1.Op) { v.message(m.GetDelete()) }),
-		needs("delete_prefix", func(v *visit, m *tenurev1.Op) { v.message(m.GetDeletePrefix()) }),
-		needs("acquire_lock", func(v *visit, m *tenurev1.Op) { v.message(m.GetAcquireLock()) }),
-		needs("release_lock", func(v *visit, m *tenurev1.Op) { v.message(m.GetReleaseLock()) }),
-		needs("check", func(v *visit, m *tenurev1.Op) { v.message(m.GetCheck()) }),
-		needs("catalog", func(v *visit, m *tenurev1.Op) { v.message(m.GetCatalog()) }),
+		needs("get", func(v *visit, m *tenurev1.Op) { part(v, m.GetGet()) }),
+		needs("list", func(v *visit, m *tenurev1.Op) { part(v, m.GetList()) }),
+		needs("put", func(v *visit, m *tenurev1.Op) { part(v, m.GetPut()) }),
+		needs("delete", func(v *visit, m *tenurev1.Op) { part(v, m.GetDelete()) }),
+		needs("delete_prefix", func(v *visit, m *tenurev1.Op) { part(v, m.GetDeletePrefix()) }),
+		needs("acquire_lock", func(v *visit, m *tenurev1.Op) { part(v, m.GetAcquireLock()) }),
+		needs("release_lock", func(v *visit, m *tenurev1.Op) { part(v, m.GetReleaseLock()) }),
+		needs("check", func(v *visit, m *tenurev1.Op) { part(v, m.GetCheck()) }),
+		needs("catalog", func(v *visit, m *tenurev1.Op) { part(v, m.GetCatalog()) }),
 	)
 }
 
@@ -128,7 +128,7 @@ func (v *visit) ops(ops []*tenurev1.Op) {
 func addOptions(t *Table) {
 	set[*tenurev1.CallOptions](t, with(
 		nones("it says which of the session's users acts; the session says what that needs", "session_secret", "epoch", "owner"),
-		needs("request_id", func(v *visit, m *tenurev1.CallOptions) { v.message(m.GetRequestId()) }),
+		needs("request_id", func(v *visit, m *tenurev1.CallOptions) { part(v, m.GetRequestId()) }),
 		none("idempotency_key", "it names this request"),
 		needs("guards", func(v *visit, m *tenurev1.CallOptions) {
 			for _, g := range m.GetGuards() {
@@ -148,7 +148,7 @@ func addOptions(t *Table) {
 			}
 		}),
 		needs("session_alive", func(v *visit, m *tenurev1.Guard) { v.session(m.GetSessionAlive(), Read) }),
-		needs("key", func(v *visit, m *tenurev1.Guard) { v.message(m.GetKey()) }),
+		needs("key", func(v *visit, m *tenurev1.Guard) { part(v, m.GetKey()) }),
 	)
 	set[*tenurev1.KeyCondition](t, with(
 		nones("what the key is compared with; the key says what that needs",

@@ -62,7 +62,7 @@ func addLocks(t *Table) {
 		options(),
 	)...)
 	set[*tenurev1.CheckSequencerRequest](t,
-		needs("sequencer", func(v *visit, m *tenurev1.CheckSequencerRequest) { v.message(m.GetSequencer()) }),
+		needs("sequencer", func(v *visit, m *tenurev1.CheckSequencerRequest) { part(v, m.GetSequencer()) }),
 		needs("text", func(v *visit, m *tenurev1.CheckSequencerRequest) {
 			if _, given := m.GetProof().(*tenurev1.CheckSequencerRequest_Text); given {
 				v.sequencerText(m.GetText())

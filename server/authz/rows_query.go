@@ -20,7 +20,11 @@ func (v *visit) query(idOrName string) {
 
 // queryID adds a need on the prepared query of an id, which somebody has to look up.
 func (v *visit) queryID(id string, verb Verb) {
-	v.add(Need{Kind: Query, Verb: verb, QueryID: id})
+	n := Need{Kind: Query, Verb: verb}
+	if id != "" { // Else its service refuses it.
+		n.By, n.ID = ByQuery, id
+	}
+	v.add(n)
 }
 
 // addQueries adds the messages of QueryService.
@@ -39,13 +43,13 @@ func addQueries(t *Table) {
 			if m.GetQuery() == nil { // Its service refuses it, to callers that may create something.
 				v.add(QueryNeed(Write, "", false))
 			}
-			v.message(m.GetQuery())
+			part(v, m.GetQuery())
 		}),
 		options(),
 	)
 	set[*tenurev1.UpdateQueryRequest](t,
 		needs("query_id", func(v *visit, m *tenurev1.UpdateQueryRequest) { v.queryID(m.GetQueryId(), Write) }),
-		needs("query", func(v *visit, m *tenurev1.UpdateQueryRequest) { v.message(m.GetQuery()) }),
+		needs("query", func(v *visit, m *tenurev1.UpdateQueryRequest) { part(v, m.GetQuery()) }),
 		none("if_revision", "a condition on a query that may be written"),
 		options(),
 	)

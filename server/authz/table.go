@@ -65,6 +65,17 @@ func (t *Table) Append(needs []Need, m proto.Message) ([]Need, error) {
 	return needs, err
 }
 
+// part looks at a message in another one. Most are not there, and cost nothing.
+func part[M interface {
+	comparable
+	proto.Message
+}](of interface{ message(proto.Message) }, m M) {
+	var none M
+	if m != none {
+		of.message(m)
+	}
+}
+
 // message adds the needs of a message, which may be nil.
 func (v *visit) message(m proto.Message) {
 	reflected := m.ProtoReflect()
@@ -122,7 +133,7 @@ func with(rows []row, more ...row) []row { return append(more, rows...) }
 func options() row {
 	return row{field: "options", add: func(v *visit, m proto.Message) {
 		if has, ok := m.(interface{ GetOptions() *tenurev1.CallOptions }); ok {
-			v.message(has.GetOptions())
+			part(v, has.GetOptions())
 		}
 	}}
 }
@@ -151,7 +162,7 @@ func (v *visit) keys(prefix string, verb Verb) {
 // session adds a need on the session of an id, if there is one.
 func (v *visit) session(id string, verb Verb) {
 	if id != "" {
-		v.add(Need{Kind: Session, Verb: verb, SessionID: id})
+		v.add(Need{Kind: Session, Verb: verb, By: BySession, ID: id})
 	}
 }
 
@@ -161,6 +172,6 @@ func (v *visit) actAs(id string) { v.session(id, Write) }
 // deletes adds that a key may be deleted, if the session that takes its lock deletes the keys of its locks.
 func (v *visit) deletes(key, session string) {
 	if session != "" {
-		v.add(Need{Kind: Key, Verb: Write, Match: Exact, Text: key, SessionID: session})
+		v.add(Need{Kind: Key, Verb: Write, Match: Exact, Text: key, By: BySession, ID: session})
 	}
 }

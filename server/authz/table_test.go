@@ -121,7 +121,7 @@ func texts(needs []Need) string {
 	out := map[string]bool{}
 	for _, n := range needs {
 		text := n.String()
-		if n.Kind == Key && n.SessionID != "" {
+		if n.Kind == Key && n.By == BySession {
 			text += " if deletes"
 		}
 		if n.Or != 0 {

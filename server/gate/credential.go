@@ -36,14 +36,18 @@ func leafOf(r *http.Request) *x509.Certificate {
 
 // callerOf returns who makes a call: as a token says, else as the certificate of its connection does. What a connection inside this
 // process says of its clients is taken from no other.
-func (g *Gate) callerOf(ctx context.Context) identity.Caller {
-	said, certificate := metadata.ValueFromIncomingContext(ctx, identity.Metadata), certificateOf(ctx)
+func (g *Gate) callerOf(ctx context.Context) *identity.Client {
+	said := metadata.ValueFromIncomingContext(ctx, identity.Metadata)
+	var certificate *x509.Certificate
+	if len(said) == 0 {
+		certificate = certificateOf(ctx)
+	}
 	if from, _ := peer.FromContext(ctx); from != nil {
 		if info, ok := from.AuthInfo.(answerInfo); ok {
 			return info.caller.Of(said, certificate, g.certificates)
 		}
 	}
-	return identity.Of(said, certificate, g.certificates)
+	return &identity.Client{Caller: identity.Of(said, certificate, g.certificates)}
 }
 
 // WatchHTTP decides whether a request over HTTP may see how the member is: its metrics and checks. It needs the right to see the
@@ -59,7 +63,8 @@ func (g *Gate) WatchHTTP(r *http.Request) error {
 	})
 	err := audited.Message(request)
 	if err == nil {
-		_, err = g.authority.Call(ctx, identity.Of(r.Header.Values(identity.Metadata), leafOf(r), g.certificates), status, request)
+		caller := &identity.Client{Caller: identity.Of(r.Header.Values(identity.Metadata), leafOf(r), g.certificates)}
+		_, err = g.authority.Call(ctx, caller, status, request)
 	}
 	why := tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED
 	if err != nil {

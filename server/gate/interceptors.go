@@ -197,7 +197,7 @@ func (g *Gate) await(ctx context.Context, request any, method string, handler gr
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ConnectionValid(ctx), func() { cancel(reason.ErrConnectionEnds) })()
-	ctx, waiting := g.authority.Open(ctx, func() identity.Caller { return g.callerOf(outer) }, method, cancel)
+	ctx, waiting := g.authority.Open(ctx, func() *identity.Client { return g.callerOf(outer) }, method, cancel)
 	defer waiting.Close()
 	if err := waiting.Message(ctx, request); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (g *Gate) serveStream(
 	sent := unread.NewStream(answers)
 	decided, gated := ctx, &gatedStream{ServerStream: ss, requestBytesMax: g.requestBytesMax, sent: sent, audited: audited}
 	if g.authority != nil && info.FullMethod != tenurev1.LineService_Line_FullMethodName { // The calls of a line are decided one by one.
-		decided, gated.access = g.authority.Open(ctx, func() identity.Caller { return g.callerOf(ctx) }, info.FullMethod, cancel)
+		decided, gated.access = g.authority.Open(ctx, func() *identity.Client { return g.callerOf(ctx) }, info.FullMethod, cancel)
 		defer gated.access.Close()
 	}
 	gated.ctx = decided

@@ -157,14 +157,25 @@ func TestAConnectionRemembersWhoCalledLast(t *testing.T) {
 		{"B" + one[1:]},
 	}
 	for i, values := range said {
-		if got, want := memory.Of(values, certificate, identity.ByCommonName), identity.Of(values, certificate, identity.ByCommonName); got != want {
-			t.Errorf("call %d: got %+v, want %+v", i, got, want)
+		got := memory.Of(values, certificate, identity.ByCommonName)
+		if want := identity.Of(values, certificate, identity.ByCommonName); got.Caller != want {
+			t.Errorf("call %d: got %+v, want %+v", i, got.Caller, want)
 		}
 	}
-	values := []string{one}
-	memory.Of(values, nil, identity.ByURI)
-	if n := testing.AllocsPerRun(100, func() { memory.Of(values, nil, identity.ByURI) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	if got := memory.Of(nil, nil, identity.ByCommonName); got.Kind != identity.None {
+		t.Errorf("without a certificate: got %+v", got.Caller)
+	}
+	for _, values := range [][]string{{one}, nil} {
+		memory.Of(values, certificate, identity.ByCommonName).Keep(1)
+		if n := testing.AllocsPerRun(100, func() { memory.Of(values, certificate, identity.ByCommonName) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+		if known := memory.Of(values, certificate, identity.ByCommonName).Known(); known != 1 {
+			t.Errorf("%v is known, want 1", known)
+		}
+		if known := memory.Of([]string{other}, certificate, identity.ByCommonName).Known(); known != nil {
+			t.Errorf("of another caller, %v is known", known)
+		}
 	}
 }
 

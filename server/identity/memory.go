@@ -6,28 +6,56 @@ import (
 	"sync/atomic"
 )
 
-// Memory is what a connection has of the credential that came on it last: most connections bring the same one with every call, and it is
-// read once. It has room for one; the zero value has none. Any goroutine may call any method.
-type Memory struct{ last atomic.Pointer[remembered] }
+// Client is who makes a call, with room for what is known of it. Calls of one connection that bring the same credential share one.
+type Client struct {
+	Caller
 
-// remembered is a token, and who has it.
-type remembered struct {
-	value  string
-	caller Caller
+	known atomic.Value
 }
 
-// Of is the function Of, for a call on this connection. It compares in constant time: a proxy may bring several callers on one connection.
-func (m *Memory) Of(authorization []string, certificate *x509.Certificate, by CertificateIdentity) Caller {
-	if len(authorization) != 1 {
-		return Of(authorization, certificate, by)
+// Known returns what was kept last; nil: nothing was.
+func (c *Client) Known() any { return c.known.Load() }
+
+// Keep keeps what is known of the client, which is always of one type. Only a connection may keep it longer than the call, so it should be small.
+func (c *Client) Keep(known any) { c.known.Store(known) }
+
+// Memory is what a connection has of the credential that came on it last: most connections bring the same one with every call, and it is
+// read once. It has room for one; the zero value has none. Any goroutine may call any method.
+type Memory struct {
+	last atomic.Pointer[remembered] // of a token
+	bare atomic.Pointer[remembered] // of calls without one
+}
+
+// remembered is a credential, and who has it.
+type remembered struct {
+	value       string
+	certificate *x509.Certificate
+	client      Client
+}
+
+// Of is the function Of, for a call on this connection, with the same by for all of them. It compares tokens in constant time: a proxy may bring
+// several callers on one connection.
+func (m *Memory) Of(authorization []string, certificate *x509.Certificate, by CertificateIdentity) *Client {
+	if len(authorization) == 0 {
+		return m.without(certificate, by)
 	}
 	value := authorization[0]
-	if last := m.last.Load(); last != nil && subtle.ConstantTimeCompare([]byte(last.value), []byte(value)) == 1 {
-		return last.caller
+	if last := m.last.Load(); len(authorization) == 1 && last != nil && subtle.ConstantTimeCompare([]byte(last.value), []byte(value)) == 1 {
+		return &last.client
 	}
-	caller := Of(authorization, certificate, by)
-	if caller.Kind == Token || caller.Kind == JWT {
-		m.last.Store(&remembered{value: value, caller: caller})
+	now := &remembered{value: value, client: Client{Caller: Of(authorization, certificate, by)}}
+	if kind := now.client.Kind; kind == Token || kind == JWT {
+		m.last.Store(now)
 	}
-	return caller
+	return &now.client
+}
+
+// without returns who makes a call without a token.
+func (m *Memory) without(certificate *x509.Certificate, by CertificateIdentity) *Client {
+	if bare := m.bare.Load(); bare != nil && bare.certificate == certificate {
+		return &bare.client
+	}
+	now := &remembered{certificate: certificate, client: Client{Caller: Of(nil, certificate, by)}}
+	m.bare.Store(now)
+	return &now.client
 }
