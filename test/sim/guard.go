@@ -61,6 +61,7 @@ func (r guarding) build() (err error) {
 	if !r.w.plan.Tokens {
 		return nil
 	}
+	r.connected = connections{}
 	r.authority, err = access.New(access.Options{
 		Node: guarded{r.life}, Registerer: prometheus.NewRegistry(), StaleMax: ms(r.w.plan.StaleMaxMs), Clock: r.m.moment,
 		Now: func() time.Time { return time.UnixMilli(wallBeginMs).Add(r.m.clock() - r.m.offset) },
@@ -91,6 +92,19 @@ func (r guarding) reviewLater(reviews *access.Reviews) {
 	})
 }
 
+// connections have what is kept of the callers on them: each caller has one to each member.
+type connections map[identity.Caller]*identity.Client
+
+// client returns what the connection of a caller keeps of it.
+func (r guarding) client(caller identity.Caller) *identity.Client {
+	c := r.connected[caller]
+	if c == nil {
+		c = &identity.Client{Caller: caller}
+		r.connected[caller] = c
+	}
+	return c
+}
+
 // pass lets a call pass, as the product's gate does: what follows runs under what was decided. Where nothing is guarded it runs at once.
 func (r guarding) pass(k *call, answer func(reply), do func(ctx context.Context)) {
 	if r.authority == nil {
@@ -99,7 +113,7 @@ func (r guarding) pass(k *call, answer func(reply), do func(ctx context.Context)
 	}
 	r.task(func(ctx context.Context) {
 		if r.authority.Asks(k.ask.method) {
-			granted, err := r.authority.Call(ctx, k.caller, k.ask.method, k.ask.request)
+			granted, err := r.authority.Call(ctx, r.client(k.caller), k.ask.method, k.ask.request)
 			if err != nil {
 				answer(reply{err: err})
 				return
@@ -165,7 +179,7 @@ type opened struct {
 // open opens a stream, which runs under the context that it returns.
 func (r guarding) open(ctx context.Context, caller identity.Caller, method string, must []right) (*opened, context.Context) {
 	o := &opened{r: r.life, caller: caller, must: must, over: func(error) {}}
-	ctx, o.stream = r.authority.Open(ctx, func() identity.Caller { return caller }, method, func(err error) { o.ended = err })
+	ctx, o.stream = r.authority.Open(ctx, func() *identity.Client { return r.client(caller) }, method, func(err error) { o.ended = err })
 	r.opens = append(r.opens, o)
 	if end := r.w.truth.tokens.ends(caller); end > 0 {
 		o.r.after(end-r.w.now+r.w.truth.tokens.skew(), func() { o.mustEnd(expiredEndsWithin, func() bool { return true }) })

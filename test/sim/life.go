@@ -78,7 +78,8 @@ type life struct {
 	wires   []*wire
 
 	authority   *access.Authority // nil where the plan has no tokens
-	authChanges uint64            // when it looked last which streams must end
+	connected   connections
+	authChanges uint64 // when it looked last which streams must end
 	opens       []*opened
 	tasks       []*task
 
