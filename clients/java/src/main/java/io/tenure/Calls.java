@@ -11,10 +11,13 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Unary calls that are tried again until they have an answer. Every call that comes here may be repeated: it reads, or it
- * carries a request id or an idempotency key. Only the loop touches it.
+ * carries a request id or an idempotency key. They go to the client's own member, and changes first to the leader if there is a
+ * connection to it. Only the loop touches it.
  */
 final class Calls {
   private static final long TICK_NANOS = 100_000_000L;
+  /** What a member says that no longer leads, or not for long. */
+  private static final Set<String> LEADS_NO_MORE = Set.of("NO_LEADER", "NOT_LEADER", "STOPPING");
 
   /** Decides how long a call may go on. */
   interface Patience {
@@ -44,7 +47,15 @@ final class Calls {
 
   /** Likewise; {@code sending} runs on the loop before each attempt is sent. */
   <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending) {
-    Open<Q, R> call = new Open<>(method, request, patience, sending);
+    return begin(new Open<>(method, request, patience, sending, false));
+  }
+
+  /** Makes a call that is applied once, however often it is sent: straight at the leader, and if that fails, at the own member. */
+  <Q, R> CompletableFuture<R> change(MethodDescriptor<Q, R> method, Q request, Patience patience) {
+    return begin(new Open<>(method, request, patience, () -> { }, true));
+  }
+
+  private <Q, R> CompletableFuture<R> begin(Open<Q, R> call) {
     open.add(call);
     call.future.whenComplete((r, e) -> loop.run(() -> {
       open.remove(call);
@@ -102,17 +113,20 @@ final class Calls {
     private final Q request;
     private final Patience patience;
     private final Runnable sending;
+    /** Whether its first attempt is made at the leader, if there is a connection to it. */
+    private final boolean change;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
 
-    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending) {
+    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending, boolean change) {
       this.method = method;
       this.request = request;
       this.patience = patience;
       this.sending = sending;
+      this.change = change;
     }
 
     void look() {
@@ -131,7 +145,8 @@ final class Calls {
       if (future.isDone()) {
         return;
       }
-      Connection c = link.current();
+      Connection leader = change && failures == 0 ? link.leader().get() : null;
+      Connection c = leader != null ? leader : link.current();
       if (c == null) {
         link.whenUp(next, future::completeExceptionally);
         return;
@@ -149,12 +164,12 @@ final class Calls {
         } else if (!future.isDone()) {
           Errors.Failure f = Errors.read(error);
           link.note(c, f.network() ? Unreachable.why(error, link.door()) : f.error().getMessage());
-          failed(c, c.answers() == answers, f);
+          failed(c, c.answers() == answers, leader != null && LEADS_NO_MORE.contains(f.reason()), f);
         }
       });
     }
 
-    private void failed(Connection c, boolean silent, Errors.Failure f) {
+    private void failed(Connection c, boolean silent, boolean deposed, Errors.Failure f) {
       // For want of room an attempt is refused undecided; one before it may have been applied, and the number says which.
       boolean pinned = sent && Errors.isWindowFull(f.error());
       if (!f.retry() && !pinned) {
@@ -166,8 +181,8 @@ final class Calls {
       if (f.error().applied() != Applied.NO) {
         sent = true;
       }
-      if (f.network() && silent) {
-        // The member said nothing to anybody meanwhile.
+      if (f.network() && silent || deposed) {
+        // The member said nothing to anybody meanwhile, or is not who was meant to be asked.
         link.broken(c);
       }
       look();

@@ -54,6 +54,8 @@ final class ClientCore implements Link.Listener {
   private volatile boolean ended;
   /** A call that asks whether the member answers still, which a stream that broke made doubtful. */
   private CompletableFuture<?> doubt = CompletableFuture.completedFuture(null);
+  /** The last call that asked for the members. */
+  private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
 
   ClientCore(ConnectionString at, Duration callTimeout, Duration attemptTimeout, BootClock clock, Security security) {
     this(at, callTimeout, attemptTimeout, clock, security, System.getenv());
@@ -106,22 +108,35 @@ final class ClientCore implements Link.Listener {
 
   @Override
   public void moved(Connection from, Connection to) {
-    // Likewise.
+    askMembers(to); // As it sees them; it may lead.
   }
 
+  @Override
+  public void leaderDoubted() {
+    if (asked.isDone()) {
+      askMembers(link.current());
+    }
+  }
+
+  /** Asks for the members, and who of them leads. */
   private void askMembers(Connection c) {
     if (c == null || closed) {
       return;
     }
-    calls.once(c, ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(),
+    asked = calls.once(c, ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(),
         MEMBERS_CALL_NANOS).whenComplete((r, error) -> {
           if (error == null && c == link.current()) {
             List<String> now = new ArrayList<>();
+            String leader = "";
             for (Member m : r.getMembersList()) {
+              if (m.getLeader() && m.getId() != r.getHeader().getMemberId()) {
+                leader = m.getClientAddress();
+              }
               if (!m.getClientAddress().isEmpty()) {
                 now.add(m.getClientAddress());
               }
             }
+            link.leader().learn(leader);
             link.update(now, random.nextDouble());
           }
         });
@@ -191,7 +206,7 @@ final class ClientCore implements Link.Listener {
   /** Makes a change outside of any session, once: an idempotency key makes retries safe. */
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
-    return onLoop(() -> Futures.withoutSession(calls.call(method,
+    return onLoop(() -> Futures.withoutSession(calls.change(method,
         request.apply(CallOptions.newBuilder().setIdempotencyKey(randomBytes(ID_BYTES))), patience(callTimeout))));
   }
 

@@ -79,6 +79,11 @@ final class Connection {
     return answers;
   }
 
+  /** Whether calls with one answer are under way over it. */
+  boolean owes() {
+    return vigil.owes();
+  }
+
   void answered() {
     answers++;
     vigil.heard();

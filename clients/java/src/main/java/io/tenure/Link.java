@@ -40,12 +40,18 @@ final class Link {
 
     /** The client moved: the old connection still works, for a moment. */
     void moved(Connection from, Connection to);
+
+    /** Perhaps another member leads by now. */
+    default void leaderDoubted() {
+      // Only one has to find out.
+    }
   }
 
   private final Loop loop;
   private final Door door;
   private final Random random;
   private final Duration ttl;
+  private final LeaderLink leader;
   private final List<Listener> listeners = new ArrayList<>();
   private final Set<Connection> open = new HashSet<>();
   /** By member, why it did not answer the last time, until it does. */
@@ -78,6 +84,7 @@ final class Link {
     this.loop = loop;
     this.door = door;
     this.ttl = at.ttl();
+    this.leader = new LeaderLink(loop, this);
     this.random = random;
     this.members = new ArrayList<>(new LinkedHashSet<>(at.members()));
     Collections.shuffle(this.members, random);
@@ -99,6 +106,17 @@ final class Link {
   /** Returns the connection that stands, or null. */
   Connection current() {
     return current;
+  }
+
+  /** Returns the way to the leader, beside that to the client's own member. */
+  LeaderLink leader() {
+    return leader;
+  }
+
+  void doubtLeader() {
+    for (Listener l : List.copyOf(listeners)) {
+      l.leaderDoubted();
+    }
   }
 
   List<String> members() {
@@ -174,6 +192,9 @@ final class Link {
 
   /** Says that the connection is of no use; another member is tried. */
   void broken(Connection c) {
+    if (!closed && c != current) {
+      leader.broken(c);
+    }
     if (closed || c != current) {
       return;
     }
@@ -218,6 +239,7 @@ final class Link {
 
   void close() {
     closed = true;
+    leader.close();
     if (timer != null) {
       timer.cancel(false);
     }
@@ -259,7 +281,7 @@ final class Link {
       return;
     }
     connecting = c;
-    limit(c, () -> {
+    limit(failures, () -> {
       if (connecting == c) {
         note(c, Unreachable.LATE);
         failed(c);
@@ -275,7 +297,7 @@ final class Link {
   }
 
   /** Returns a new connection; null when nobody can connect to such an address, which a member advertised or a user wrote. */
-  private Connection open(String address) {
+  Connection open(String address) {
     attempts++;
     try {
       Connection c = new Connection(address, attempts, door, loop, this::doubt, this::broken);
@@ -298,7 +320,7 @@ final class Link {
     }
   }
 
-  private void drop(Connection c) {
+  void drop(Connection c) {
     c.close();
     forget(c);
   }
@@ -307,8 +329,9 @@ final class Link {
     open.removeIf(o -> o == c || o.isClosed());
   }
 
-  private void limit(Connection c, Runnable late) {
-    loop.after(connectNanos(ttl, members.size(), failures), late);
+  /** Has it told when an attempt to connect takes too long, after so many that failed. */
+  void limit(int failed, Runnable late) {
+    loop.after(connectNanos(ttl, members.size(), failed), late);
   }
 
   /**
@@ -386,7 +409,7 @@ final class Link {
       return;
     }
     candidate = c;
-    limit(c, () -> {
+    limit(failures, () -> {
       if (candidate == c) {
         candidateFailed(c);
       }

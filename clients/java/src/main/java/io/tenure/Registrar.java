@@ -46,13 +46,17 @@ interface Registrar {
     public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
       RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
           .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once()).build();
-      return call(core, CatalogServiceGrpc.getRegisterNodeMethod(), request, wait);
+      return change(CatalogServiceGrpc.getRegisterNodeMethod(), request, wait);
     }
 
     @Override
     public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
-      return call(core, CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
+      return change(CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
           .setNode(s.node()).setServiceId(s.id()).setOptions(once()).build(), wait);
+    }
+
+    private <Q, R> CompletableFuture<Void> change(MethodDescriptor<Q, R> method, Q request, Duration wait) {
+      return Futures.map(core.onLoop(() -> core.calls.change(method, request, core.patience(wait))), r -> null);
     }
 
     private static io.tenure.v1.CallOptions once() {

@@ -316,7 +316,7 @@ final class SessionCore {
       result.completeExceptionally(e);
       return;
     }
-    CompletableFuture<R> call = client.calls.call(method, q, patience);
+    CompletableFuture<R> call = client.calls.change(method, q, patience);
     call.whenComplete((value, error) -> {
       ids.done(sequence);
       if (error == null) {

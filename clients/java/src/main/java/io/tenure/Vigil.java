@@ -73,6 +73,11 @@ final class Vigil {
     owed--;
   }
 
+  /** Whether an answer is being waited for. */
+  boolean owes() {
+    return owed > 0;
+  }
+
   /** Notes that something came from the member. */
   void heard() {
     heard++;

@@ -45,6 +45,13 @@ final class Relay implements AutoCloseable {
     }
   }
 
+  /** Returns how many connections there are. */
+  int open() {
+    synchronized (open) {
+      return open.size() / 2;
+    }
+  }
+
   /** Keeps back whatever comes, in both directions, or passes it on again. */
   void hold(boolean holding) {
     synchronized (open) {
