@@ -81,7 +81,7 @@ func (r *results) goals(members int) []goal {
 		case tls.workload:
 			add(fmt.Sprintf("put rate with TLS / without, %d clients", key.clients), atLeast, 0.85, r.ratios(key, off, sample.rate))
 		case workSecure + "-" + secureEnforce:
-			add(fmt.Sprintf("put rate with rules enforced / without, %d clients", key.clients), atLeast, 0.98, r.ratios(key, tls, sample.rate))
+			add(fmt.Sprintf("put rate with TLS and rules enforced / TLS alone, %d clients", key.clients), atLeast, 0.98, r.ratios(key, tls, sample.rate))
 		}
 	}
 	for _, g := range r.gaps {

@@ -41,6 +41,7 @@ type Who struct {
 
 	rights *authz.Rights // nil: none
 	used   atomic.Bool   // a call was served since Used looked last
+	known  *known        // what connections keep of it; nil before it is remembered
 
 	provider  string         // of a JSON Web Token, if it is known
 	key       provider.KeyID // what verified it
@@ -114,14 +115,9 @@ func (c *cache) get(at asOf, caller *identity.Client) *Who {
 	}
 	who := c.known[caller.Brief()]
 	if who != nil {
-		c.keep(caller, who)
+		caller.Keep(who.known)
 	}
 	return who
-}
-
-// keep has a caller's connection keep what is remembered of it. The caller of keep holds mu.
-func (c *cache) keep(caller *identity.Client, who *Who) {
-	caller.Keep(&known{at: c.at, turn: c.turn.Load(), who: weak.Make(who)})
 }
 
 // put remembers a caller as of a state. What is older than the newest state is not remembered.
@@ -142,8 +138,9 @@ func (c *cache) put(at asOf, caller *identity.Client, who *Who) {
 	case at.changes < c.at.changes:
 		return
 	}
+	who.known = &known{at: c.at, turn: c.turn.Load(), who: weak.Make(who)}
 	c.known[caller.Brief()] = who
-	c.keep(caller, who)
+	caller.Keep(who.known)
 }
 
 // who returns a caller as a snapshot knows it.
