@@ -1,4 +1,7 @@
-"""One connection at a time, to whichever member serves, and calls that go on over its loss."""
+"""One connection at a time, to whichever member serves, and calls that go on over its loss.
+
+Changes have another one, to the leader: see _leader.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ from tenure.aio._dispatch import Dispatcher, Listeners, TaskDispatcher
 from tenure.aio._door import Door
 from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
+from tenure.aio._leader import Leading
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link, check_process
 from tenure.aio._token import token_of
@@ -105,6 +109,7 @@ class Connection:
         self._unlinked_since = self._clock.now()  # While there is no link.
         self._current = ""  # Advertised address of the member that the link leads to.
         self._incomplete = False  # Whether a member's address was missing in the list.
+        self._leading = Leading(self)
         self._linked = asyncio.Event()
         self._session_came = asyncio.Event()
         self._keeper: Keeper | None = None
@@ -295,24 +300,12 @@ class Connection:
         """Returns a connection to a member that has answered; None if it does not."""
         self._attempts += 1
         attempt = self._attempts
-        answer = None
         try:
-            link = Link(address, self._door)
-        except errors.TenureError as error:
-            self._unreached[address] = self._why(error, attempt)
-            return None
-        try:
-            answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), self._connect_seconds(rounds))
-        except (errors.Unauthenticated, errors.PermissionDenied):
-            pass  # A member answered: calls hear the same, and say it.
+            link, answer = await self._reach(address, self._connect_seconds(rounds))
         except errors.TenureError as error:
             log.debug("no connection to %s: %s", address, error)
             self._unreached[address] = self._why(error, attempt)
-            await link.close()
             return None
-        except BaseException:
-            await link.close()
-            raise
         self._reached = True
         self._unreached.clear()
         self._members.connected(address)
@@ -320,6 +313,19 @@ class Connection:
         if answer is not None:
             self._learn(answer, first=True)
         return link
+
+    async def _reach(self, address: str, seconds: float) -> tuple[Link, cluster_pb2.ListMembersResponse | None]:
+        """Connects to a member, and returns what it says of all members, if it may say that. Raises a typed error."""
+        link = Link(address, self._door)
+        answer = None
+        try:
+            answer = await link.unary(LIST_MEMBERS, cluster_pb2.ListMembersRequest(), seconds)
+        except (errors.Unauthenticated, errors.PermissionDenied):
+            pass  # A member answered: calls hear the same, and say it.
+        except BaseException:
+            await link.close()
+            raise
+        return link, answer
 
     def _why(self, error: errors.TenureError, attempt: int) -> Cause:
         return why(error, self._door.tls, sends_certificate=self._door.sends_certificate, attempt=attempt)
@@ -346,6 +352,8 @@ class Connection:
         mine = [m.client_address for m in answer.members if m.id == answer.header.member_id and m.client_address]
         if mine:
             self._current = mine[0]  # Whatever name it was reached by.
+        leads = [m.client_address for m in answer.members if m.leader and m.id != answer.header.member_id]
+        self._leading.learn(leads[0] if leads and leads[0] != self._current else "")
         moves = self._members.update(addresses, None if first else self._current)
         if first:
             self._members.connected(self._current)
@@ -390,7 +398,7 @@ class Connection:
         while True:
             seconds = INCOMPLETE_SECONDS if self._incomplete else self._members_seconds
             seconds = min(seconds, self._members_seconds) * self._rng.uniform(0.9, 1.1)
-            await asyncio.wait({link.gone}, timeout=seconds)
+            await self._until_doubted(link, seconds)
             if link.broken:
                 return
             try:
@@ -401,6 +409,16 @@ class Connection:
                 continue
             if self._learn(answer):
                 link = await self._move(link)
+
+    async def _until_doubted(self, link: Link, seconds: float) -> None:
+        """Waits for so long, unless the connection breaks, or it is in doubt who leads."""
+        doubted = asyncio.ensure_future(self._leading.doubted.wait())
+        waiters: set[asyncio.Future[Any]] = {doubted, link.gone}
+        try:
+            await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            doubted.cancel()
+        self._leading.doubted.clear()
 
     async def _move(self, old: Link) -> Link:
         """Replaces the connection by one to another member: the new one answers before the old one is dropped."""
@@ -450,12 +468,22 @@ class Connection:
             finally:
                 waiter.cancel()
 
+    async def _link_for(self, limits: Limits, to_leader: bool) -> Link:
+        """Returns the connection for an attempt; for one that may be made at the leader that to it, if there is one."""
+        if to_leader:
+            self._guard.check()
+            limits.check()
+            if (link := self._leading.take()) is not None:
+                return link
+        return await self._await_link(limits)
+
     async def _call(
         self,
         rpc: Unary[Req, Res],
         request: Req,
         *,
         change: bool = False,
+        own: bool = False,
         timeout: float | None = None,
         session: SessionCore | None = None,
         numbered: Numbered | None = None,
@@ -464,7 +492,8 @@ class Connection:
         """Makes a call, again and again until it has an answer that counts, or until its limits: by default these
         are a timeout and a session.
 
-        A change must carry what makes it repeatable, or be numbered.
+        A change must carry what makes it repeatable, or be numbered. It goes to the leader where that can be reached,
+        unless it is for the client's own member. What failed there goes on at the own member, which finds the leader.
         """
         self._guard.check()
         limits = limits or Limits(self, timeout, session)
@@ -472,17 +501,18 @@ class Connection:
             self._start()
         backoff = Backoff(self._rng)
         failures = 0
+        to_leader = change and not own
         while True:
-            link = await self._await_link(limits)
+            link = await self._link_for(limits, to_leader)
+            to_leader = False
             seconds = min(limits.left(), ATTEMPT_SECONDS if limits.session else max(1.0, self.timeout / 3))
             if numbered is not None:
                 numbered.prepare(request.options)  # type: ignore[attr-defined]
             if limits.first_sent_at is None:
                 limits.first_sent_at = self._clock.now()
+            answers = link.answers
             try:
-                answer = await link.unary(rpc, request, max(seconds, 0.001))
-                link.served = True
-                return answer
+                return await link.attempt(rpc, request, max(seconds, 0.001))
             except asyncio.CancelledError:
                 limits.sent = limits.sent or change
                 raise
@@ -492,22 +522,36 @@ class Connection:
                     numbered.failed(error)
                 if change and error.applied is not False:
                     limits.sent = True
-                await self._after_failure(error, link, limits, backoff, failures)
+                silent = link.direct and link.answers == answers
+                await self._after_failure(error, link, limits, backoff, failures, silent)
+                if link.direct:
+                    failures = 0  # The own member has had none.
 
     async def _after_failure(
-        self, error: errors.TenureError, link: Link, limits: Limits, backoff: Backoff, failures: int
+        self,
+        error: errors.TenureError,
+        link: Link,
+        limits: Limits,
+        backoff: Backoff,
+        failures: int,
+        silent: bool,
     ) -> None:
-        """Raises, or waits as long as is right before the next attempt."""
+        """Raises, or waits as long as is right before the next attempt.
+
+        A connection that is only for the leader is left if that leads no more, or is silent.
+        """
         decision = decide(error, failures=failures)
         if not decision.retry:
-            link.served = True
+            link.answered()
             if limits.sent and isinstance(error, errors.QuotaExceeded) and error.applied is False:
                 error.applied = None  # It tells of the last attempt only; one before may have been applied.
             raise error
-        if decision.move:
+        move = decision.move or (link.direct and isinstance(error, errors.NoLeader))
+        move = move or (silent and isinstance(error, errors.DeadlineExceeded) and limits.left() > 0)
+        if move:
             link.break_off()
         delay = backoff.next(decision.after)
-        if decision.move and failures == 1:
+        if move and failures == 1:
             delay = 0.0  # Another member may be better off.
         limits.last = error
         await asyncio.sleep(min(delay, max(0.0, limits.left())))

@@ -57,6 +57,9 @@ class Link:
     _lines: Lines | None = None  # The calls of many on one stream; None: each is made by itself.
     _vigil: Vigil | None = None
     served = False  # Whether it answered a call or renewed a session, so that the next may be made at once.
+    direct = False  # Whether it is for changes only, because its member leads.
+    under_way = 0  # Attempts of calls.
+    answers = 0  # To attempts, that count: who waits in vain can tell whether others do, too.
 
     def __init__(self, address: str, door: Door) -> None:
         self.address = address
@@ -146,6 +149,21 @@ class Link:
 
     def _lost(self) -> errors.LinkLost:
         return errors.LinkLost(f"the connection to {self.address} broke", applied=None)
+
+    async def attempt(self, rpc: Unary[Req, Res], request: Req, timeout: float) -> Res:
+        """Makes an attempt of a call: as unary, but it is counted."""
+        self.under_way += 1
+        try:
+            answer = await self.unary(rpc, request, timeout)
+        finally:
+            self.under_way -= 1
+        self.answered()
+        return answer
+
+    def answered(self) -> None:
+        """Notes an answer that counts."""
+        self.served = True
+        self.answers += 1
 
     async def unary(self, rpc: Unary[Req, Res], request: Req, timeout: float | None) -> Res:
         """Makes a call and returns its answer. Raises a typed error."""

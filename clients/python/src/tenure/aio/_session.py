@@ -249,4 +249,4 @@ async def destroy(client: Connection, request: session_pb2.DestroySessionRequest
     """Tells the cluster for so many seconds at most that a session is over. If nobody can be told, its TTL ends it."""
     with contextlib.suppress(errors.TenureError):
         limits = Limits(client, seconds, None, closing=True)
-        await client._call(DESTROY_SESSION, request, change=True, limits=limits)
+        await client._call(DESTROY_SESSION, request, change=True, own=True, limits=limits)

@@ -121,7 +121,7 @@ async def _create(
     client: Client, listeners: Listeners, request: session_pb2.CreateSessionRequest, limits: Limits
 ) -> Session:
     try:
-        answer = await client._call(CREATE_SESSION, request, change=True, limits=limits)
+        answer = await client._call(CREATE_SESSION, request, change=True, own=True, limits=limits)
     except BaseException:
         if limits.sent:  # The cluster may make it all the same, and without a TTL it would stay for ever.
             client._see_through(_unmake(client, request), "unmake-session")
@@ -144,7 +144,7 @@ async def _unmake(client: Client, request: session_pb2.CreateSessionRequest) -> 
     """Destroys a session that may have been made for nobody. Asked the same again, the cluster says which one it is."""
     with contextlib.suppress(errors.TenureError):
         limits = Limits(client, CLOSE_SECONDS_MAX, None, closing=True)
-        answer = await client._call(CREATE_SESSION, request, change=True, limits=limits)
+        answer = await client._call(CREATE_SESSION, request, change=True, own=True, limits=limits)
         options = types_pb2.CallOptions(session_secret=request.secret, epoch=answer.epoch)
         gone = session_pb2.DestroySessionRequest(session_id=answer.session_id, clean=True, options=options)
         await destroy(client, gone, CLOSE_SECONDS_MAX)
@@ -236,7 +236,8 @@ async def _take_over(
         )
 
     try:
-        return await client._call(ATTACH_SESSION, request(True, credentials.epoch, 1), change=True, timeout=timeout)
+        taking = request(True, credentials.epoch, 1)
+        return await client._call(ATTACH_SESSION, taking, change=True, own=True, timeout=timeout)
     except (errors.EpochMismatch, errors.SessionSuperseded) as refused:
         try:
             return await client._call(ATTACH_SESSION, request(False, credentials.epoch + 1, 2), timeout=timeout)
