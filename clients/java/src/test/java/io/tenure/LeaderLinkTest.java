@@ -236,8 +236,14 @@ final class LeaderLinkTest extends WithFakeMember {
 
   @Test
   void whatIsUnderWayWhenAnotherOneLeadsByThenIsMadeAgainUnderTheSameId() throws Exception {
-    // The one before is alive, and answers nothing else.
-    madeAgain(() -> leads = "");
+    // The one before is alive, and answers nothing else. Of what is asked every ten seconds alone, this many would not come in time.
+    AtomicInteger asked = new AtomicInteger();
+    madeAgain(() -> own.listMembers = (r, o) -> {
+      if (asked.incrementAndGet() == 8) {
+        leads = "";
+      }
+      FakeMember.reply(o, list(members.indexOf(own)));
+    });
   }
 
   @Test
@@ -253,6 +259,19 @@ final class LeaderLinkTest extends WithFakeMember {
       leader.put = before;
       assertEquals(own, put());
     }
+  }
+
+  @Test
+  void aChangeThatFailsAtTheLeaderIsMadeAgainAtTheOwnMemberThoughTheConnectionStands() throws Exception {
+    direct();
+    BiConsumer<PutRequest, StreamObserver<PutResponse>> before = leader.put;
+    leader.put = (r, o) -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    members.forEach(FakeMember::seen);
+    client.kv().put("k", "v");
+    assertEquals(leader.next(PutRequest.class), own.next(PutRequest.class));
+    assertTrue(leader.seen().isEmpty());
+    leader.put = before;
+    assertEquals(leader, put());
   }
 
   @Test
