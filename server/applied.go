@@ -30,6 +30,7 @@ func (r *running) applied(o storage.Outcome) {
 	r.timers.Publish(o)
 	r.hub.Publish(o)
 	r.hints.Publish(o.Events)
+	r.secrets.Publish(o.Events)
 	r.counts.Publish(o)
 	r.arrivals.Publish()
 	r.compaction.Publish(o)

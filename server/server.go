@@ -137,6 +137,7 @@ type running struct {
 	compaction *compaction.Task
 	hub        *watch.Hub
 	arrivals   *leader.Arrivals
+	secrets    *call.Secrets
 	counts     *catalog.Metrics
 	hints      *renewal.Hinter
 	relayed    *service.Peer
@@ -241,6 +242,7 @@ func (r *running) listen(ctx context.Context) error {
 // openNode recovers the member and runs it.
 func (r *running) openNode(ctx context.Context) error {
 	r.arrivals, r.hints, r.relayed = &leader.Arrivals{}, renewal.NewHinter(), service.NewPeer(r.log)
+	r.secrets = &call.Secrets{}
 	var err error
 	r.compaction = newCompaction(r)
 	r.timers, err = expiry.New(expiry.Options{
@@ -396,7 +398,7 @@ func (r *running) makeServices(stopping context.Context) error {
 	}
 	caller := &call.Caller{
 		Node: r.node, Timers: r.timers, Log: r.log, Arrivals: r.arrivals, Relay: relay, Stopping: stopping,
-		MemberID: r.node.Status().MemberID,
+		MemberID: r.node.Status().MemberID, Secrets: r.secrets,
 	}
 	renewer, err := renewal.New(renewal.Options{
 		Caller: caller, Hints: r.hints, StreamSessionsMax: r.config.StreamSessionsMax, Registerer: r.config.Registry,

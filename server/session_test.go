@@ -324,3 +324,28 @@ func TestAnotherInstanceMustTakeOver(t *testing.T) {
 	_, err = m.AttachSession(t.Context(), other)
 	wantError(t, err, codes.FailedPrecondition, "EPOCH_MISMATCH")
 }
+
+// TestASessionThatEndedIsRefusedBeforeItIsOrdered has a session act, so that the member remembers it, and then end.
+func TestASessionThatEndedIsRefusedBeforeItIsOrdered(t *testing.T) {
+	m := start(t)
+	created, err := m.CreateSession(t.Context(), &tenurev1.CreateSessionRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := created.GetSessionId()
+	put := func() error {
+		_, failed := m.Put(t.Context(), &tenurev1.PutRequest{Key: "k", Acquire: id})
+		return failed
+	}
+	for range 2 {
+		if err = put(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err = m.DestroySession(t.Context(), &tenurev1.DestroySessionRequest{SessionId: id, Clean: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err = put(); !strings.Contains(fmt.Sprint(err), "session "+id+" ended at ") { // What is ordered says less.
+		t.Errorf("got %v, want when it ended", err)
+	}
+}

@@ -39,6 +39,8 @@ type Caller struct {
 	Stopping context.Context //nolint:containedctx // It is the server's life, not a call's.
 	// MemberID is this member's id.
 	MemberID uint64
+	// Secrets remembers the secrets of sessions; nil: each call reads them.
+	Secrets *Secrets
 	// UnreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
 	UnreadMax time.Duration
 
@@ -208,6 +210,7 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 		return nil, err
 	}
 	if f := result.GetFailure(); f != nil {
+		c.Secrets.refused(f)
 		remembered := change.Command.GetRequestId() != nil || len(change.Command.GetIdempotencyKey()) > 0
 		return nil, reason.OfFailure(f, remembered)
 	}
@@ -252,8 +255,10 @@ func (c *Caller) AddOptions(ctx context.Context, change Change) error {
 		if o.GetEpoch() == 0 {
 			return reason.Invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
-		if err := c.ActAs(ctx, sid, o); err != nil {
-			return err
+		if !c.Secrets.shown(sid, o) {
+			if err := c.ActAs(ctx, sid, o); err != nil {
+				return err
+			}
 		}
 		change.Command.RequestId = &storev1.RequestID{
 			SessionId: sid[:],
@@ -304,8 +309,8 @@ func Hashed(secret []byte) []byte {
 // ShowsSecret tells whether a hash is that of a session's secret.
 func ShowsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
 
-// ActAs checks that the caller may act as a session: it needs the secret if the session has one. Which epoch the session
-// is in is for the state machine to compare.
+// ActAs checks that a session lives, and that the caller may act as it: that takes the secret if the session has one. Which epoch the
+// session is in is for the state machine to compare.
 func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
 	record, err := c.LiveSession(ctx, id)
 	if err != nil {
@@ -319,6 +324,14 @@ func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 		return err
 	}
 	hash := record.GetSecretSha256()
+	if err = mayAct(id, hash, o); err == nil {
+		c.Secrets.Note(id, hash)
+	}
+	return err
+}
+
+// mayAct checks that a call shows the secret of which a session has the hash, and names an epoch. A session without a secret asks for neither.
+func mayAct(id storage.SessionID, hash []byte, o *tenurev1.CallOptions) error {
 	if len(hash) == 0 {
 		return nil
 	}

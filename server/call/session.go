@@ -22,8 +22,10 @@ func (c *Caller) SessionRef(
 	if op.Force {
 		return &storev1.SessionRef{SessionId: id[:]}, nil
 	}
-	if err := c.ActAs(ctx, id, o); err != nil {
-		return nil, err
+	if !c.Secrets.shown(id, o) {
+		if err := c.ActAs(ctx, id, o); err != nil {
+			return nil, err
+		}
 	}
 	return &storev1.SessionRef{SessionId: id[:], Epoch: o.GetEpoch()}, nil
 }

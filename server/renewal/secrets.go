@@ -44,32 +44,33 @@ func (s shownSecrets) check(ctx context.Context, sessions [][]byte, shown []byte
 
 // look compares with what this member shows now. It is not sure of a session of which it knows nothing.
 func (s shownSecrets) look(sessions [][]byte, shown []byte) (refused *reason.Error, sure bool, err error) {
-	at, err := s.api.LocalSnapshot()
-	if err != nil {
-		return nil, false, err
-	}
-	defer s.api.CloseSnapshot(at)
+	at := lazySnapshot{api: s.api}
+	defer at.close()
 	sure = true
 	for _, raw := range sessions {
 		id, err := storage.SessionIDFromBytes(raw)
 		if err != nil {
 			return nil, false, reason.Invalid("command", "acts as a session whose id is none")
 		}
-		record, live, err := at.Session(id)
+		if hash, known := s.api.Secrets.Of(id); known && (len(hash) == 0 || call.ShowsSecret(shown, hash)) {
+			continue
+		}
+		hash, live, err := at.Live(id)
 		if err != nil {
 			return nil, false, err
 		}
 		if !live {
-			_, ended, err := at.EndedSession(id)
+			ended, err := at.Ended(id)
 			if err != nil {
 				return nil, false, err
 			}
 			sure = sure && ended
 			continue
 		}
-		if hash := record.GetSecretSha256(); len(hash) > 0 && !call.ShowsSecret(shown, hash) {
+		if len(hash) > 0 && !call.ShowsSecret(shown, hash) {
 			return call.SecretWrong(id, len(shown) > 0), true, nil
 		}
+		s.api.Secrets.Note(id, hash)
 	}
 	return nil, sure, nil
 }
