@@ -22,6 +22,8 @@ const (
 	appliedNo = 2
 	// pointReadsMax is how many requests are read one by one when they are done; more are scanned.
 	pointReadsMax = 64
+	// overtakenMax is how many of the requests that another one overtook are known to be new when they come.
+	overtakenMax = 64
 )
 
 // Keeper remembers requests for a command, and forgets them.
@@ -144,6 +146,9 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 			return result, recalled
 		}
 	}
+	if m.fresh {
+		m.overtake(k, head.GetHighestSequence())
+	}
 	if invariants.Enabled {
 		if err = records.VerifyWindow(k.Rows, m.session, head); err != nil {
 			return nil, err
@@ -175,6 +180,14 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 		}
 	}
 	return nil, err
+}
+
+// overtake notes that the requests between the highest number so far and this one are new, too. Those of many callers of one session come a
+// little out of order, and would each be looked for on disk.
+func (m *windowMemory) overtake(k *Keeper, highest uint64) {
+	for sequence := max(highest+1, m.request.GetSequence()-min(m.request.GetSequence(), overtakenMax)); sequence < m.request.GetSequence(); sequence++ {
+		k.Rows.KnowMissing(m.requestRow(sequence))
+	}
 }
 
 // Pass saves a mark that was raised.

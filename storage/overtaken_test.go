@@ -1,0 +1,33 @@
+package storage_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestOvertakenRequestsAreMadeOnce makes the requests of a session out of order, as those of many callers come, each twice: the second attempt
+// gets the first result, whichever request came before it.
+func TestOvertakenRequestsAreMadeOnce(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 1)
+	first := map[uint64]uint64{}
+	for _, sequence := range []uint64{1, 5, 3, 200, 4, 2, 130, 199, 6, 201} {
+		_, results := r.apply(request(0, sequence))
+		first[sequence] = results[0].GetRevision()
+		if results[0].GetFailure() != nil {
+			t.Fatalf("request %d: %v", sequence, results[0].GetFailure())
+		}
+	}
+	made := map[uint64]bool{}
+	for sequence, revision := range first {
+		if made[revision] {
+			t.Errorf("revision %d was made twice", revision)
+		}
+		made[revision] = true
+		if _, results := r.apply(request(0, sequence)); results[0].GetRevision() != revision {
+			t.Errorf("request %d has revision %d when it is made again, want %d", sequence, results[0].GetRevision(), revision)
+		}
+	}
+	r.checkBytes()
+}
