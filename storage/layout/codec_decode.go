@@ -51,7 +51,16 @@ func cutKeyFacts(b []byte, m *storev1.KeyRecord) (value []byte, ok bool) {
 
 // cutLockHead reads the head of a lock. It returns false if that is for proto to do.
 func cutLockHead(b []byte, m *storev1.LockHead) bool {
-	for len(b) > 0 {
+	return cutLock(b, m, func(_, _ int, past []byte) bool {
+		inner := &storev1.PastHold{}
+		m.Past = append(m.Past, inner)
+		return cutPast(past, inner)
+	})
+}
+
+// cutLock reads the head of a lock, but for each hold that ended: ended gets where its field begins and ends, and what that holds.
+func cutLock(record []byte, m *storev1.LockHead, ended func(from, to int, past []byte) bool) bool {
+	for b := record; len(b) > 0; {
 		f, rest, ok := cutField(b)
 		if !ok {
 			return false
@@ -79,12 +88,10 @@ func cutLockHead(b []byte, m *storev1.LockHead) bool {
 			m.ModRevision = f.number
 		case 11<<3 | isContent:
 			m.ExclusiveSessionId = f.bytes()
-		case 12<<3 | isContent:
-			inner := &storev1.PastHold{}
-			if !cutPast(f.content, inner) {
+		case lockPastField<<3 | isContent:
+			if !ended(len(record)-len(b), len(record)-len(rest), f.content) {
 				return false
 			}
-			m.Past = append(m.Past, inner)
 		case 13<<3 | isNumber:
 			m.Queued = f.number
 		default:
@@ -206,6 +213,55 @@ func cutWindow(b []byte, m *storev1.RequestWindowRecord) bool {
 		case 8<<3 | isNumber:
 			m.HighestSequence = f.number
 		default:
+			return false
+		}
+		b = rest
+	}
+	return true
+}
+
+// cutSession reads the record of a session. It returns false if that is for proto to do, as it is with metadata.
+func cutSession(b []byte, m *storev1.SessionRecord) bool {
+	for len(b) > 0 {
+		f, rest, ok := cutField(b)
+		if !ok {
+			return false
+		}
+		switch f.id {
+		case 1<<3 | isNumber:
+			m.FormatVersion = uint32(f.number)
+		case 2<<3 | isContent:
+			ok = f.text(&m.Name)
+		case 3<<3 | isContent:
+			ok = f.text(&m.Node)
+		case 5<<3 | isNumber:
+			m.TtlMs = int64(f.number)
+		case 6<<3 | isNumber:
+			m.LockDelayMs = int64(f.number)
+		case 7<<3 | isNumber:
+			m.Behavior = storev1.SessionBehavior(f.number)
+		case 8<<3 | isContent:
+			m.SecretSha256 = f.bytes()
+		case 9<<3 | isContent:
+			ok = f.text(&m.PeerAddress)
+		case 10<<3 | isNumber:
+			m.Epoch = f.number
+		case 11<<3 | isContent:
+			m.InstanceId = f.bytes()
+		case 12<<3 | isNumber:
+			m.CreateRevision = f.number
+		case 13<<3 | isNumber:
+			m.CreateTimeMs = int64(f.number)
+		case 14<<3 | isNumber:
+			m.EpochRevision = f.number
+		case 15<<3 | isNumber:
+			m.Objects = uint32(f.number)
+		case 20<<3 | isContent:
+			ok = f.text(&m.Principal)
+		default:
+			return false
+		}
+		if !ok {
 			return false
 		}
 		b = rest

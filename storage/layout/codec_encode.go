@@ -28,8 +28,10 @@ func largeSize(m proto.Message) int {
 	case *storev1.KeyRecord:
 		return rest + len(m.GetValue())
 	case *storev1.HistoryRecord:
-		put := m.GetEvent().GetKeyPut()
-		return rest + len(put.GetKey()) + len(put.GetValue())
+		put, granted, released := m.GetEvent().GetKeyPut(), m.GetEvent().GetLockGranted(), m.GetEvent().GetLockReleased()
+		return rest + len(put.GetKey()) + len(put.GetValue()) +
+			len(granted.GetKey()) + len(granted.GetOwner()) + len(granted.GetSessionName()) +
+			len(released.GetKey()) + len(released.GetOwner()) + len(released.GetSessionName()) + len(released.GetReason())
 	case *storev1.HoldRecord:
 		return rest + len(m.GetOwner()) + len(m.GetSessionName())
 	case *storev1.LockHead:
@@ -76,6 +78,8 @@ func decodeByHand(b []byte, m Record) bool {
 		return cutHold(b, m)
 	case *storev1.RequestWindowRecord:
 		return cutWindow(b, m)
+	case *storev1.SessionRecord:
+		return cutSession(b, m)
 	default:
 		return false
 	}
@@ -106,6 +110,21 @@ func appendLockHead(b []byte, m *storev1.LockHead) ([]byte, bool) {
 	if !plain(m) {
 		return b, false
 	}
+	b = appendLockUse(b, m)
+	for _, inner := range m.GetPast() {
+		var begin int
+		var ok bool
+		b, begin = openMessage(b, lockPastField)
+		if b, ok = appendPast(b, inner); !ok {
+			return b, false
+		}
+		b = closeMessage(b, begin)
+	}
+	return appendNumber(b, 13, m.GetQueued()), true
+}
+
+// appendLockUse appends those fields of the head of a lock that stand before its past holds.
+func appendLockUse(b []byte, m *storev1.LockHead) []byte {
 	b = appendNumber(b, 1, m.GetFormatVersion())
 	b = appendNumber(b, 2, int32(m.GetMode()))
 	b = appendNumber(b, 3, m.GetLimit())
@@ -116,18 +135,7 @@ func appendLockHead(b []byte, m *storev1.LockHead) ([]byte, bool) {
 	b = appendNumber(b, 8, m.GetPermitsDelayed())
 	b = appendNumber(b, 9, m.GetWaiters())
 	b = appendNumber(b, 10, m.GetModRevision())
-	b = appendContent(b, 11, m.GetExclusiveSessionId())
-	for _, inner := range m.GetPast() {
-		var begin int
-		var ok bool
-		b, begin = openMessage(b, 12)
-		if b, ok = appendPast(b, inner); !ok {
-			return b, false
-		}
-		b = closeMessage(b, begin)
-	}
-	b = appendNumber(b, 13, m.GetQueued())
-	return b, true
+	return appendContent(b, 11, m.GetExclusiveSessionId())
 }
 
 // appendPast appends a hold that ended.
@@ -224,10 +232,10 @@ func appendApplied(b []byte, m *storev1.AppliedRecord) ([]byte, bool) {
 	return b, true
 }
 
-// appendHistory appends an event of a key that was put; most events are.
+// appendHistory appends an event of a key that was put, or of a lock that was granted or released; most events are.
 func appendHistory(b []byte, m *storev1.HistoryRecord) ([]byte, bool) {
 	e := m.GetEvent()
-	if e.GetKeyPut() == nil || !plain(m) || !plain(e) {
+	if e.GetKind() == nil || !plain(m) || !plain(e) {
 		return b, false
 	}
 	b = appendNumber(b, 1, m.GetFormatVersion())
@@ -237,17 +245,63 @@ func appendHistory(b []byte, m *storev1.HistoryRecord) ([]byte, bool) {
 	b = appendNumber(b, 3, e.GetCount())
 	b = appendNumber(b, 4, e.GetWallTimeMs())
 	b = appendNumber(b, 5, e.GetNamespaceId())
-	b, put := openMessage(b, 8)
-	b, ok := appendPut(b, e.GetKeyPut())
+	var kind int
+	ok := false
+	switch told := e.GetKind().(type) {
+	case *storev1.Event_KeyPut:
+		b, kind = openMessage(b, 8)
+		b, ok = appendPut(b, told.KeyPut)
+	case *storev1.Event_LockGranted:
+		b, kind = openMessage(b, 12)
+		b, ok = appendGranted(b, told.LockGranted)
+	case *storev1.Event_LockReleased:
+		b, kind = openMessage(b, 13)
+		b, ok = appendReleased(b, told.LockReleased)
+	}
 	if !ok {
 		return b, false
 	}
-	return closeMessage(closeMessage(b, put), event), true
+	return closeMessage(closeMessage(b, kind), event), true
+}
+
+// appendGranted appends what an event tells of a lock that was granted.
+func appendGranted(b []byte, m *storev1.LockGranted) ([]byte, bool) {
+	if m == nil || !plain(m) || !utf8.ValidString(m.GetKey()) || !utf8.ValidString(m.GetOwner()) || !utf8.ValidString(m.GetSessionName()) {
+		return b, false
+	}
+	b = appendContent(b, 1, m.GetKey())
+	b = appendNumber(b, 2, m.GetLockIndex())
+	b = appendContent(b, 3, m.GetSessionId())
+	b = appendContent(b, 4, m.GetOwner())
+	b = appendNumber(b, 5, int32(m.GetMode()))
+	b = appendNumber(b, 6, m.GetPermits())
+	b = appendNumber(b, 7, m.GetPlace())
+	b = appendContent(b, 8, m.GetSessionName())
+	return b, true
+}
+
+// appendReleased appends what an event tells of a lock that was released.
+func appendReleased(b []byte, m *storev1.LockReleased) ([]byte, bool) {
+	if m == nil || !plain(m) || !utf8.ValidString(m.GetKey()) || !utf8.ValidString(m.GetOwner()) ||
+		!utf8.ValidString(m.GetReason()) || !utf8.ValidString(m.GetSessionName()) {
+		return b, false
+	}
+	b = appendContent(b, 1, m.GetKey())
+	b = appendNumber(b, 2, m.GetLockIndex())
+	b = appendNumber(b, 3, m.GetFencingToken())
+	b = appendContent(b, 4, m.GetSessionId())
+	b = appendContent(b, 5, m.GetOwner())
+	b = appendNumber(b, 6, int32(m.GetMode()))
+	b = appendNumber(b, 7, m.GetPermits())
+	b = appendNumber(b, 8, int32(m.GetCause()))
+	b = appendContent(b, 9, m.GetReason())
+	b = appendContent(b, 10, m.GetSessionName())
+	return b, true
 }
 
 // appendPut appends what an event tells of a key.
 func appendPut(b []byte, m *storev1.KeyPut) ([]byte, bool) {
-	if !plain(m) || !utf8.ValidString(m.GetKey()) {
+	if m == nil || !plain(m) || !utf8.ValidString(m.GetKey()) {
 		return b, false
 	}
 	b = appendContent(b, 1, m.GetKey())
@@ -282,14 +336,10 @@ func appendPrevious(b []byte, m *storev1.PreviousValue) ([]byte, bool) {
 	return b, true
 }
 
-// appendRequest appends what is remembered of a request that wrote a key and did nothing to its lock.
+// appendRequest appends what is remembered of a request that wrote a key and did nothing to its lock, or that took a lock or gave it back.
 func appendRequest(b []byte, m *storev1.RequestRecord) ([]byte, bool) {
 	r := m.GetResult()
-	put := r.GetPut()
-	if put == nil || r.GetFailure() != nil || put.GetHold() != nil || put.GetLock() != nil || put.GetState() == nil {
-		return b, false
-	}
-	if !plain(m) || !plain(r) || !plain(put) || !utf8.ValidString(put.GetKey()) {
+	if r.GetKind() == nil || r.GetFailure() != nil || !plain(m) || !plain(r) {
 		return b, false
 	}
 	b = appendNumber(b, 1, m.GetFormatVersion())
@@ -297,16 +347,79 @@ func appendRequest(b []byte, m *storev1.RequestRecord) ([]byte, bool) {
 	b, result := openMessage(b, 3)
 	b = appendNumber(b, 1, r.GetRevision())
 	b = appendBool(b, 2, r.GetChanged())
-	b, kind := openMessage(b, 11)
-	b = appendContent(b, 1, put.GetKey())
+	var kind int
+	ok := false
+	switch did := r.GetKind().(type) {
+	case *storev1.Result_Put:
+		b, kind = openMessage(b, 11)
+		b, ok = appendPutResult(b, did.Put)
+	case *storev1.Result_AcquireLock:
+		b, kind = openMessage(b, 14)
+		b, ok = appendAcquired(b, did.AcquireLock)
+	case *storev1.Result_ReleaseLock:
+		b, kind = openMessage(b, 15)
+		b, ok = appendReleaseResult(b, did.ReleaseLock)
+	}
+	if !ok {
+		return b, false
+	}
+	return closeMessage(closeMessage(b, kind), result), true
+}
+
+// appendPutResult appends what became of a put that did nothing to the lock of its key.
+func appendPutResult(b []byte, m *storev1.PutResult) ([]byte, bool) {
+	if m.GetHold() != nil || m.GetLock() != nil || m.GetState() == nil || !plain(m) || !utf8.ValidString(m.GetKey()) {
+		return b, false
+	}
+	b = appendContent(b, 1, m.GetKey())
 	b, state := openMessage(b, 2)
-	b, ok := appendState(b, put.GetState())
+	b, ok := appendState(b, m.GetState())
 	if !ok {
 		return b, false
 	}
 	b = closeMessage(b, state)
-	b = appendBool(b, 3, put.GetVerbSucceeded())
-	return closeMessage(closeMessage(b, kind), result), true
+	return appendBool(b, 3, m.GetVerbSucceeded()), true
+}
+
+// appendAcquired appends the hold that a request got. Proto writes the fields of a oneof last.
+func appendAcquired(b []byte, m *storev1.AcquireLockResult) ([]byte, bool) {
+	if m.GetHold() == nil || m.GetLock() != nil || !plain(m) {
+		return b, false
+	}
+	b = appendBool(b, 4, m.GetAttached())
+	b, hold := openMessage(b, 1)
+	b, ok := appendHoldState(b, m.GetHold())
+	return closeMessage(b, hold), ok
+}
+
+// appendReleaseResult appends what became of a release that says nothing of the lock.
+func appendReleaseResult(b []byte, m *storev1.ReleaseLockResult) ([]byte, bool) {
+	if m == nil || m.GetLock() != nil || !plain(m) {
+		return b, false
+	}
+	b = appendBool(b, 1, m.GetReleased())
+	b = appendNumber(b, 2, m.GetGranted())
+	return b, true
+}
+
+// appendHoldState appends a hold as it is.
+func appendHoldState(b []byte, m *storev1.HoldState) ([]byte, bool) {
+	if !plain(m) || !utf8.ValidString(m.GetKey()) || !utf8.ValidString(m.GetOwner()) || !utf8.ValidString(m.GetSessionName()) {
+		return b, false
+	}
+	b = appendContent(b, 1, m.GetKey())
+	b = appendNumber(b, 2, m.GetLockIndex())
+	b = appendNumber(b, 3, m.GetFencingToken())
+	b = appendContent(b, 4, m.GetSessionId())
+	b = appendContent(b, 5, m.GetOwner())
+	b = appendNumber(b, 6, int32(m.GetMode()))
+	b = appendNumber(b, 7, m.GetPermits())
+	b = appendNumber(b, 8, m.GetGrantTimeMs())
+	b = appendContent(b, 9, m.GetSessionName())
+	b = appendBool(b, 10, m.GetDelayed())
+	b = appendNumber(b, 11, m.GetDelayMs())
+	b = appendNumber(b, 12, m.GetLostTimeMs())
+	return b, true
 }
 
 // appendState appends a key as it is.

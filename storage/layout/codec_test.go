@@ -15,7 +15,7 @@ import (
 // records are those that have codecs of their own.
 var records = []layout.Record{
 	&storev1.KeyRecord{}, &storev1.HistoryRecord{}, &storev1.LockHead{}, &storev1.HoldRecord{},
-	&storev1.RequestRecord{}, &storev1.RequestWindowRecord{}, &storev1.AppliedRecord{},
+	&storev1.RequestRecord{}, &storev1.RequestWindowRecord{}, &storev1.AppliedRecord{}, &storev1.SessionRecord{},
 }
 
 // emptyOf returns an empty record of the type of kind.
@@ -72,7 +72,53 @@ func decodedAsProto(t *testing.T, kind layout.Record, data []byte) layout.Record
 		}
 		return got
 	}
+	if h, ok := want.(*storev1.LockHead); ok {
+		pastAsProto(t, data, proto.CloneOf(h))
+	}
 	return want
+}
+
+// pastAsProto compares what is read of the head of a lock without its past holds, and written again with one more, with what proto makes of it. The
+// head is what proto reads from data.
+func pastAsProto(t *testing.T, data []byte, head *storev1.LockHead) {
+	t.Helper()
+	use, short := &storev1.LockHead{}, proto.CloneOf(head)
+	short.Past = nil
+	past, err := layout.DecodeLock(data, use)
+	if err != nil || !proto.Equal(use, short) {
+		t.Fatalf("the head without past holds from %x: %v, %v; want %v", data, use, err, short)
+	}
+	holds, err := past.Holds()
+	if short.Past = holds; err != nil || !proto.Equal(short, head) {
+		t.Fatalf("the past holds from %x: %v, %v; want %v", data, holds, err, head)
+	}
+	want, err := proto.MarshalOptions{Deterministic: true}.Marshal(head)
+	if err != nil || !bytes.Equal(want, data) {
+		return // It was written by nobody like us.
+	}
+	const most = 3
+	for i := range most + 3 {
+		if got, encodeErr := layout.EncodeLock(use, past); encodeErr != nil || !bytes.Equal(got, want) {
+			t.Fatalf("the head with %d more past holds is written as %x, %v; want %x", i, got, encodeErr, want)
+		}
+		var added []*storev1.PastHold
+		for n := range i {
+			added = append(added, &storev1.PastHold{Owner: "o", LockIndex: uint64(n)})
+		}
+		if past, err = past.Add(added, most); err != nil {
+			t.Fatal(err)
+		}
+		head.Past = append(head.GetPast(), added...)
+		head.Past = head.GetPast()[max(0, len(head.GetPast())-most):]
+		if want, err = (proto.MarshalOptions{Deterministic: true}).Marshal(head); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// coded are the fields of a oneof whose messages have codecs.
+var coded = map[protoreflect.Name]bool{
+	"key_put": true, "lock_granted": true, "lock_released": true, "put": true, "acquire_lock": true, "release_lock": true, "hold": true,
 }
 
 // fill gives the fields of a message random values, at random.
@@ -80,7 +126,18 @@ func fill(r *rand.Rand, m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		if r.IntN(3) == 0 || f.ContainingOneof() != nil && f.Name() != "key_put" && f.Name() != "put" && r.IntN(20) > 0 {
+		odds := 3 // that it has none
+		switch {
+		case f.ContainingOneof() == nil:
+		case coded[f.Name()]:
+			odds = 2
+		default:
+			odds = 1
+			if r.IntN(20) == 0 {
+				odds = 3
+			}
+		}
+		if r.IntN(odds) == 0 {
 			continue
 		}
 		switch {
@@ -182,6 +239,20 @@ func TestCodecsAllocateOnce(t *testing.T) {
 		}},
 		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
 			Revision: 7, Kind: &storev1.Event_KeyPut{KeyPut: &storev1.KeyPut{Key: "k", Previous: &storev1.PreviousValue{Revision: 3}}},
+		}},
+		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
+			Revision: 7, Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{Key: "k", SessionId: id, Owner: "o"}},
+		}},
+		&storev1.HistoryRecord{FormatVersion: 1, Event: &storev1.Event{
+			Revision: 7, Kind: &storev1.Event_LockReleased{LockReleased: &storev1.LockReleased{Key: "k", SessionId: id, Owner: "o"}},
+		}},
+		&storev1.RequestRecord{FormatVersion: 1, Digest: digest, Result: &storev1.Result{
+			Revision: 7, Kind: &storev1.Result_AcquireLock{AcquireLock: &storev1.AcquireLockResult{
+				Outcome: &storev1.AcquireLockResult_Hold{Hold: &storev1.HoldState{Key: "k", SessionId: id, Owner: "o"}},
+			}},
+		}},
+		&storev1.RequestRecord{FormatVersion: 1, Digest: digest, Result: &storev1.Result{
+			Revision: 7, Kind: &storev1.Result_ReleaseLock{ReleaseLock: &storev1.ReleaseLockResult{Released: true}},
 		}},
 	} {
 		if got := testing.AllocsPerRun(10, func() {

@@ -67,7 +67,7 @@ func checkEnvelope(env *storev1.Envelope) error {
 
 // checkCommand refuses a command that this program cannot apply. Whoever proposes one calls it as apply does.
 func checkCommand(cmd *storev1.Command) error {
-	if knownPut(cmd) {
+	if knownAtOnce(cmd) {
 		return nil
 	}
 	if err := checkKnown(cmd.ProtoReflect()); err != nil {
@@ -79,14 +79,26 @@ func checkCommand(cmd *storev1.Command) error {
 	return nil
 }
 
-// knownPut reports whether a command is a put, without guards, of which checkKnown would know everything. Most commands are, and
-// checkKnown goes through the description of every message.
-func knownPut(cmd *storev1.Command) bool {
-	put := cmd.GetPut()
-	if put == nil || len(cmd.GetGuards()) > 0 || !plain(cmd) || !plain(put) {
+// knownAtOnce reports whether a command is a put, or takes a lock or gives it back, without guards, and checkKnown would know everything of it. Most
+// commands are, and checkKnown goes through the description of every message.
+func knownAtOnce(cmd *storev1.Command) bool {
+	if len(cmd.GetGuards()) > 0 || !plain(cmd) || !plain(cmd.GetRequestId()) {
 		return false
 	}
-	return plain(cmd.GetRequestId()) && plain(put.GetAcquire()) && plain(put.GetRelease()) && plain(put.GetBindSession())
+	switch kind := cmd.GetKind().(type) {
+	case *storev1.Command_Put:
+		put := kind.Put
+		return put != nil && plain(put) && plain(put.GetAcquire()) && plain(put.GetRelease()) && plain(put.GetBindSession())
+	case *storev1.Command_AcquireLock:
+		acquire := kind.AcquireLock
+		_, known := storev1.LockMode_name[int32(acquire.GetMode())]
+		return acquire != nil && known && plain(acquire) && plain(acquire.GetSession())
+	case *storev1.Command_ReleaseLock:
+		release := kind.ReleaseLock
+		return release != nil && plain(release) && plain(release.GetSession())
+	default:
+		return false
+	}
 }
 
 // checkKnown refuses a message that holds a field or an enum value this program does not know, at any depth.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
 )
@@ -17,22 +18,25 @@ const pastHoldsMax = 8
 // them again. The event has all of it. Version 1 remembered all.
 const pastReasonBytesMax = 128
 
-// lock is a key's lock: its head. Holds and places have rows of their own.
+// lock is a key's lock: its head and its past holds. Holds and places have rows of their own.
 type lock struct {
 	name layout.Name
-	head *storev1.LockHead
+	head *storev1.LockHead // without past holds
+	past layout.PastHolds
+	// ended are the holds that ended since the lock was saved, at most pastHoldsMax.
+	ended []*storev1.PastHold
 }
 
 // lock returns a key's lock; a key that was never locked has one that nobody ever held.
 func (w *Work) lock(n layout.Name) (*lock, error) {
-	head, err := records.LockHead(w.rows, n)
+	head, past, err := records.ReadLock(w.rows, n)
 	if err != nil {
 		return nil, err
 	}
 	if head == nil {
 		head = &storev1.LockHead{FormatVersion: layout.RecordFormat}
 	}
-	return &lock{name: n, head: head}, nil
+	return &lock{name: n, head: head, past: past}, nil
 }
 
 // saveLock writes a lock's head after a change. A lock that nobody uses has no mode.
@@ -44,7 +48,14 @@ func (c lockVerbs) saveLock(l *lock) error {
 		h.Limit = 0
 	}
 	h.ModRevision = c.revision
-	value, err := layout.Encode(h)
+	var err error
+	if len(l.ended) > 0 {
+		if l.past, err = l.past.Add(l.ended, pastHoldsMax); err != nil {
+			return err
+		}
+		l.ended = nil
+	}
+	value, err := layout.EncodeLock(h, l.past)
 	if err != nil {
 		return err
 	}
@@ -55,11 +66,11 @@ func (c lockVerbs) saveLock(l *lock) error {
 
 // noteKeyGone makes the deletion of a key the last change of its lock, if it has one: the lock is forgotten no sooner.
 func (c lockVerbs) noteKeyGone(n layout.Name) error {
-	head, err := records.LockHead(c.rows, n)
+	head, past, err := records.ReadLock(c.rows, n)
 	if err != nil || head == nil {
 		return err
 	}
-	return c.saveLock(&lock{name: n, head: head})
+	return c.saveLock(&lock{name: n, head: head, past: past})
 }
 
 // request is what somebody wants of a lock.
@@ -140,10 +151,13 @@ func (c lockVerbs) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 		GrantTimeMs:   c.wallMs,
 		SessionName:   ask.session.record.GetName(),
 	}
-	if err := c.saveHold(l.name, h); err != nil {
+	value, err := layout.Encode(h)
+	if err != nil {
 		return nil, err
 	}
-	c.rows.Set(layout.OwnerRow(ask.session.id, layout.ObjectHold, l.name, ask.owner), layout.AppendUint64s(nil, h.GetLockIndex()))
+	c.rows.InsertHot(layout.NumberedRow(layout.RowHold, l.name, h.GetLockIndex()), value)
+	// The owner has no other hold of the lock, and this one is mostly given back soon.
+	c.rows.InsertHot(layout.OwnerRow(ask.session.id, layout.ObjectHold, l.name, ask.owner), layout.AppendUint64s(nil, h.GetLockIndex()))
 	c.emitLock(l.name, &storev1.Event{Kind: &storev1.Event_LockGranted{LockGranted: &storev1.LockGranted{
 		Key:         l.name.Key,
 		LockIndex:   h.GetLockIndex(),
@@ -158,15 +172,6 @@ func (c lockVerbs) grant(l *lock, ask request) (*storev1.HoldRecord, error) {
 	return h, c.saveLock(l)
 }
 
-func (c lockVerbs) saveHold(n layout.Name, h *storev1.HoldRecord) error {
-	value, err := layout.Encode(h)
-	if err != nil {
-		return err
-	}
-	c.rows.Set(layout.NumberedRow(layout.RowHold, n, h.GetLockIndex()), value)
-	return nil
-}
-
 // hold returns the hold of a number, valid or delayed, or nil.
 func (w *Work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error) {
 	return records.ReadHold(w.rows, n, lockIndex)
@@ -174,7 +179,7 @@ func (w *Work) hold(n layout.Name, lockIndex uint64) (*storev1.HoldRecord, error
 
 // ownHold returns the valid hold of a session's owner, or nil.
 func (w *Work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.HoldRecord, error) {
-	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectHold, l.name, owner))
+	value, ok, err := w.owned(layout.OwnerRow(id, layout.ObjectHold, l.name, owner), l.head.GetHolders())
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -182,6 +187,18 @@ func (w *Work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.Hol
 		return nil, fmt.Errorf("%w: hold of session %s on %q", layout.ErrCorrupt, id, l.name.Key)
 	}
 	return w.hold(l.name, binary.BigEndian.Uint64(value))
+}
+
+// owned returns the row of what a session's owner has of a lock. Where nobody has any, it is not read, unless a command's budget counts it.
+func (w *Work) owned(row []byte, owners uint32) ([]byte, bool, error) {
+	if owners > 0 || w.rows.Meter != nil {
+		return w.rows.Get(row)
+	}
+	if invariants.Enabled {
+		_, there, err := w.rows.Get(row)
+		invariants.That(err != nil || !there, "the head of a lock counts no owner, and there is one: %q", row)
+	}
+	return nil, false, nil
 }
 
 // listedHold returns the lock and the hold that a row among the objects of a session is of.
@@ -315,7 +332,7 @@ func (c lockVerbs) remember(l *lock, h *storev1.HoldRecord, how ending) {
 	if c.state.ClusterVersion >= layout.Version2 && len(reason) > pastReasonBytesMax {
 		reason = strings.ToValidUTF8(reason[:pastReasonBytesMax], "")
 	}
-	past := append(l.head.GetPast(), &storev1.PastHold{
+	l.ended = append(l.ended, &storev1.PastHold{
 		SessionId:    h.GetSessionId(),
 		SessionName:  h.GetSessionName(),
 		Owner:        h.GetOwner(),
@@ -326,5 +343,5 @@ func (c lockVerbs) remember(l *lock, h *storev1.HoldRecord, how ending) {
 		EndTimeMs:    c.wallMs,
 		GrantTimeMs:  h.GetGrantTimeMs(),
 	})
-	l.head.Past = past[max(0, len(past)-pastHoldsMax):]
+	l.ended = l.ended[max(0, len(l.ended)-pastHoldsMax):]
 }

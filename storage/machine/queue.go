@@ -20,7 +20,7 @@ type place struct {
 
 // ownPlace returns the place of a session's owner without its value, or nil.
 func (w *Work) ownPlace(l *lock, id layout.SessionID, owner string) (*place, error) {
-	value, ok, err := w.rows.Get(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner))
+	value, ok, err := w.owned(layout.OwnerRow(id, layout.ObjectPlace, l.name, owner), l.head.GetWaiters())
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -25,15 +25,20 @@ type LockInfo struct {
 // Lock returns a key's lock, or false if it was never locked or is forgotten.
 func (r *LockReader) Lock(key string) (LockInfo, bool, error) {
 	n := layout.Name{Key: key}
-	head, err := LockHead(r.rows, n)
+	head, past, err := ReadLock(r.rows, n)
 	if err != nil || head == nil {
 		return LockInfo{}, false, err
 	}
-	state, err := LockState(r.rows, n, head)
-	if err != nil {
-		return LockInfo{}, false, err
+	info, err := r.info(n, head, past)
+	return info, err == nil, err
+}
+
+// info describes a lock.
+func (r *LockReader) info(n layout.Name, head *storev1.LockHead, past layout.PastHolds) (info LockInfo, err error) {
+	if info.State, err = LockState(r.rows, n, head); err == nil {
+		info.Past, err = past.Holds()
 	}
-	return LockInfo{State: state, Past: head.GetPast()}, true, nil
+	return info, err
 }
 
 // Hold returns the hold of a key and lock_index, valid or delayed, or false.
@@ -173,12 +178,12 @@ func (r *LockReader) Locks(prefix, after string, limit int) ([]LockInfo, bool, e
 		if !ok {
 			return false, fmt.Errorf("%w: lock row", layout.ErrCorrupt)
 		}
-		head := &storev1.LockHead{}
-		if err := layout.Decode(value, head); err != nil {
-			return false, fmt.Errorf("lock %q: %w", n.Key, err)
+		head, past, err := decodeLock(n, value)
+		if err != nil {
+			return false, err
 		}
-		state, err := LockState(r.rows, n, head)
-		page = append(page, LockInfo{State: state, Past: head.GetPast()})
+		info, err := r.info(n, head, past)
+		page = append(page, info)
 		return true, err
 	})
 	return page, more, err

@@ -11,17 +11,28 @@ import (
 // holdsShown is how many holds, and how many delayed ones, a LockState names.
 const holdsShown = 8
 
-// LockHead returns the head of a key's lock, or nil.
+// LockHead returns the head of a key's lock without its past holds, or nil.
 func LockHead(rows table.Reader, n layout.Name) (*storev1.LockHead, error) {
+	h, _, err := ReadLock(rows, n)
+	return h, err
+}
+
+// ReadLock returns the head of a key's lock, or nil, and its past holds, which the head has not.
+func ReadLock(rows table.Reader, n layout.Name) (*storev1.LockHead, layout.PastHolds, error) {
 	value, ok, err := rows.Get(layout.NameRow(layout.RowLock, n))
 	if err != nil || !ok {
-		return nil, err
+		return nil, layout.PastHolds{}, err
 	}
+	return decodeLock(n, value)
+}
+
+func decodeLock(n layout.Name, value []byte) (*storev1.LockHead, layout.PastHolds, error) {
 	h := &storev1.LockHead{}
-	if err := layout.Decode(value, h); err != nil {
-		return nil, fmt.Errorf("lock %q: %w", n.Key, err)
+	past, err := layout.DecodeLock(value, h)
+	if err != nil {
+		return nil, layout.PastHolds{}, fmt.Errorf("lock %q: %w", n.Key, err)
 	}
-	return h, nil
+	return h, past, nil
 }
 
 // IsIdle says that nobody holds a lock, waits for it, or lost it with a delay.
