@@ -22,9 +22,31 @@ type session struct {
 	record *storev1.SessionRecord
 }
 
-// sessionRecord returns a live session's record, or nil.
+// sessionRecord returns a live session's record, or nil. Nobody may change it.
 func (w *Work) sessionRecord(id layout.SessionID) (*storev1.SessionRecord, error) {
-	return records.LiveSession(w.rows, id)
+	value, ok, err := w.rows.Get(layout.SessionRow(layout.RowSession, id))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return w.recent.of(id, value)
+}
+
+// recentSession is the record that was read last. Many commands in a row are of one session.
+type recentSession struct {
+	value  []byte // that the record was read from
+	record *storev1.SessionRecord
+}
+
+// of returns the record in a value of a row. A value in the same memory is the same one, as nobody changes it.
+func (s *recentSession) of(id layout.SessionID, value []byte) (*storev1.SessionRecord, error) {
+	if len(value) > 0 && len(value) == len(s.value) && &value[0] == &s.value[0] {
+		return s.record, nil
+	}
+	r, err := records.DecodeSession(id, value)
+	if err == nil {
+		s.value, s.record = value, r
+	}
+	return r, err
 }
 
 // session returns the session that a command acts as, or why it must not.

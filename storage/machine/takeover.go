@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"bytes"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -32,6 +34,8 @@ func (c sessionVerbs) takeOverSession(t *storev1.TakeOverSession) (*storev1.Take
 	if err = c.keeper.BuryWindow(s.id, r.GetEpoch()); err != nil {
 		return nil, err
 	}
+	r = proto.CloneOf(r)
+	s.record = r
 	r.Epoch++
 	r.EpochRevision = c.revision
 	r.InstanceId = t.GetInstanceId()

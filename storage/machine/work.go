@@ -49,6 +49,7 @@ type Work struct {
 	sum    *table.Checksum
 	events []*storev1.Event
 	limits *storev1.Limits // nil until somebody asks
+	recent recentSession
 	// membersChanged says that a record of a member was written.
 	membersChanged bool
 	// limitsChanged says that limits were set.

@@ -23,6 +23,11 @@ func LiveSession(rows table.Reader, id layout.SessionID) (*storev1.SessionRecord
 	if err != nil || !ok {
 		return nil, err
 	}
+	return DecodeSession(id, value)
+}
+
+// DecodeSession reads the record of a session.
+func DecodeSession(id layout.SessionID, value []byte) (*storev1.SessionRecord, error) {
 	r := &storev1.SessionRecord{}
 	if err := layout.Decode(value, r); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
@@ -36,9 +41,9 @@ func (r *SessionReader) Session(id layout.SessionID) (*storev1.SessionRecord, bo
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	s := &storev1.SessionRecord{}
-	if err = layout.Decode(value, s); err != nil {
-		return nil, false, fmt.Errorf("session %s: %w", id, err)
+	s, err := DecodeSession(id, value)
+	if err != nil {
+		return nil, false, err
 	}
 	if s.Objects, err = r.Objects(id); err != nil {
 		return nil, false, err
