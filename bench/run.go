@@ -68,20 +68,15 @@ func (b *bench) measureRounds(ctx context.Context) (err error) {
 	return nil
 }
 
-// cells returns what a round measures, in order. Every second round takes kinds of security the other way round, so that
-// what one leaves to do, such as compactions, does not always fall to the same one.
+// cells returns what a round measures, in order.
 func (b *bench) cells(round int) []cellKey {
 	var keys []cellKey
 	for _, clients := range b.clients {
 		for _, workload := range b.workloads {
 			switch {
 			case slices.Contains(apartWorkloads, workload):
-			case len(partsOf(workload)) > 0:
-				parts := partsOf(workload)
-				if workload == workSecure && round%2 == 1 {
-					slices.Reverse(parts)
-				}
-				for _, part := range parts {
+			case len(partsOf(workload, round)) > 0:
+				for _, part := range partsOf(workload, round) {
 					keys = append(keys, cellKey{part, clients})
 				}
 			case workload != workFsync:
@@ -114,13 +109,18 @@ func (b *bench) cells(round int) []cellKey {
 	return keys
 }
 
-// partsOf returns what a workload consists of; nil: of itself.
-func partsOf(workload string) []string {
+// partsOf returns what a workload consists of in a round; nil: of itself. Every second round takes kinds of security the other way round, so
+// that what one leaves to do, such as compactions, does not always fall to the same one.
+func partsOf(workload string, round int) []string {
 	switch workload {
 	case workConsul:
 		return consulWorkloads()
 	case workSecure:
-		return secureWorkloads()
+		parts := secureWorkloads()
+		if round%2 == 1 {
+			slices.Reverse(parts)
+		}
+		return parts
 	default:
 		return nil
 	}

@@ -1,9 +1,9 @@
 package machine
 
 import (
-	"google.golang.org/protobuf/proto"
-
 	"bytes"
+
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"

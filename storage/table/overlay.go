@@ -144,7 +144,7 @@ func (o *Overlay) learnVoid(row []byte) error {
 func (o *Overlay) getOnDisk(row []byte) ([]byte, bool, error) {
 	if value, known := o.Hot.get(row); known {
 		if invariants.Enabled {
-			return value, value != nil, o.verifyHot(row, value)
+			return value, value != nil, verifyHot(o.disk, row, value)
 		}
 		return value, value != nil, nil
 	}

@@ -1,6 +1,10 @@
 package table
 
-import "github.com/tenure-io/tenure/internal/invariants"
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tenure-io/tenure/internal/invariants"
+)
 
 // verifiedMax is the largest number of rows that an invariant counts.
 const verifiedMax = 1024
@@ -26,8 +30,8 @@ func (o *Overlay) VerifyBytes(before uint64) error {
 }
 
 // verifyHot checks a row that is kept in memory against the disk.
-func (o *Overlay) verifyHot(row []byte, known HotRow) error {
-	value, found, err := GetRow(o.disk, row)
+func verifyHot(disk pebble.Reader, row []byte, known HotRow) error {
+	value, found, err := GetRow(disk, row)
 	if err == nil {
 		invariants.That(found == (known != nil) && string(value) == string(known), "a row kept in memory differs from the disk: %q", row)
 	}
