@@ -189,7 +189,8 @@ func (w *Work) ownHold(l *lock, id layout.SessionID, owner string) (*storev1.Hol
 	return w.hold(l.name, binary.BigEndian.Uint64(value))
 }
 
-// owned returns the row of what a session's owner has of a lock. Where nobody has any, it is not read, unless a command's budget counts it.
+// owned returns the row that names the hold or the place that an owner of a session has in a lock. If the lock's head counts no owners, the
+// row is known to be missing and is not read, unless the command has a budget, which counts reads the same on every member.
 func (w *Work) owned(row []byte, owners uint32) ([]byte, bool, error) {
 	if owners > 0 || w.rows.Meter != nil {
 		return w.rows.Get(row)

@@ -37,7 +37,7 @@ type recentSession struct {
 	record *storev1.SessionRecord
 }
 
-// of returns the record in a value of a row. A value in the same memory is the same one, as nobody changes it.
+// of decodes the record in a row's value, or returns the last one if the value is the same slice: values never change.
 func (s *recentSession) of(id layout.SessionID, value []byte) (*storev1.SessionRecord, error) {
 	if len(value) > 0 && len(value) == len(s.value) && &value[0] == &s.value[0] {
 		return s.record, nil
