@@ -43,6 +43,16 @@ func appendContent[C ~string | ~[]byte](b []byte, field protowire.Number, conten
 	return append(b, content...)
 }
 
+// appendSet appends a field that holds a number, be it zero: it says that it is set.
+func appendSet(b []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), n)
+}
+
+// appendSetContent appends a field that holds bytes, be they none: it says that it is set.
+func appendSetContent(b []byte, field protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), content)
+}
+
 // openMessage begins a field that holds a message, and returns where its content begins.
 func openMessage(b []byte, field protowire.Number) ([]byte, int) {
 	b = append(protowire.AppendTag(b, field, protowire.BytesType), 0)

@@ -27,6 +27,9 @@ func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
 	if err := checkCommand(cmd); err != nil {
 		return nil, err
 	}
+	if data, ok := encodeCommand(cmd); ok {
+		return data, nil
+	}
 	data, err := proto.Marshal(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%w: command: %w", ErrUnknownFormat, err)
@@ -38,6 +41,14 @@ func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
 // field or an enum value, is ErrUnknownFormat: guessing would make members differ.
 func DecodeEnvelope(data []byte) (*storev1.Envelope, error) {
 	env := &storev1.Envelope{}
+	ok, err := cutEnvelope(data, env)
+	switch {
+	case ok && err != nil:
+		return nil, err
+	case ok:
+		return env, checkEnvelopeItself(env)
+	}
+	proto.Reset(env)
 	if err := proto.Unmarshal(data, env); err != nil {
 		return nil, fmt.Errorf("%w: envelope: %w", ErrUnknownFormat, err)
 	}
@@ -47,7 +58,21 @@ func DecodeEnvelope(data []byte) (*storev1.Envelope, error) {
 	return env, nil
 }
 
+// checkEnvelope refuses an envelope that this program cannot apply.
 func checkEnvelope(env *storev1.Envelope) error {
+	if err := checkEnvelopeItself(env); err != nil {
+		return err
+	}
+	for i, cmd := range env.GetCommands() {
+		if err := checkCommand(cmd); err != nil {
+			return fmt.Errorf("command %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkEnvelopeItself is checkEnvelope but for the commands.
+func checkEnvelopeItself(env *storev1.Envelope) error {
 	if v := env.GetFormatVersion(); v != envelopeFormat {
 		return fmt.Errorf("%w: envelope of format %d", ErrUnknownFormat, v)
 	}
@@ -56,11 +81,6 @@ func checkEnvelope(env *storev1.Envelope) error {
 	}
 	if len(env.ProtoReflect().GetUnknown()) > 0 {
 		return fmt.Errorf("%w: field of Envelope", ErrUnknownFormat)
-	}
-	for i, cmd := range env.GetCommands() {
-		if err := checkCommand(cmd); err != nil {
-			return fmt.Errorf("command %d: %w", i, err)
-		}
 	}
 	return nil
 }
