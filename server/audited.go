@@ -99,7 +99,7 @@ func (r auditPart) authorise(stopping context.Context) (err error) {
 	}
 	r.background(stopping, r.keys.Run)
 	r.authority, err = access.New(access.Options{
-		Node: r.node, Registerer: r.config.Registry, StaleMax: r.config.AuthStaleMax, Keys: r.keys,
+		Node: r.node, Registerer: r.config.Registry, StaleMax: r.config.AuthStaleMax, Keys: r.keys, Noted: r.audit.On(),
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,10 @@ func (r *rig) try(cmd *storev1.Command) (*storev1.Result, storev1.FailureReason)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	at = r.store.Applied()
+	if got, want := r.store.Rights.Now(), at.Rights(); got != want {
+		r.t.Fatalf("rights are as far as %+v, want %+v", got, want)
+	}
 	result := out.Entries[0].Results[0]
 	return result, result.GetFailure().GetReason()
 }

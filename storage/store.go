@@ -59,6 +59,9 @@ type Genesis struct {
 // Store is the replicated state machine of one member. One goroutine calls Apply; everything else may be called from
 // any goroutine.
 type Store struct {
+	// Rights are how far tokens, policies, bindings and the mode are.
+	Rights Rights
+
 	db         *pebble.DB
 	fs         vfs.FS
 	flushEnded chan struct{}
@@ -148,6 +151,7 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
 	}
 	s.applied.Store(&applied)
+	s.Rights.follow(&applied)
 	if err == nil {
 		s.sums.add(applied.Index, applied.Checksum)
 	}
@@ -249,6 +253,7 @@ func (s *Store) publish(a Applied, sums ...uint64) {
 	for i, sum := range sums {
 		s.sums.add(a.Index+1-uint64(len(sums)-i), sum)
 	}
+	s.Rights.follow(&a)
 	s.applied.Store(&a)
 }
 

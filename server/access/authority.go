@@ -54,6 +54,8 @@ type Options struct {
 	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
 	// them all; zero is StaleMaxDefault.
 	StaleMax time.Duration
+	// Noted says that contexts of calls may have a Note: somebody writes down what is decided.
+	Noted bool
 }
 
 // Authority decides about calls. Any goroutine may call any method.
@@ -64,6 +66,7 @@ type Authority struct {
 	keys    *provider.Keys
 	now     func() time.Time
 	metrics *metrics
+	noted   bool
 	cache   cache
 	fresh   fresh
 
@@ -79,7 +82,7 @@ func New(o Options) (*Authority, error) {
 	}
 	a := &Authority{
 		node: o.Node, table: authz.NewTable(), answers: authz.NewAnswers(), now: o.Now, metrics: m, streams: map[*Stream]struct{}{},
-		keys: o.Keys,
+		keys: o.Keys, noted: o.Noted,
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -96,7 +99,7 @@ func New(o Options) (*Authority, error) {
 
 // Asks reports whether a call has to be decided about: in mode off only one about tokens and policies.
 func (a *Authority) Asks(method string) bool {
-	return a.node.Store().Applied().AuthMode > storev1.AuthMode_AUTH_MODE_OFF || strings.HasPrefix(method, authPrefix)
+	return a.node.Store().Rights.Now().Mode > storev1.AuthMode_AUTH_MODE_OFF || strings.HasPrefix(method, authPrefix)
 }
 
 // Grant is what was decided about one message: on whose behalf its call runs, and under which deny revision.
@@ -175,7 +178,9 @@ func (g *granted) Value(key any) any {
 func (g *Grant) about(ctx context.Context, request any) error {
 	needs, err := g.authority.needsOf(g.few[:0], g.method, request)
 	g.needs = needs
-	note(ctx, g)
+	if g.authority.noted {
+		note(ctx, g)
+	}
 	if err = g.count(err); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (g *Grant) Again(ctx context.Context) error {
 func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 	a := g.authority
 	if fresh != nil {
-		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Applied().AuthMode) {
+		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Rights.Now().Mode) {
 			return fresh
 		}
 		return g.allowed(at, nil)
@@ -229,11 +234,10 @@ func (g *Grant) allowed(at uint64, err error) error {
 
 // count counts a denial, and lets pass what is only to be counted.
 func (g *Grant) count(err error) error {
-	e := reason.Of(err)
-	if err == nil || e == nil {
+	if err == nil || reason.Of(err) == nil {
 		return err
 	}
-	if !g.authority.enforces(g.method, g.authority.node.Store().Applied().AuthMode) {
+	if !g.authority.enforces(g.method, g.authority.node.Store().Rights.Now().Mode) {
 		g.authority.metrics.wouldDeny.Inc()
 		g.wouldDeny.Store(true)
 		return nil
@@ -259,16 +263,14 @@ func (g *Grant) local() (under uint64, err error) {
 // remembered reports whether the caller is remembered, as of what this member has, with rights that meet all needs. It reads no row and
 // allocates nothing. What it does not allow is decided on a snapshot.
 func (g *Grant) remembered() (under uint64, ok bool) {
-	at := g.authority.node.Store().Applied()
+	at := g.authority.node.Store().Rights.Now()
 	who := g.authority.cache.get(stateOf(at), g.caller)
 	if who == nil || who.ended(g.authority) {
 		return 0, false
 	}
-	for i := range g.needs {
-		// A need that names a session or an instance by id is met here only by a rule for all of them.
-		if !who.Covers(g.needs[i]) {
-			return 0, false
-		}
+	// A need that names a session or an instance by id is met here only by a rule for all of them.
+	if who.rights == nil || !who.rights.CoversAll(g.needs) {
+		return 0, false
 	}
 	g.who.Store(who)
 	g.looked.Store(at.DenyRevision)

@@ -45,7 +45,7 @@ func remembering(tb testing.TB, key string, ends int64) *Grant {
 		tb.Fatal(err)
 	}
 	caller := &identity.Client{Caller: identity.Caller{Kind: identity.Token}}
-	a.cache.put(stateOf(store.Applied()), caller, &Who{
+	a.cache.put(stateOf(store.Rights.Now()), caller, &Who{
 		Principal: "token:x", ExpireTimeMs: ends, rights: authz.NewRights("token:x", "", policy),
 	})
 	needs, err := a.needsOf(nil, tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: key})

@@ -63,7 +63,7 @@ func readsStale(request any) bool {
 // knows all rules, and whether they are enforced: one that was cut off in mode warn cannot know what became of the mode. It tries to prove it
 // first. All else proves it by itself: changes in the log, and linearizable reads.
 func (a *Authority) current(ctx context.Context) error {
-	if a.node.Store().Applied().AuthMode <= storev1.AuthMode_AUTH_MODE_OFF {
+	if a.node.Store().Rights.Now().Mode <= storev1.AuthMode_AUTH_MODE_OFF {
 		return nil
 	}
 	need, try := a.fresh.need()

@@ -53,7 +53,7 @@ func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time
 		},
 	}}})
 	node := &cut{store: store}
-	a, err := New(Options{Node: node, Registerer: prometheus.NewRegistry()})
+	a, err := New(Options{Node: node, Registerer: prometheus.NewRegistry(), Noted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	wall := time.UnixMilli(1000)
 	a.now = func() time.Time { return wall }
 	at := node.store.Applied()
-	a.cache.put(stateOf(at), admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
+	a.cache.put(stateOf(at.Rights()), admin(), &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())})
 	var ended error
 	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
 	defer stream.Close()
@@ -159,11 +159,11 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 		t.Fatal(err)
 	}
 	wall = time.UnixMilli(1999)
-	if a.review(t.Context(), at, false); ended != nil {
+	if a.review(t.Context(), at.Rights(), false); ended != nil {
 		t.Errorf("before the end: %v", ended)
 	}
 	wall = time.UnixMilli(2000)
-	a.review(t.Context(), at, false)
+	a.review(t.Context(), at.Rights(), false)
 	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("at the end: %v, want that the credential is not accepted", e)
 	}
@@ -177,7 +177,7 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 	a.now = func() time.Time { return wall }
 	at := node.store.Applied()
 	short := &Who{Principal: "token:x", ExpireTimeMs: 2000, rights: authz.NewRights("token:x", "", authz.AdminPolicy())}
-	a.cache.put(stateOf(at), admin(), short)
+	a.cache.put(stateOf(at.Rights()), admin(), short)
 	var ended error
 	ctx, stream := a.Open(t.Context(), admin, tenurev1.WatchService_Watch_FullMethodName, func(err error) { ended = err })
 	defer stream.Close()
@@ -187,7 +187,7 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 	before := node.proofs // The new stream took one.
 	wall = time.UnixMilli(2000)
 	for range 10 {
-		a.review(t.Context(), at, false)
+		a.review(t.Context(), at.Rights(), false)
 	}
 	counted := &dto.Metric{}
 	if err := a.metrics.wouldDeny.Write(counted); err != nil {
@@ -198,8 +198,8 @@ func TestAStreamInModeWarnIsDecidedOnceWhenItsCredentialEnds(t *testing.T) {
 			counted.GetCounter().GetValue())
 	}
 	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_ENFORCE}})
-	a.cache.put(stateOf(node.store.Applied()), admin(), short)
-	a.review(t.Context(), node.store.Applied(), true)
+	a.cache.put(stateOf(node.store.Rights.Now()), admin(), short)
+	a.review(t.Context(), node.store.Rights.Now(), true)
 	if e := reason.Of(ended); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("in mode enforce: got %v, want that the credential is not accepted", ended)
 	}

@@ -59,3 +59,28 @@ func TestAConnectionKnowsNoOlderRights(t *testing.T) {
 	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: accessor[:]}})
 	want("the token is revoked", unknown, unknown)
 }
+
+// TestAUseCountsWhoeverLookedLast looks up one token for two connections at once: what is noted of a use must not stay with the one that lost.
+func TestAUseCountsWhoeverLookedLast(t *testing.T) {
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	accessor, hash := Accessor{1}, identity.Hash{1}
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: "k", Rules: "key * ro"}}})
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+		Accessor: accessor[:], TokenSha256: hash[:], Name: "t", Policies: []string{"k"},
+	}}})
+	caller := identity.Caller{Kind: identity.Token, Token: hash}
+	one, other := &identity.Client{Caller: caller}, &identity.Client{Caller: caller}
+	call := func() {
+		if _, err := a.Call(t.Context(), one, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call()
+	earlier := a.cache.known[caller]
+	a.cache.put(a.cache.at, other, &Who{Principal: earlier.Principal, Credential: earlier.Credential, Accessor: earlier.Accessor, rights: earlier.rights})
+	a.Used()
+	call()
+	if used := a.Used(); len(used) != 1 {
+		t.Errorf("%d tokens were used, want one", len(used))
+	}
+}

@@ -10,13 +10,13 @@ import (
 // ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
 const ordersAgainMax = 5
 
-// Authorised returns on whose behalf a call runs at a member that has applied at, and one more than the deny revision at which it was
+// Authorised returns on whose behalf a call runs at a member where rights are as far as at, and one more than the deny revision at which it was
 // allowed. An error says that it began before rights were asked for.
-func Authorised(ctx context.Context, at storage.Applied) (principal string, below uint64, err error) {
+func Authorised(ctx context.Context, at storage.RightsState) (principal string, below uint64, err error) {
 	switch grant := Of(ctx); {
 	case grant != nil:
 		return grant.Principal(), grant.Under() + 1, nil
-	case at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
+	case at.Mode > storev1.AuthMode_AUTH_MODE_OFF:
 		return "", 0, errChanged()
 	default:
 		return "", at.DenyRevision + 1, nil
@@ -29,7 +29,7 @@ func Ordered(
 	ctx context.Context, store func() *storage.Store, order func(principal string, below uint64) (*storev1.Result, error),
 ) (*storev1.Result, error) {
 	for attempt := 1; ; attempt++ {
-		principal, below, err := Authorised(ctx, store().Applied())
+		principal, below, err := Authorised(ctx, store().Rights.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -46,9 +46,9 @@ func Ordered(
 	}
 }
 
-// AllowedStill refuses what was allowed before rights were taken away, at a member that has applied at. below is as Authorised returned
+// AllowedStill refuses what was allowed before rights were taken away, at a member where they are as far as at. below is as Authorised returned
 // it, perhaps at another member; zero is older than any.
-func AllowedStill(at storage.Applied, below uint64) error {
+func AllowedStill(at storage.RightsState, below uint64) error {
 	if at.DenyRevision >= max(below, 1) {
 		return errChanged()
 	}

@@ -18,7 +18,7 @@ const hiddenFact = "hidden"
 
 // Filters reports whether something may be left out of the answers to a call: only where rules are enforced. A nil grant says no.
 func (g *Grant) Filters() bool {
-	return g != nil && strings.HasPrefix(g.method, ourPrefix) && g.authority.enforces(g.method, g.authority.node.Store().Applied().AuthMode)
+	return g != nil && strings.HasPrefix(g.method, ourPrefix) && g.authority.enforces(g.method, g.authority.node.Store().Rights.Now().Mode)
 }
 
 // Show returns an answer without what its caller may not read: the message itself if nothing is left out, else a copy.

@@ -85,7 +85,7 @@ func (s *Stream) Sends() error {
 		tenurev1.ElectionService_Campaign_FullMethodName:
 		return nil
 	default:
-		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Applied().AuthMode) {
+		if s.grant.Load() == nil && s.authority.enforces(s.method, s.authority.node.Store().Rights.Now().Mode) {
 			return errChanged()
 		}
 		return nil
@@ -152,12 +152,12 @@ type Reviews struct {
 
 // Reviews returns what looks at the open streams from now on.
 func (a *Authority) Reviews() *Reviews {
-	return &Reviews{authority: a, last: a.node.Store().Applied().DenyRevision}
+	return &Reviews{authority: a, last: a.node.Store().Rights.Now().DenyRevision}
 }
 
 // Next ends the streams that are no longer allowed.
 func (r *Reviews) Next(ctx context.Context) {
-	now := r.authority.node.Store().Applied()
+	now := r.authority.node.Store().Rights.Now()
 	changed := now.DenyRevision != r.last
 	r.last = now.DenyRevision
 	r.authority.review(ctx, now, changed)
@@ -165,7 +165,7 @@ func (r *Reviews) Next(ctx context.Context) {
 
 // review looks once at all open streams, however often rights were taken away since, and however many streams there are: for all that are
 // refused, it asks once what the cluster has.
-func (a *Authority) review(ctx context.Context, now storage.Applied, changed bool) {
+func (a *Authority) review(ctx context.Context, now storage.RightsState, changed bool) {
 	refused := map[*Stream]uint64{}
 	for _, s := range a.open() {
 		at, err := s.check(now, changed)
@@ -209,10 +209,10 @@ func (a *Authority) open() []*Stream {
 // check returns why a stream is no longer allowed, on what this member has, and at which deny revision; nil if it is. It decides again
 // if its last decision was under another deny revision than this member has now, or if the credential has ended, or the key with which
 // it was verified.
-func (s *Stream) check(now storage.Applied, changed bool) (at uint64, err error) {
+func (s *Stream) check(now storage.RightsState, changed bool) (at uint64, err error) {
 	g := s.grant.Load()
 	if g == nil {
-		if changed && s.authority.enforces(s.method, now.AuthMode) {
+		if changed && s.authority.enforces(s.method, now.Mode) {
 			return 0, errChanged()
 		}
 		return 0, nil

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"weak"
 
 	"github.com/google/uuid"
 
@@ -66,8 +65,6 @@ func (w *Who) Covers(need authz.Need) bool { return w.rights != nil && w.rights.
 
 // cache remembers callers as of one state of tokens, policies, bindings and the mode.
 type cache struct {
-	turn atomic.Uint64 // grows when callers are forgotten; changed under mu
-
 	mu    sync.RWMutex // guards what follows
 	at    asOf
 	known map[identity.Caller]*Who
@@ -84,8 +81,8 @@ type asOf struct {
 	history [16]byte
 }
 
-// stateOf returns what callers are remembered as of, at a member that has applied at.
-func stateOf(at storage.Applied) asOf { return asOf{at.AuthChanges, at.HistoryID} }
+// stateOf returns what callers are remembered as of, where rights are as far as at.
+func stateOf(at storage.RightsState) asOf { return asOf{at.Changes, at.HistoryID} }
 
 // principalOf returns the principal of a token that was accepted before; empty: not here.
 func (c *cache) principalOf(caller *identity.Client) string {
@@ -94,17 +91,17 @@ func (c *cache) principalOf(caller *identity.Client) string {
 	return c.named[caller.Brief()]
 }
 
-// known is a caller as of one state, as its connection keeps it. It does not keep the caller's rights, which may be large, from being forgotten.
+// known is a caller as of one state, as its connection keeps it. A connection that is silent would keep the caller's rights, which may be large, so
+// they are taken away here when the caller is forgotten.
 type known struct {
-	at   asOf
-	turn uint64
-	who  weak.Pointer[Who]
+	at  asOf
+	who atomic.Pointer[Who] // nil: it is forgotten
 }
 
 // get returns a caller as of a state, if it is remembered.
 func (c *cache) get(at asOf, caller *identity.Client) *Who {
-	if k, ok := caller.Known().(*known); ok && k.at == at && k.turn == c.turn.Load() {
-		if who := k.who.Value(); who != nil {
+	if k, ok := caller.Known().(*known); ok && k.at == at {
+		if who := k.who.Load(); who != nil {
 			return who
 		}
 	}
@@ -133,19 +130,30 @@ func (c *cache) put(at asOf, caller *identity.Client, who *Who) {
 	switch newer := at.changes > c.at.changes || at.history != c.at.history; {
 	case newer || c.known == nil || len(c.known) >= knownMax:
 		c.noteUsed()
-		c.turn.Add(1)
+		c.forget()
 		c.at, c.known = at, map[identity.Caller]*Who{}
 	case at.changes < c.at.changes:
 		return
 	}
-	who.known = &known{at: c.at, turn: c.turn.Load(), who: weak.Make(who)}
+	if earlier := c.known[caller.Brief()]; earlier != nil {
+		earlier.known.who.Store(nil)
+	}
+	who.known = &known{at: c.at}
+	who.known.who.Store(who)
 	c.known[caller.Brief()] = who
 	caller.Keep(who.known)
 }
 
+// forget takes from connections what they know of all callers. The caller holds mu.
+func (c *cache) forget() {
+	for _, who := range c.known {
+		who.known.who.Store(nil)
+	}
+}
+
 // who returns a caller as a snapshot knows it.
 func (a *Authority) who(s *storage.Reader, applied storage.Applied, caller *identity.Client) (*Who, error) {
-	at := stateOf(applied)
+	at := stateOf(applied.Rights())
 	who := a.cache.get(at, caller)
 	if who == nil || caller.Kind == identity.JWT && who.ended(a) {
 		var err error

@@ -46,7 +46,7 @@ type From struct {
 
 // Begin begins a call. It runs under the context that Begin returns, and End must be called.
 func (l *Log) Begin(ctx context.Context, method string, from func(context.Context) From) (context.Context, *Call) {
-	if !l.on() {
+	if !l.On() {
 		return ctx, nil
 	}
 	where := from(ctx)
@@ -184,7 +184,7 @@ func (l *Log) Handshake(address, via, cause string) {
 
 // Refused notes somebody who was refused before it was known what they want, and why. Floods of them leave half of the room to calls.
 func (l *Log) Refused(address, via, reason string) {
-	if !l.on() || !l.o.Classes[Denied] {
+	if !l.On() || !l.o.Classes[Denied] {
 		return
 	}
 	l.add(Line{
@@ -194,7 +194,7 @@ func (l *Log) Refused(address, via, reason string) {
 
 // Events notes the sessions that ended although no call asked for it. Only the leader is to call it, so that each is noted once.
 func (l *Log) Events(events []*storev1.Event) {
-	if !l.on() || !l.o.Classes[Changes] {
+	if !l.On() || !l.o.Classes[Changes] {
 		return
 	}
 	for _, e := range events {

@@ -108,8 +108,8 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// on reports whether anything is written.
-func (l *Log) on() bool { return l != nil && l.out != nil }
+// On reports whether anything is written. A nil log writes nothing.
+func (l *Log) On() bool { return l != nil && l.out != nil }
 
 // file is a file that is rotated. Lumberjack would rename what is in its way, whatever it is. One goroutine uses it at a time.
 type file struct {
@@ -186,7 +186,7 @@ func (l *Log) lose(n int, now time.Time) {
 
 // Run writes lines until ctx ends, and then those that are left.
 func (l *Log) Run(ctx context.Context) {
-	if !l.on() {
+	if !l.On() {
 		return
 	}
 	retry := time.NewTimer(0)

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -64,10 +65,21 @@ func NewAnswers() *Answers {
 	return a
 }
 
+// views are used again, because every answer has one.
+var views = sync.Pool{New: func() any { return &view{} }}
+
 // Show returns a message as a viewer may see it: the same one, or a copy without what it may not read, whose header counts what was
 // left out. An error says that nothing is said of the message, which must not be sent then.
 func (a *Answers) Show(m proto.Message, viewer Viewer) (shown proto.Message, hidden uint32, err error) {
-	v := view{answers: a, viewer: viewer, revision: headerOf(m).GetRevision()}
+	v, ok := views.Get().(*view)
+	if !ok {
+		v = &view{}
+	}
+	v.answers, v.viewer, v.revision = a, viewer, headerOf(m).GetRevision()
+	defer func() {
+		*v = view{}
+		views.Put(v)
+	}()
 	v.message(m)
 	if v.err != nil || v.hidden == 0 {
 		return m, 0, v.err

@@ -73,7 +73,20 @@ func withRead(r Rule) Verb {
 func (r *Rights) Principal() string { return r.principal }
 
 // Covers reports whether one of the rules meets a need, and one of those that these rights are within.
-func (r *Rights) Covers(n Need) bool {
+func (r *Rights) Covers(n Need) bool { return r.meets(&n) }
+
+// CoversAll reports whether all of several needs are covered.
+func (r *Rights) CoversAll(needs []Need) bool {
+	for i := range needs {
+		if !r.meets(&needs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets is Covers for a need that is not copied: every call asks.
+func (r *Rights) meets(n *Need) bool {
 	for ; r != nil; r = r.within {
 		if !r.covers(n) {
 			return false
@@ -83,7 +96,8 @@ func (r *Rights) Covers(n Need) bool {
 }
 
 // covers reports whether one of the rules meets a need.
-func (r *Rights) covers(n Need) bool {
+func (r *Rights) covers(n *Need) bool {
+	verbs, match, text := n.Verb|n.Or, n.Match, n.Text
 	switch n.Kind {
 	case Any:
 		return r.any
@@ -96,38 +110,38 @@ func (r *Rights) covers(n Need) bool {
 		}
 	case Service:
 		if n.By == ByService || n.By == ByCheck { // It was not looked up.
-			n.Match, n.Text = Prefix, ""
+			match, text = Prefix, ""
 		}
 	case Query:
 		if n.By == ByQuery { // It was not looked up.
-			n.Match, n.Text = Prefix, ""
+			match, text = Prefix, ""
 		}
 	case SessionNode, SessionNodeSelf, SessionOwn: // Of a rule, not of a message.
-		if r.rules[Session].covers(Need{Verb: n.Verb}) {
+		if r.rules[Session].covers(n.Verb, All, "", "") {
 			return true
 		}
 	case KindUnspecified:
 		return false
 	default:
 	}
-	return r.rules[n.Kind].covers(n)
+	return r.rules[n.Kind].covers(verbs, match, text, n.End)
 }
 
 // coversSession reports whether one of the rules about sessions meets a need.
-func (r *Rights) coversSession(n Need) bool {
+func (r *Rights) coversSession(n *Need) bool {
 	if n.Verb == 0 { // The session does not exist.
 		return len(r.rules[Session])+len(r.rules[SessionNode])+len(r.rules[SessionOwn]) > 0
 	}
 	if n.By == BySession { // It was not looked up.
-		return r.rules[Session].covers(Need{Verb: n.Verb, Match: Prefix})
+		return r.rules[Session].covers(n.Verb, Prefix, "", "")
 	}
-	if r.rules[Session].covers(n) {
+	if r.rules[Session].covers(n.Verb|n.Or, n.Match, n.Text, n.End) {
 		return true
 	}
-	if n.Node != "" && r.rules[SessionNode].covers(Need{Verb: n.Verb, Match: Exact, Text: n.Node}) {
+	if n.Node != "" && r.rules[SessionNode].covers(n.Verb, Exact, n.Node, "") {
 		return true
 	}
-	return r.principal != "" && n.Maker == r.principal && r.rules[SessionOwn].covers(Need{Verb: n.Verb})
+	return r.principal != "" && n.Maker == r.principal && r.rules[SessionOwn].covers(n.Verb, All, "", "")
 }
 
 // Needs returns what a rule allows as needs, one for each verb, so that somebody can ask whether rights cover it.

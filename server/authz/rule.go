@@ -174,7 +174,7 @@ func quoted(text string) string {
 }
 
 // contains reports whether a selector contains all that another one selects.
-func (r Rule) contains(match Match, text, end string) bool {
+func (r *Rule) contains(match Match, text, end string) bool {
 	switch r.Match {
 	case All:
 		return true

@@ -54,18 +54,18 @@ func (s ruleSet) with(more []Rule) ruleSet {
 	return merged
 }
 
-// covers reports whether one of the rules, which are of the need's kind, meets it.
-func (s ruleSet) covers(n Need) bool {
-	at, end := 0, len(s)
-	for at < end {
-		if middle := (at + end) / 2; s[middle].Text <= n.Text {
+// covers reports whether one of the rules, which are of the need's kind, meets a need for one of several verbs on what is selected.
+func (s ruleSet) covers(verbs Verb, match Match, text, end string) bool {
+	at, last := 0, len(s)
+	for at < last {
+		if middle := (at + last) / 2; s[middle].Text <= text {
 			at = middle + 1
 		} else {
-			end = middle
+			last = middle
 		}
 	}
 	for i := at - 1; i >= 0; i = s[i].outer {
-		if rule := &s[i]; rule.Verbs&(n.Verb|n.Or) != 0 && rule.contains(n.Match, n.Text, n.End) {
+		if rule := &s[i]; rule.Verbs&verbs != 0 && rule.contains(match, text, end) {
 			return true
 		}
 	}

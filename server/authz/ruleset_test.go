@@ -31,7 +31,7 @@ func TestARuleSetCoversWhatOneOfItsRulesDoes(t *testing.T) {
 			for _, rule := range rules {
 				want = want || rule.Verbs&(n.Verb|n.Or) != 0 && rule.contains(n.Match, n.Text, n.End)
 			}
-			if got := set.covers(n); got != want {
+			if got := set.covers(n.Verb|n.Or, n.Match, n.Text, n.End); got != want {
 				t.Fatalf("%+v cover %+v: %v, want %v", rules, n, got, want)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // Authorised returns on whose behalf a call runs, and one more than the deny revision at which it was allowed. An error says that it
 // began before rights were asked for.
 func (c *Caller) Authorised(ctx context.Context) (principal string, below uint64, err error) {
-	return access.Authorised(ctx, c.Node.Store().Applied())
+	return access.Authorised(ctx, c.Node.Store().Rights.Now())
 }
 
 // SeesInstances returns what reports whether the caller may see an instance of a service; nil: it may see all.
@@ -35,5 +35,5 @@ func (c *Caller) AllowedStill(ctx context.Context, below uint64) error {
 	if _, err := c.Node.ReadIndexLeader(ctx); err != nil {
 		return err
 	}
-	return access.AllowedStill(c.Node.Store().Applied(), below)
+	return access.AllowedStill(c.Node.Store().Rights.Now(), below)
 }

@@ -165,6 +165,21 @@ type Applied struct {
 	AuthMode storev1.AuthMode
 }
 
+// RightsState is how far tokens, policies, bindings and the mode are.
+type RightsState struct {
+	// DenyRevision grows with every change that may take a right away, Changes with every change of tokens, policies, bindings and the
+	// mode, of the state's history.
+	DenyRevision, Changes uint64
+	HistoryID             [16]byte
+	// Mode is how strictly rights are asked for.
+	Mode storev1.AuthMode
+}
+
+// Rights returns how far tokens, policies, bindings and the mode are.
+func (a *Applied) Rights() RightsState {
+	return RightsState{DenyRevision: a.DenyRevision, Changes: a.AuthChanges, HistoryID: a.HistoryID, Mode: a.AuthMode}
+}
+
 // Encode returns the account as its row has it.
 func (a Applied) Encode() ([]byte, error) { return Encode(a.Record()) }
 

@@ -264,7 +264,7 @@ func (r guarding) renewOnce(k *call, asked renewal.Asked, answer func(reply), ke
 			one.step(renewal.Ended{})
 			return
 		}
-		_, below, err := access.Authorised(ctx, r.store.Applied())
+		_, below, err := access.Authorised(ctx, r.store.Rights.Now())
 		if err != nil {
 			answer(reply{err: err})
 			return
@@ -281,7 +281,7 @@ func (r guarding) renewOnce(k *call, asked renewal.Asked, answer func(reply), ke
 					return err
 				}
 			}
-			_, asked[0].AuthorisedBelow, err = access.Authorised(granted, r.store.Applied())
+			_, asked[0].AuthorisedBelow, err = access.Authorised(granted, r.store.Rights.Now())
 			return err
 		}
 		one.came([]renewal.Asked{asked})
@@ -337,7 +337,7 @@ func (r guarding) renewOn(stream *keepAlive, asked renewal.Asked, answer func(re
 
 // decided notes what was decided about renewals.
 func (r guarding) decided(ctx context.Context, asked []renewal.Asked) error {
-	_, below, err := access.Authorised(ctx, r.store.Applied())
+	_, below, err := access.Authorised(ctx, r.store.Rights.Now())
 	for i := range asked {
 		asked[i].Denied, asked[i].AuthorisedBelow = access.Of(ctx).Denies(asked[i].ID.String()), below
 	}
