@@ -189,7 +189,7 @@ func (b *bench) newCell(ctx context.Context, key cellKey) (*cell, error) {
 		return newCrowdCell(ctx, b.member, key.workload, fmt.Sprintf("bench/crowd/%d", b.crowds), key.clients, b.options)
 	}
 	if kind, ok := strings.CutPrefix(key.workload, workSecure+"-"); ok {
-		return b.newSecureCell(kind, key.clients)
+		return b.newSecureCell(ctx, kind, key.clients)
 	}
 	if c, ok, err := newConsulCell(ctx, b.member, key, b.options); ok {
 		return c, err

@@ -32,65 +32,92 @@ func secureWorkloads() []string {
 	return names
 }
 
-// secured is a cluster with a kind of security. All kinds run during the whole run, so that a round measures them one after the other.
+// secured is a cluster with a kind of security, or two. Both clusters run during the whole run, so that a round measures all kinds one after the
+// other.
 type secured struct {
-	kind    string
 	members []*server
 	leader  *server
+	// dials are how clients connect, by kind.
+	dials map[string][]grpc.DialOption
+	// enforced has rules enforced, or not; nil: they never are. One cluster is measured with rules and without them, so that nothing else
+	// differs, such as what its disk has to do.
+	enforced func(ctx context.Context, on bool) error
 }
 
-// startSecured starts a cluster of each kind, and fills its keys.
+// startSecured starts a cluster without security and one with it, and fills their keys.
 func startSecured(ctx context.Context, dir string, o options) (all []*secured, err error) {
-	for _, kind := range secureKinds {
-		s := &secured{kind: kind}
+	for _, start := range []func(context.Context, string, options) (*secured, error){startOpen, startSafe} {
+		s, err := start(ctx, dir, o)
 		all = append(all, s)
-		if s.members, s.leader, err = startKind(ctx, dir, kind, o); err == nil {
+		if err == nil {
 			err = fillKeys(ctx, s.leader, o)
 		}
 		if err != nil {
-			return all, fmt.Errorf("%s-%s: %w", workSecure, kind, err)
+			return all, fmt.Errorf("%s: %w", workSecure, err)
 		}
 	}
 	return all, nil
 }
 
-func startKind(ctx context.Context, dir, kind string, o options) (members []*server, leader *server, err error) {
-	if kind == secureOff {
-		if members, err = startCluster(ctx, dir, o); err == nil {
-			leader, err = leaderOf(ctx, members)
-		}
-		return members, leader, err
+// startOpen starts a cluster without security.
+func startOpen(ctx context.Context, dir string, o options) (s *secured, err error) {
+	s = &secured{}
+	if s.members, err = startCluster(ctx, dir, o); err == nil {
+		s.leader, err = leaderOf(ctx, s.members)
 	}
+	if err == nil {
+		s.dials = map[string][]grpc.DialOption{secureOff: s.leader.dial}
+	}
+	return s, err
+}
+
+// startSafe starts a cluster with TLS and a token.
+func startSafe(ctx context.Context, dir string, o options) (s *secured, err error) {
+	s = &secured{}
 	if dir, err = os.MkdirTemp(dir, "certs-"); err != nil {
-		return nil, nil, err
+		return s, err
 	}
 	p := operator{binary: o.binary, dir: dir}
 	if o, err = p.withTLS(ctx, o); err != nil {
-		return nil, nil, err
+		return s, err
 	}
-	if members, err = startCluster(ctx, dir, o); err != nil {
-		return members, nil, err
+	if s.members, err = startCluster(ctx, dir, o); err != nil {
+		return s, err
 	}
-	if leader, err = leaderOf(ctx, members); err != nil || kind == secureTLS {
-		return members, leader, err
+	if s.leader, err = leaderOf(ctx, s.members); err != nil {
+		return s, err
 	}
-	token, err := p.enforce(ctx, leader)
-	for _, m := range members {
-		m.dial = append(slices.Clone(m.dial), grpc.WithPerRPCCredentials(bearer(token)))
+	token, err := p.bootstrap(ctx, s.leader)
+	if err != nil {
+		return s, err
 	}
-	return members, leader, err
+	bare := s.leader.dial
+	s.dials = map[string][]grpc.DialOption{
+		secureTLS: bare, secureEnforce: append(slices.Clone(bare), grpc.WithPerRPCCredentials(bearer(token))),
+	}
+	s.enforced = func(ctx context.Context, on bool) error { return p.enforce(ctx, s.leader, on) }
+	return s, s.enforced(ctx, false)
 }
 
 // newSecureCell puts values to random keys of a cluster with a kind of security.
-func (b *bench) newSecureCell(kind string, clients int) (*cell, error) {
+func (b *bench) newSecureCell(ctx context.Context, kind string, clients int) (*cell, error) {
 	for _, s := range b.secured {
-		if s.kind == kind {
-			c, err := newPutCell(s.leader, clients, b.options)
-			if err == nil {
-				c.servers = s.members
-			}
-			return c, err
+		dial, has := s.dials[kind]
+		if !has {
+			continue
 		}
+		if s.enforced != nil {
+			if err := s.enforced(ctx, kind == secureEnforce); err != nil {
+				return nil, err
+			}
+		}
+		leader := *s.leader
+		leader.dial = dial
+		c, err := newPutCell(&leader, clients, b.options)
+		if err == nil {
+			c.servers = s.members
+		}
+		return c, err
 	}
 	return nil, fmt.Errorf("no cluster with %s", kind)
 }
@@ -136,30 +163,50 @@ func (p operator) withTLS(ctx context.Context, o options) (options, error) {
 	return o, nil
 }
 
-// enforce enforces rules, and returns a token that may write the keys that are measured.
-func (p operator) enforce(ctx context.Context, m *server) (token string, err error) {
-	member := []string{"--endpoints", m.addresses.GRPC, "--ca-file", p.file("ca.crt")}
-	admin, policy := p.file("admin.token"), p.file("bench.policy")
+// bootstrap makes the first token, and returns one that may write the keys that are measured.
+func (p operator) bootstrap(ctx context.Context, m *server) (token string, err error) {
+	policy := p.file("bench.policy")
 	if err = os.WriteFile(policy, []byte("key \"bench/\"* rw\n"), 0o600); err != nil {
 		return "", err
 	}
 	for _, args := range [][]string{
-		{"auth", "bootstrap", "--out", admin, "--mode", "enforce"},
-		{"auth", "policy", "put", "bench", policy, "--token-file", admin},
-		{"auth", "token", "create", "--name", "bench", "--policy", "bench", "--token-file", admin},
+		{"auth", "bootstrap", "--out", p.admin()},
+		{"auth", "policy", "put", "bench", policy, "--token-file", p.admin()},
+		{"auth", "token", "create", "--name", "bench", "--policy", "bench", "--token-file", p.admin()},
 	} {
-		if token, err = p.run(ctx, append(args, member...)...); err != nil {
+		if token, err = p.run(ctx, append(args, p.at(m)...)...); err != nil {
 			return "", err
 		}
 	}
 	return token, nil
 }
 
-// bearer sends a token with each call.
-type bearer string
-
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+// enforce enforces rules, or has nobody look at credentials.
+func (p operator) enforce(ctx context.Context, m *server, on bool) error {
+	mode := "off"
+	if on {
+		mode = "enforce"
+	}
+	_, err := p.run(ctx, append([]string{"auth", "mode", mode, "--token-file", p.admin()}, p.at(m)...)...)
+	return err
 }
 
-func (bearer) RequireTransportSecurity() bool { return true }
+// admin is the file with the first token.
+func (p operator) admin() string { return p.file("admin.token") }
+
+// at are the flags of commands to a member.
+func (p operator) at(m *server) []string {
+	return []string{"--endpoints", m.addresses.GRPC, "--ca-file", p.file("ca.crt")}
+}
+
+// credential is what a client sends with each call.
+type credential map[string]string
+
+// bearer returns the credential of a token.
+func bearer(token string) credential { return credential{"authorization": "Bearer " + token} }
+
+func (c credential) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return c, nil
+}
+
+func (credential) RequireTransportSecurity() bool { return true }
