@@ -8,7 +8,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards. It returns false if that is for proto to do.
+// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards, and any member could decode it. It returns false if that is for proto to do.
 func encodeCommand(m *storev1.Command) ([]byte, bool) {
 	if size := commandSize(m); size > smallBytes {
 		return appendCommand(make([]byte, 0, size), m)
@@ -105,7 +105,8 @@ func appendPutCommand(b []byte, m *storev1.Put) ([]byte, bool) {
 
 // appendAcquire appends the command that takes a lock.
 func appendAcquire(b []byte, m *storev1.AcquireLock) ([]byte, bool) {
-	if m == nil || !plain(m) || !utf8.ValidString(m.GetKey()) || !utf8.ValidString(m.GetOwner()) {
+	_, known := storev1.LockMode_name[int32(m.GetMode())]
+	if m == nil || !known || !plain(m) || !utf8.ValidString(m.GetKey()) || !utf8.ValidString(m.GetOwner()) {
 		return b, false
 	}
 	b = appendContent(b, 1, m.GetKey())

@@ -24,11 +24,11 @@ func EncodeEnvelope(env *storev1.Envelope) ([]byte, error) {
 // EncodeCommand marshals a command for an envelope. It refuses with ErrUnknownFormat what DecodeEnvelope would refuse, so
 // that nothing is proposed that no member could apply.
 func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
-	if err := checkCommand(cmd); err != nil {
-		return nil, err
-	}
 	if data, ok := encodeCommand(cmd); ok {
 		return data, nil
+	}
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
 	}
 	data, err := proto.Marshal(cmd)
 	if err != nil {
@@ -87,9 +87,6 @@ func checkEnvelopeItself(env *storev1.Envelope) error {
 
 // checkCommand refuses a command that this program cannot apply. Whoever proposes one calls it as apply does.
 func checkCommand(cmd *storev1.Command) error {
-	if knownAtOnce(cmd) {
-		return nil
-	}
 	if err := checkKnown(cmd.ProtoReflect()); err != nil {
 		return err
 	}
@@ -97,28 +94,6 @@ func checkCommand(cmd *storev1.Command) error {
 		return fmt.Errorf("%w: a command has no known kind", ErrUnknownFormat)
 	}
 	return nil
-}
-
-// knownAtOnce reports whether a command is a put, or takes a lock or gives it back, without guards, and checkKnown would know everything of it. Most
-// commands are, and checkKnown goes through the description of every message.
-func knownAtOnce(cmd *storev1.Command) bool {
-	if len(cmd.GetGuards()) > 0 || !plain(cmd) || !plain(cmd.GetRequestId()) {
-		return false
-	}
-	switch kind := cmd.GetKind().(type) {
-	case *storev1.Command_Put:
-		put := kind.Put
-		return put != nil && plain(put) && plain(put.GetAcquire()) && plain(put.GetRelease()) && plain(put.GetBindSession())
-	case *storev1.Command_AcquireLock:
-		acquire := kind.AcquireLock
-		_, known := storev1.LockMode_name[int32(acquire.GetMode())]
-		return acquire != nil && known && plain(acquire) && plain(acquire.GetSession())
-	case *storev1.Command_ReleaseLock:
-		release := kind.ReleaseLock
-		return release != nil && plain(release) && plain(release.GetSession())
-	default:
-		return false
-	}
 }
 
 // checkKnown refuses a message that holds a field or an enum value this program does not know, at any depth.
