@@ -21,7 +21,7 @@ type bench struct {
 	member   *server         // the leader; nil without a workload that needs it
 	cluster  []*server       // all members
 	echo     *server         // nil without echo
-	secured  []*secured      // clusters with more and more security; none without secure
+	secured  []*secured      // a cluster without security and one with it; none without secure
 	sessions []string        // that renew renews
 	worn     map[string]bool // what wears out, and is worn out already
 	crowds   int             // locks that had a crowd

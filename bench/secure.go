@@ -39,7 +39,7 @@ type secured struct {
 	leader  *server
 	// dials are how clients connect, by kind.
 	dials map[string][]grpc.DialOption
-	// enforced has rules enforced, or not; nil: they never are. One cluster is measured with rules and without them, so that nothing else
+	// enforced turns the rules on or off; nil: they are always off. One cluster is measured with rules and without them, so that nothing else
 	// differs, such as what its disk has to do.
 	enforced func(ctx context.Context, on bool) error
 }
@@ -181,7 +181,7 @@ func (p operator) bootstrap(ctx context.Context, m *server) (token string, err e
 	return token, nil
 }
 
-// enforce enforces rules, or has nobody look at credentials.
+// enforce turns the rules on or off.
 func (p operator) enforce(ctx context.Context, m *server, on bool) error {
 	mode := "off"
 	if on {

@@ -59,7 +59,7 @@ type Genesis struct {
 // Store is the replicated state machine of one member. One goroutine calls Apply; everything else may be called from
 // any goroutine.
 type Store struct {
-	// Rights are how far tokens, policies, bindings and the mode are.
+	// Rights say which changes of tokens, policies, bindings and the mode are applied.
 	Rights Rights
 
 	db         *pebble.DB

@@ -54,7 +54,7 @@ type Options struct {
 	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
 	// them all; zero is StaleMaxDefault.
 	StaleMax time.Duration
-	// Noted says that contexts of calls may have a Note: somebody writes down what is decided.
+	// Noted says that contexts of calls may have a Note, because somebody writes down what is decided. Without it their notes stay empty.
 	Noted bool
 }
 

@@ -60,7 +60,7 @@ func TestAConnectionKnowsNoOlderRights(t *testing.T) {
 	want("the token is revoked", unknown, unknown)
 }
 
-// TestAUseCountsWhoeverLookedLast looks up one token for two connections at once: what is noted of a use must not stay with the one that lost.
+// TestAUseCountsWhoeverLookedLast looks up one token for two connections at once: a use, before or after, is not lost with the entry that was replaced.
 func TestAUseCountsWhoeverLookedLast(t *testing.T) {
 	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
 	accessor, hash := Accessor{1}, identity.Hash{1}
@@ -78,9 +78,11 @@ func TestAUseCountsWhoeverLookedLast(t *testing.T) {
 	call()
 	earlier := a.cache.known[caller]
 	a.cache.put(a.cache.at, other, &Who{Principal: earlier.Principal, Credential: earlier.Credential, Accessor: earlier.Accessor, rights: earlier.rights})
-	a.Used()
+	if used := a.Used(); len(used) != 1 {
+		t.Errorf("before, %d tokens were used, want one", len(used))
+	}
 	call()
 	if used := a.Used(); len(used) != 1 {
-		t.Errorf("%d tokens were used, want one", len(used))
+		t.Errorf("after, %d tokens were used, want one", len(used))
 	}
 }

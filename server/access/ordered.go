@@ -10,7 +10,7 @@ import (
 // ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
 const ordersAgainMax = 5
 
-// Authorised returns on whose behalf a call runs at a member where rights are as far as at, and one more than the deny revision at which it was
+// Authorised returns on whose behalf a call runs at a member whose rights are at, and one more than the deny revision at which it was
 // allowed. An error says that it began before rights were asked for.
 func Authorised(ctx context.Context, at storage.RightsState) (principal string, below uint64, err error) {
 	switch grant := Of(ctx); {
@@ -46,7 +46,7 @@ func Ordered(
 	}
 }
 
-// AllowedStill refuses what was allowed before rights were taken away, at a member where they are as far as at. below is as Authorised returned
+// AllowedStill refuses what was allowed before rights were taken away, at a member whose rights are at. below is as Authorised returned
 // it, perhaps at another member; zero is older than any.
 func AllowedStill(at storage.RightsState, below uint64) error {
 	if at.DenyRevision >= max(below, 1) {

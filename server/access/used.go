@@ -18,9 +18,14 @@ func (w *Who) use() {
 // noteUsed notes which tokens the callers that are remembered have used. The caller holds mu.
 func (c *cache) noteUsed() {
 	for _, who := range c.known {
-		if len(who.Accessor) > 0 && who.used.Swap(false) {
-			c.add(Accessor(who.Accessor))
-		}
+		c.noteUse(who)
+	}
+}
+
+// noteUse notes whether a caller has used its token. The caller holds mu.
+func (c *cache) noteUse(who *Who) {
+	if len(who.Accessor) > 0 && who.used.Swap(false) {
+		c.add(Accessor(who.Accessor))
 	}
 }
 

@@ -81,7 +81,7 @@ type asOf struct {
 	history [16]byte
 }
 
-// stateOf returns what callers are remembered as of, where rights are as far as at.
+// stateOf returns what callers are remembered as of, at a member whose rights are at.
 func stateOf(at storage.RightsState) asOf { return asOf{at.Changes, at.HistoryID} }
 
 // principalOf returns the principal of a token that was accepted before; empty: not here.
@@ -137,6 +137,7 @@ func (c *cache) put(at asOf, caller *identity.Client, who *Who) {
 	}
 	if earlier := c.known[caller.Brief()]; earlier != nil {
 		earlier.known.who.Store(nil)
+		c.noteUse(earlier)
 	}
 	who.known = &known{at: c.at}
 	who.known.who.Store(who)

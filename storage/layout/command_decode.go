@@ -123,6 +123,9 @@ func (h *commandHead) cut(b []byte) bool {
 		case 1<<3 | isNumber:
 			h.namespace = f.number
 		case 2<<3 | isContent:
+			if h.principal != nil { // proto refuses the first one, too, if it is not UTF-8.
+				return false
+			}
 			h.principal = f.content
 		case 3<<3 | isNumber:
 			h.wallTime = int64(f.number)

@@ -8,7 +8,8 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards, and any member could decode it. It returns false if that is for proto to do.
+// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards, and any member could decode
+// it. It returns false if that is for proto to do.
 func encodeCommand(m *storev1.Command) ([]byte, bool) {
 	if size := commandSize(m); size > smallBytes {
 		return appendCommand(make([]byte, 0, size), m)

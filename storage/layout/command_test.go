@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -29,7 +30,7 @@ func randomCommand(r *rand.Rand) *storev1.Command {
 	return cmd
 }
 
-// envelopeAsProto compares what is read of an envelope with what proto reads. It returns it; nil if it is refused.
+// envelopeAsProto compares what is read of an envelope with what proto reads. It returns the envelope; nil if it is refused.
 func envelopeAsProto(t *testing.T, data []byte) *storev1.Envelope {
 	t.Helper()
 	want := &storev1.Envelope{}
@@ -41,13 +42,16 @@ func envelopeAsProto(t *testing.T, data []byte) *storev1.Envelope {
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("the envelope %x: %v; want %v", data, err, wantErr)
 	}
+	if err != nil && got != nil {
+		t.Fatalf("the envelope %x is refused and returned", data)
+	}
 	if err == nil && !proto.Equal(got, want) {
 		t.Fatalf("the envelope %x is read as\n%v, want\n%v", data, got, want)
 	}
 	return got
 }
 
-// commandAsProto compares what a command is written as with what proto writes. It returns that; nil if it is refused.
+// commandAsProto compares what a command is written as with what proto writes. It returns the bytes; nil if the command is refused.
 func commandAsProto(t *testing.T, cmd *storev1.Command) []byte {
 	t.Helper()
 	want, wantErr := proto.MarshalOptions{Deterministic: true}.Marshal(cmd)
@@ -65,7 +69,7 @@ func commandAsProto(t *testing.T, cmd *storev1.Command) []byte {
 func TestCommandsAreProtos(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	taken, refused := 0, 0
-	for range 20_000 {
+	for range 4000 {
 		env := &storev1.Envelope{FormatVersion: 1, Proposer: r.Uint64() >> r.IntN(64), Sequence: r.Uint64() >> r.IntN(64)}
 		for range r.IntN(4) {
 			cmd := randomCommand(r)
@@ -92,10 +96,41 @@ func TestCommandsAreProtos(t *testing.T) {
 			damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
 			envelopeAsProto(t, damaged)
 			envelopeAsProto(t, append(damaged, data...))
+			envelopeAsProto(t, twice(r, env))
 		}
 	}
-	if taken < 5000 || refused < 1000 {
+	if taken < 1000 || refused < 200 {
 		t.Errorf("%d envelopes were taken and %d refused", taken, refused)
+	}
+}
+
+// twice returns an envelope with one command whose fields are there twice, as two commands have them, and perhaps damaged.
+func twice(r *rand.Rand, env *storev1.Envelope) []byte {
+	var command []byte
+	for range 2 {
+		if n := len(env.GetCommands()); n > 0 {
+			data, err := proto.Marshal(env.GetCommands()[r.IntN(n)])
+			if err == nil && len(data) > 0 && r.IntN(2) == 0 {
+				data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+			}
+			command = append(command, data...)
+		}
+	}
+	data := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
+	return protowire.AppendBytes(protowire.AppendTag(data, 4, protowire.BytesType), command)
+}
+
+// TestAFieldThatIsThereTwice has texts twice in one message, of which the first is not UTF-8: proto refuses both.
+func TestAFieldThatIsThereTwice(t *testing.T) {
+	put := []byte{0xa2, 1, 3, 0x0a, 1, 'k'}
+	for name, command := range map[string][]byte{
+		"principal": append([]byte{0x12, 1, 0xff, 0x12, 1, 'a'}, put...),
+		"key":       {0xa2, 1, 6, 0x0a, 1, 0xff, 0x0a, 1, 'k'},
+	} {
+		data := append([]byte{8, 1, 0x22, byte(len(command))}, command...)
+		if envelopeAsProto(t, data) != nil {
+			t.Errorf("the %s is taken", name)
+		}
 	}
 }
 
@@ -106,6 +141,7 @@ func FuzzEnvelope(f *testing.F) {
 		env := &storev1.Envelope{FormatVersion: 1, Commands: []*storev1.Command{randomCommand(r), randomCommand(r)}}
 		if data, err := proto.Marshal(env); err == nil {
 			f.Add(data)
+			f.Add(twice(r, env))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -42,11 +42,14 @@ func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
 func DecodeEnvelope(data []byte) (*storev1.Envelope, error) {
 	env := &storev1.Envelope{}
 	ok, err := cutEnvelope(data, env)
+	if ok && err == nil {
+		err = checkEnvelopeItself(env)
+	}
 	switch {
 	case ok && err != nil:
 		return nil, err
 	case ok:
-		return env, checkEnvelopeItself(env)
+		return env, nil
 	}
 	proto.Reset(env)
 	if err := proto.Unmarshal(data, env); err != nil {

@@ -165,17 +165,17 @@ type Applied struct {
 	AuthMode storev1.AuthMode
 }
 
-// RightsState is how far tokens, policies, bindings and the mode are.
+// RightsState says which changes of tokens, policies, bindings and the mode are applied.
 type RightsState struct {
-	// DenyRevision grows with every change that may take a right away, Changes with every change of tokens, policies, bindings and the
-	// mode, of the state's history.
+	// DenyRevision grows with every change that may take a right away, Changes with every change of tokens, policies, bindings and the mode.
 	DenyRevision, Changes uint64
-	HistoryID             [16]byte
+	// HistoryID names the line of revisions that both belong to.
+	HistoryID [16]byte
 	// Mode is how strictly rights are asked for.
 	Mode storev1.AuthMode
 }
 
-// Rights returns how far tokens, policies, bindings and the mode are.
+// Rights returns which changes of tokens, policies, bindings and the mode are applied.
 func (a *Applied) Rights() RightsState {
 	return RightsState{DenyRevision: a.DenyRevision, Changes: a.AuthChanges, HistoryID: a.HistoryID, Mode: a.AuthMode}
 }
