@@ -41,14 +41,13 @@ func EncodeCommand(cmd *storev1.Command) ([]byte, error) {
 // field or an enum value, is ErrUnknownFormat: guessing would make members differ.
 func DecodeEnvelope(data []byte) (*storev1.Envelope, error) {
 	env := &storev1.Envelope{}
-	ok, err := cutEnvelope(data, env)
-	if ok && err == nil {
-		err = checkEnvelopeItself(env)
-	}
-	switch {
-	case ok && err != nil:
-		return nil, err
-	case ok:
+	if ok, err := cutEnvelope(data, env); ok {
+		if err == nil {
+			err = checkEnvelopeItself(env)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return env, nil
 	}
 	proto.Reset(env)
