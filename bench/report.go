@@ -209,10 +209,14 @@ func (r report) print(w io.Writer) error {
 			orDash(p.StillP50Us, 0))
 	}
 	if len(r.Goals) > 0 {
-		fmt.Fprintf(&text, "\ngoal\twanted\tgot\t\t\n")
+		fmt.Fprintf(&text, "\ngoal\twanted\tgot\t95 %% confidence\t\t\n")
 	}
 	for _, g := range r.Goals {
-		fmt.Fprintf(&text, "%s\t%s %s\t%s\t%s\t\n", g.Name, g.Relation, figure(g.Wanted), figure(g.Got), g.verdict())
+		within := "-"
+		if g.High > 0 {
+			within = figure(g.Low) + "–" + figure(g.High)
+		}
+		fmt.Fprintf(&text, "%s\t%s %s\t%s\t%s\t%s\t\n", g.Name, g.Relation, figure(g.Wanted), figure(g.Got), within, g.verdict())
 	}
 	if _, err := io.WriteString(table, text.String()); err != nil {
 		return err

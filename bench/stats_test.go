@@ -33,6 +33,34 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
+func TestMedianWithin(t *testing.T) {
+	upTo := func(n int) []float64 {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(n - i)
+		}
+		return values
+	}
+	// The ranks are those of tables of the sign test.
+	tests := map[string]struct {
+		values    []float64
+		low, high float64
+	}{
+		"five values say nothing":                 {upTo(5), 0, 0},
+		"six lie on both sides, but for a chance": {upTo(6), 1, 6},
+		"of ten the second from each end":         {upTo(10), 2, 9},
+		"of a hundred the fortieth":               {upTo(100), 40, 61},
+		"of a thousand the 469th":                 {upTo(1000), 469, 532},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if low, high := medianWithin(test.values); low != test.low || high != test.high {
+				t.Errorf("got %v to %v, want %v to %v", low, high, test.low, test.high)
+			}
+		})
+	}
+}
+
 func TestMedian(t *testing.T) {
 	tests := map[string]struct {
 		values []float64
@@ -104,13 +132,13 @@ func TestGoalsCompareRoundByRound(t *testing.T) {
 	}
 	r.memory = []memoryResult{{Workload: workSessions, BytesEach: 501}, {Workload: workWatchers, BytesEach: 16 << 10}}
 	want := []goal{
-		{"put rate at 64 clients / echo rate", atLeast, 0.5, 0.4, false},
-		{"put p50 at 1 client / (fdatasync p50 + echo p50)", atMost, 3, 2, true},
-		{"get rate at 64 clients / echo rate", atLeast, 0.8, 0.9, true},
-		{"bytes of a live session", atMost, 500, 501, false},
-		{"bytes of an idle watcher", atMost, 16 << 10, 16 << 10, true},
-		{"rate of wear-handover after 100 000 / in the first seconds", atLeast, 0.8, 0.9, true},
-		{"rate of crowd-try-delayed beside 10 000 / beside 10", atLeast, 0.8, 0.5, false},
+		{Name: "put rate at 64 clients / echo rate", Relation: atLeast, Wanted: 0.5, Got: 0.4, Met: false},
+		{Name: "put p50 at 1 client / (fdatasync p50 + echo p50)", Relation: atMost, Wanted: 3, Got: 2, Met: true},
+		{Name: "get rate at 64 clients / echo rate", Relation: atLeast, Wanted: 0.8, Got: 0.9, Met: true},
+		{Name: "bytes of a live session", Relation: atMost, Wanted: 500, Got: 501, Met: false},
+		{Name: "bytes of an idle watcher", Relation: atMost, Wanted: 16 << 10, Got: 16 << 10, Met: true},
+		{Name: "rate of wear-handover after 100 000 / in the first seconds", Relation: atLeast, Wanted: 0.8, Got: 0.9, Met: true},
+		{Name: "rate of crowd-try-delayed beside 10 000 / beside 10", Relation: atLeast, Wanted: 0.8, Got: 0.5, Met: false},
 	}
 	got := r.goals(1)
 	if len(got) != len(want) {
