@@ -89,8 +89,10 @@ func (r *results) goals(members int) []goal {
 		case workSecure + "-" + secureTLS:
 			add(fmt.Sprintf("put rate with TLS / without, %d clients", key.clients), atLeast, 0.85, than(secureOff))
 		case workSecure + "-" + secureEnforce:
-			add(fmt.Sprintf("put rate with rules enforced / in mode off, with the same token, %d clients", key.clients), atLeast, 0.98, than(secureToken))
-			add(fmt.Sprintf("put rate with rules enforced / in mode off, without a token, %d clients", key.clients), atLeast, 0.98, than(secureTLS))
+			add(fmt.Sprintf("put rate with TLS and rules enforced / TLS alone, %d clients", key.clients), atLeast, 0.98, than(secureTLS))
+		case rulesEnforce:
+			off := cellKey{rulesOff, key.clients}
+			add(fmt.Sprintf("put rate with rules enforced / in mode off, %d clients", key.clients), atLeast, 0.98, r.ratios(key, off, sample.rate))
 		}
 	}
 	for _, g := range r.gaps {

@@ -35,11 +35,12 @@ const (
 	workFleet    = "fleet"
 	workConsul   = "consul"
 	workSecure   = "secure"
+	workRules    = "rules"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul, workSecure,
+	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul, workSecure, workRules,
 }
 
 // options says what to measure and how long.

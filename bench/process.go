@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-)
 
-// clockTick is the unit of CPU times in /proc; Linux fixes USER_HZ at 100 for all programs.
-const clockTick = 10 * time.Millisecond
+	"golang.org/x/sys/unix"
+)
 
 // stopWait is how long a process may take to end after SIGTERM before it is killed.
 const stopWait = 10 * time.Second
@@ -66,13 +64,15 @@ func (p *process) kill() error {
 	return nil
 }
 
-// cpu returns the CPU time that the child has used, to 10 ms.
+// cpu returns the CPU time that all threads of the child have used.
 func (p *process) cpu() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
+	// The kernel's clock of another process: its id, inverted, above three bits that say which clock. See clock_getcpuclockid(3).
+	const scheduled = 2
+	var used unix.Timespec
+	if err := unix.ClockGettime(int32(^p.cmd.Process.Pid<<3|scheduled), &used); err != nil {
 		return 0, err
 	}
-	return parseStatCPU(text)
+	return time.Duration(used.Nano()), nil
 }
 
 // rssBytes returns the resident memory of the child.
@@ -82,20 +82,6 @@ func (p *process) rssBytes() (int64, error) {
 		return 0, err
 	}
 	return parseStatusRSS(text)
-}
-
-// parseStatCPU returns user plus system time of a line of /proc/PID/stat. The program's name, in parentheses, may hold
-// anything, so fields count from the last parenthesis.
-func parseStatCPU(stat []byte) (time.Duration, error) {
-	_, rest, found := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") "))
-	fields := strings.Fields(string(rest))
-	const userField, systemField = 11, 12 // fields 14 and 15 of the line, without the first two
-	if !found || len(fields) <= systemField {
-		return 0, errors.New("/proc stat has too few fields")
-	}
-	user, userErr := strconv.ParseInt(fields[userField], 10, 64)
-	system, systemErr := strconv.ParseInt(fields[systemField], 10, 64)
-	return time.Duration(user+system) * clockTick, errors.Join(userErr, systemErr)
 }
 
 // parseStatusRSS returns VmRSS of /proc/PID/status in bytes.

@@ -43,6 +43,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err = b.measureRounds(ctx); err != nil {
 		return err
 	}
+	if err = b.measureRules(ctx); err != nil {
+		return err
+	}
 	if err = b.measureIdle(ctx); err != nil {
 		return err
 	}

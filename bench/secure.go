@@ -10,20 +10,19 @@ import (
 	"slices"
 	"strings"
 
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/certs"
 	"google.golang.org/grpc"
 )
 
-// What security costs: the same puts without any, over TLS, over TLS with a token that nobody looks at, and over TLS with that token and rules
-// that are enforced.
+// What security costs: the same puts without any, over TLS, and over TLS with rules that are enforced.
 const (
 	secureOff     = "off"
 	secureTLS     = "tls"
-	secureToken   = "token"
 	secureEnforce = "enforce"
 )
 
-var secureKinds = []string{secureOff, secureTLS, secureToken, secureEnforce}
+var secureKinds = []string{secureOff, secureTLS, secureEnforce}
 
 // secureWorkloads are the names of the cells.
 func secureWorkloads() []string {
@@ -94,9 +93,12 @@ func startSafe(ctx context.Context, dir string, o options) (s *secured, err erro
 		return s, err
 	}
 	bare := s.leader.dial
-	with := append(slices.Clone(bare), grpc.WithPerRPCCredentials(bearer(token)))
-	s.dials = map[string][]grpc.DialOption{secureTLS: bare, secureToken: with, secureEnforce: with}
-	s.enforced = func(ctx context.Context, on bool) error { return p.enforce(ctx, s.leader, on) }
+	s.dials = map[string][]grpc.DialOption{
+		secureTLS: bare, secureEnforce: append(slices.Clone(bare), grpc.WithPerRPCCredentials(bearer(token))),
+	}
+	if s.enforced, err = p.switchOf(s.leader); err != nil {
+		return s, err
+	}
 	return s, s.enforced(ctx, false)
 }
 
@@ -182,14 +184,24 @@ func (p operator) bootstrap(ctx context.Context, m *server) (token string, err e
 	return token, nil
 }
 
-// enforce turns the rules on or off.
-func (p operator) enforce(ctx context.Context, m *server, on bool) error {
-	mode := "off"
-	if on {
-		mode = "enforce"
+// switchOf returns what turns the rules on or off at a member.
+func (p operator) switchOf(m *server) (func(ctx context.Context, on bool) error, error) {
+	token, err := os.ReadFile(p.admin())
+	if err != nil {
+		return nil, err
 	}
-	_, err := p.run(ctx, append([]string{"auth", "mode", mode, "--token-file", p.admin()}, p.at(m)...)...)
-	return err
+	conns, err := dialAll(m.addresses.GRPC, 1, append(slices.Clone(m.dial), grpc.WithPerRPCCredentials(bearer(strings.TrimSpace(string(token)))))...)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, on bool) error {
+		mode := tenurev1.AuthMode_AUTH_MODE_OFF
+		if on {
+			mode = tenurev1.AuthMode_AUTH_MODE_ENFORCE
+		}
+		_, err := tenurev1.NewAuthServiceClient(conns.of(0)).SetAuthMode(ctx, &tenurev1.SetAuthModeRequest{Mode: mode})
+		return err
+	}, nil
 }
 
 // admin is the file with the first token.

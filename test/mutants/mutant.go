@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -33,6 +35,8 @@ var swapped = map[token.Token]token.Token{
 // mutant replaces some bytes of a file.
 type mutant struct {
 	Kind, File string
+	Function   string // with its receiver
+	Nth        int    // how many before it in the function are alike
 	Line       int
 	from, to   int // offsets in the file
 	text       string
@@ -42,6 +46,17 @@ type mutant struct {
 // String names the place and the change.
 func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s -> %s", m.File, m.Line, m.Kind, strconv.Quote(m.was), strconv.Quote(m.text))
+}
+
+// name names the mutant by what does not change when lines are added before it, or elsewhere.
+func (m mutant) name() string {
+	return fmt.Sprintf("%s %s: %s: %s -> %s #%d", m.File, m.Function, m.Kind, strconv.Quote(m.was), strconv.Quote(m.text), m.Nth+1)
+}
+
+// lot is a number drawn for the mutant: the same for the same seed, whatever else there is to change.
+func (m mutant) lot(seed uint64) uint64 {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), m.name()...))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // overlay writes the changed file, and the JSON that puts it in the place of the original.
@@ -97,6 +112,9 @@ type finder struct {
 	source []byte
 	set    *token.FileSet
 	found  []mutant
+
+	function string         // the one that is looked at
+	alike    map[string]int // mutants of it by their names
 }
 
 func sitesOf(path string) ([]mutant, error) {
@@ -111,6 +129,10 @@ func sitesOf(path string) ([]mutant, error) {
 	}
 	for _, d := range tree.Decls {
 		if function, ok := d.(*ast.FuncDecl); ok && function.Body != nil {
+			f.function, f.alike = function.Name.Name, map[string]int{}
+			if function.Recv != nil {
+				f.function = "(" + f.text(function.Recv.List[0].Type) + ")." + f.function
+			}
 			ast.Inspect(function.Body, f.visit)
 		}
 	}
@@ -119,9 +141,13 @@ func sitesOf(path string) ([]mutant, error) {
 
 func (f *finder) add(kind string, from, to token.Pos, text string) {
 	a, b := f.set.Position(from), f.set.Position(to)
-	f.found = append(f.found, mutant{
-		Kind: kind, File: f.file, Line: a.Line, from: a.Offset, to: b.Offset, text: text, was: string(f.source[a.Offset:b.Offset]),
-	})
+	m := mutant{
+		Kind: kind, File: f.file, Function: f.function, Line: a.Line, from: a.Offset, to: b.Offset, text: text, was: string(f.source[a.Offset:b.Offset]),
+	}
+	alike := m.name()
+	m.Nth = f.alike[alike]
+	f.alike[alike]++
+	f.found = append(f.found, m)
 }
 
 func (f *finder) text(n ast.Node) string {

@@ -58,7 +58,7 @@ func (b *box) add(f file, m int) error {
 func TestChoose(t *testing.T) {
 	var all []mutant
 	for i := range 40 {
-		all = append(all, mutant{Kind: kinds[min(i/12, 3)], File: "f.go", Line: i})
+		all = append(all, mutant{Kind: kinds[min(i/12, 3)], File: "f.go", Nth: i})
 	}
 	first, again := choose(slices.Clone(all), 8, 7), choose(slices.Clone(all), 8, 7)
 	if !slices.Equal(first, again) {
@@ -68,6 +68,10 @@ func TestChoose(t *testing.T) {
 		if !slices.ContainsFunc(first, func(m mutant) bool { return m.Kind == kind }) {
 			t.Errorf("none of kind %s among %v", kind, first)
 		}
+	}
+	fewer := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return m == first[0] })
+	if got := choose(fewer, 8, 7); !slices.Equal(got[1:4], first[1:4]) {
+		t.Errorf("without the first one others are chosen, too: %v, not %v", got, first)
 	}
 	if other := choose(slices.Clone(all), 8, 8); slices.Equal(first, other) {
 		t.Error("another seed chose the same mutants")
