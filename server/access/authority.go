@@ -113,7 +113,7 @@ type Grant struct {
 	looked    atomic.Uint64       // the deny revision at the last decision
 	wouldDeny atomic.Bool         // it is served only because of the mode
 	denied    map[string]struct{} // sessions of a message of renewals that are denied
-	few       [2]authz.Need       // room for the needs of most messages
+	few       [1]authz.Need       // room for the needs of most messages
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.

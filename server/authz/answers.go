@@ -75,11 +75,15 @@ func (a *Answers) Show(m proto.Message, viewer Viewer) (shown proto.Message, hid
 	if !ok {
 		v = &view{}
 	}
-	v.answers, v.viewer, v.revision = a, viewer, headerOf(m).GetRevision()
-	defer func() {
-		*v = view{}
-		views.Put(v)
-	}()
+	*v = view{answers: a, viewer: viewer, revision: headerOf(m).GetRevision()}
+	shown, hidden, err = v.show(m)
+	*v = view{}
+	views.Put(v)
+	return shown, hidden, err
+}
+
+// show returns a message as the viewer may see it.
+func (v *view) show(m proto.Message) (shown proto.Message, hidden uint32, err error) {
 	v.message(m)
 	if v.err != nil || v.hidden == 0 {
 		return m, 0, v.err

@@ -1,7 +1,9 @@
 package authz
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -12,6 +14,7 @@ import (
 
 // Table says what messages need. It does not change, and may be shared.
 type Table struct {
+	// messages are the rows of each message, those that say what is needed first.
 	messages map[protoreflect.MessageDescriptor][]row
 }
 
@@ -88,15 +91,17 @@ func (v *visit) message(m proto.Message) {
 		return
 	}
 	for i := range rows {
-		if rows[i].add != nil {
-			rows[i].add(v, m)
+		if rows[i].add == nil {
+			break // Nor do the others need anything.
 		}
+		rows[i].add(v, m)
 	}
 }
 
 // set sets the rows of a message.
 func set[M proto.Message](t *Table, rows ...row) {
 	var m M
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.none, b.none) }) // Rows with a need give no reason for none.
 	t.messages[m.ProtoReflect().Descriptor()] = rows
 }
 

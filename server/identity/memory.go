@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"crypto/subtle"
 	"crypto/x509"
 	"sync/atomic"
 )
@@ -40,7 +39,7 @@ func (m *Memory) Of(authorization []string, certificate *x509.Certificate, by Ce
 		return m.without(certificate, by)
 	}
 	value := authorization[0]
-	if last := m.last.Load(); len(authorization) == 1 && last != nil && subtle.ConstantTimeCompare([]byte(last.value), []byte(value)) == 1 {
+	if last := m.last.Load(); len(authorization) == 1 && last != nil && same(last.value, value) {
 		return &last.client
 	}
 	now := &remembered{value: value, client: Client{Caller: Of(authorization, certificate, by)}}
@@ -58,4 +57,28 @@ func (m *Memory) without(certificate *x509.Certificate, by CertificateIdentity) 
 	now := &remembered{certificate: certificate, client: Client{Caller: Of(nil, certificate, by)}}
 	m.bare.Store(now)
 	return &now.client
+}
+
+// same reports whether two texts are the same, in a time that says nothing about where they differ, as subtle.ConstantTimeCompare does, but eight
+// bytes at a time: every call that brings a token compares it.
+func same(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	var differ uint64
+	for len(a) >= 8 && len(b) >= 8 {
+		differ |= word(a) ^ word(b)
+		a, b = a[8:], b[8:]
+	}
+	for i := range len(a) {
+		differ |= uint64(a[i] ^ b[i])
+	}
+	return differ == 0
+}
+
+// word returns the first eight bytes of a text that has as many.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
