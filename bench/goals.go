@@ -93,6 +93,11 @@ func (r *results) goals(members int) []goal {
 		case rulesEnforce:
 			off := cellKey{rulesOff, key.clients}
 			add(fmt.Sprintf("put rate with rules enforced / in mode off, %d clients", key.clients), atLeast, 0.98, r.ratios(key, off, sample.rate))
+		case onceRequest, onceKey:
+			plain := cellKey{oncePlain, key.clients}
+			add(fmt.Sprintf("rate of %s / %s, %d clients", key.workload, oncePlain, key.clients), atLeast, 0.9, r.ratios(key, plain, sample.rate))
+			add(fmt.Sprintf("server CPU of %s / %s, %d clients", key.workload, oncePlain, key.clients), atMost, 1.1,
+				r.ratios(key, plain, func(s sample) float64 { return float64(s.cpuPerOp()) }))
 		}
 	}
 	for _, g := range r.gaps {

@@ -36,11 +36,12 @@ const (
 	workConsul   = "consul"
 	workSecure   = "secure"
 	workRules    = "rules"
+	workOnce     = "once"
 )
 
 var workloadNames = []string{
 	workFsync, workEcho, workPut, workGet, workLock, workHandover, workRenew, workWatch, workSessions, workWatchers,
-	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul, workSecure, workRules,
+	workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workConsul, workSecure, workRules, workOnce,
 }
 
 // options says what to measure and how long.

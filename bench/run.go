@@ -46,6 +46,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err = b.measureRules(ctx); err != nil {
 		return err
 	}
+	if err = b.measureOnce(ctx); err != nil {
+		return err
+	}
 	if err = b.measureIdle(ctx); err != nil {
 		return err
 	}

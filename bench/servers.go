@@ -12,7 +12,9 @@ var memberWorkloads = []string{workPut, workGet, workLock, workHandover, workRen
 var idleWorkloads = []string{workSessions, workWatchers}
 
 // apartWorkloads are not measured in cells like the others: they have members, or numbers of clients, of their own.
-var apartWorkloads = []string{workSessions, workWatchers, workHandover, workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workRules}
+var apartWorkloads = []string{
+	workSessions, workWatchers, workHandover, workFailover, workOutage, workRestart, workWear, workCrowd, workWide, workFleet, workRules, workOnce,
+}
 
 func (b *bench) hasAny(workloads []string) bool { return slices.ContainsFunc(workloads, b.has) }
 
