@@ -5,5 +5,5 @@
 // more; nobody is held to a share while nobody else asks. Callers that stand for many, such as load balancers, can be exempt:
 // they get whatever is free.
 //
-// The package keeps counts; it never waits, and knows nothing of what is counted.
+// The package keeps counts, and knows nothing of what is counted. Nobody waits in it, but for Turns.
 package share

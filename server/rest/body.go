@@ -80,7 +80,10 @@ func (t *takingReader) done() {
 }
 
 // bodyReader gives a body that was read whole to grpc-gateway.
-type bodyReader struct{ left []byte }
+type bodyReader struct {
+	left []byte
+	turn func() (done func(), e *restError) // waits until the body may be decoded
+}
 
 // Read reads.
 func (b *bodyReader) Read(p []byte) (int, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -53,6 +54,37 @@ func TestABodyCountsUntilItsCallIsAnswered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLargeBodiesTakeTurns sends puts while the only turn is another's: a large body waits, and a small one does not.
+func TestLargeBodiesTakeTurns(t *testing.T) {
+	turns := share.NewTurns(1)
+	rig := newRESTRig(t, func(o *Options) { o.Turns = turns })
+	done, err := turns.Take(t.Context(), share.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, answered := fmt.Sprintf(`{"text":%q}`, strings.Repeat("v", bodyStart)), make(chan answer, 1)
+	go func() { answered <- rig.send(t, http.MethodPost, "/v1/kv/large", nil, large) }()
+	for !turns.Awaited() {
+		runtime.Gosched()
+	}
+	if got := rig.send(t, http.MethodPost, "/v1/kv/small", nil, `{"text":"v"}`); got.status != http.StatusOK {
+		t.Errorf("a small put got %d %v", got.status, got.error)
+	}
+	select {
+	case got := <-answered:
+		t.Errorf("the large put was answered with %d before its turn", got.status)
+	default:
+	}
+	done()
+	if got := <-answered; got.status != http.StatusOK {
+		t.Errorf("the large put got %d %v", got.status, got.error)
+	}
+	if done, err = turns.Take(t.Context(), share.Caller{}); err != nil { // Its turn has ended.
+		t.Fatal(err)
+	}
+	done()
 }
 
 // TestABodyOfAStreamCountsUntilItIsSent opens a stream, which may last for hours.

@@ -57,6 +57,8 @@ type Options struct {
 	Callers share.Callers
 	// Intake has the bytes of bodies until their calls are answered; nil is no bound.
 	Intake *share.Pool
+	// Turns are those of large bodies that are decoded; nil: as many at once as half of the processors.
+	Turns *share.Turns
 	// Answers has the bytes of answers that are not read; nil is no bound.
 	Answers *share.Pool
 	// Log gets what fails inside.
