@@ -18,6 +18,10 @@ final class Calls {
   private static final long TICK_NANOS = 100_000_000L;
   /** What a member says that no longer leads, or not for long. */
   private static final Set<String> LEADS_NO_MORE = Set.of("NO_LEADER", "NOT_LEADER", "STOPPING");
+  /** What the client's own member says that is cut off from the others, or whose disk hangs. Elections make each say so for a moment. */
+  private static final Set<String> LEADERLESS = Set.of("NO_LEADER", "NOT_LEADER");
+  /** How long the client's own member may be without a leader before another one is asked. */
+  private static final long LEADERLESS_NANOS = 2_000_000_000L;
 
   /** Decides how long a call may go on. */
   interface Patience {
@@ -120,6 +124,8 @@ final class Calls {
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
+    /** Since when the client's own member says that there is no leader; 0: it does not. */
+    private long leaderless;
 
     Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending, boolean change) {
       this.method = method;
@@ -169,6 +175,23 @@ final class Calls {
       });
     }
 
+    /** Gives a member some time to find a leader; then another one is to be asked. */
+    private boolean withoutLeader(Errors.Failure f) {
+      if (!LEADERLESS.contains(f.reason())) {
+        leaderless = 0;
+        return false;
+      }
+      long now = System.nanoTime();
+      if (leaderless == 0) {
+        leaderless = now;
+      }
+      if (now - leaderless <= LEADERLESS_NANOS) {
+        return false;
+      }
+      leaderless = 0;
+      return true;
+    }
+
     private void failed(Connection c, boolean silent, boolean deposed, Errors.Failure f) {
       // For want of room an attempt is refused undecided; one before it may have been applied, and the number says which.
       boolean pinned = sent && Errors.isWindowFull(f.error());
@@ -181,8 +204,8 @@ final class Calls {
       if (f.error().applied() != Applied.NO) {
         sent = true;
       }
-      if (f.network() && silent || deposed) {
-        // The member said nothing to anybody meanwhile, or is not who was meant to be asked.
+      if (f.network() && silent || deposed || withoutLeader(f)) {
+        // The member said nothing to anybody meanwhile, or is not who was meant to be asked, or can do nothing.
         link.broken(c);
       }
       look();

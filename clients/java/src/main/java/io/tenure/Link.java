@@ -62,6 +62,8 @@ final class Link {
   /** Whether a member was ever connected to. */
   private boolean reached;
   private List<String> members;
+  /** The members that the user named. */
+  private final List<String> named;
   private int next;
   private int failures;
   /** How many connections in a row broke soon after they stood, whatever was answered over them. */
@@ -86,7 +88,8 @@ final class Link {
     this.ttl = at.ttl();
     this.leader = new LeaderLink(loop, this);
     this.random = random;
-    this.members = new ArrayList<>(new LinkedHashSet<>(at.members()));
+    this.named = List.copyOf(at.members());
+    this.members = new ArrayList<>(new LinkedHashSet<>(named));
     Collections.shuffle(this.members, random);
   }
 
@@ -274,7 +277,7 @@ final class Link {
     if (closed || current != null || connecting != null) {
       return;
     }
-    String address = members.get(next++ % members.size());
+    String address = pick();
     Connection c = open(address);
     if (c == null) {
       retry();
@@ -288,6 +291,18 @@ final class Link {
       }
     });
     follow(c);
+  }
+
+  /**
+   * Returns whom to try: all members that are known, and after each round of them, one that the user named. The cluster may have told addresses
+   * that cannot be reached from here, or may have moved while this client was cut off.
+   */
+  private String pick() {
+    boolean round = failures % (members.size() + 1) == members.size();
+    if (round && !members.containsAll(named)) {
+      return named.get(random.nextInt(named.size()));
+    }
+    return members.get(next++ % members.size());
   }
 
   private void failed(Connection c) {

@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tenure.v1.GetRequest;
 import io.tenure.v1.KeepAliveResponse;
+import io.tenure.v1.ListMembersResponse;
+import io.tenure.v1.Member;
 import io.tenure.v1.WatchRequest;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -138,6 +142,44 @@ final class LinkTest extends WithFakeMember {
       here.watch = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
       client.watch(WatchOptions.all()).beginAsync();
       there.next(WatchRequest.class);
+    }
+  }
+
+  @Test
+  void aMemberThatIsCutOffFromTheOthersIsLeftWithoutASessionToo() throws Exception {
+    try (FakeMember second = new FakeMember()) {
+      client.close();
+      client = client(member.uri() + "," + second.uri().substring("tenure://".length()));
+      until(() -> !client.connectedTo().isEmpty());
+      FakeMember here = member.uri().endsWith(client.connectedTo()) ? member : second;
+      FakeMember there = here == member ? second : member;
+      here.get = (r, o) -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "NO_LEADER"));
+      get(client.kv().findAsync("k"));
+      there.next(GetRequest.class);
+    }
+  }
+
+  @Test
+  void whereTheMembersThatTheClusterToldCannotBeReachedThoseThatTheUserNamedAreTried() throws Exception {
+    try (Relay named = new Relay(member)) {
+      // Port 1 is nobody's.
+      member.listMembers = (r, o) -> FakeMember.reply(o, ListMembersResponse.newBuilder()
+          .addMembers(Member.newBuilder().setClientAddress("127.0.0.1:1")).build());
+      client.close();
+      client = client("tenure://" + named.address());
+      until(() -> told().equals(List.of("127.0.0.1:1")));
+      named.cut();
+      until(() -> named.connections() > 1);
+      client.kv().find("k");
+      assertEquals(named.address(), client.connectedTo());
+    }
+  }
+
+  private List<String> told() {
+    try {
+      return get(client.core().onLoop(() -> CompletableFuture.completedFuture(client.core().link.members())));
+    } catch (Exception e) {
+      throw new AssertionError(e);
     }
   }
 
