@@ -366,7 +366,17 @@ func denial(who *Who, need authz.Need) error {
 
 // resolve finds what a need is about that only the state knows. It reports whether the need applies.
 func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
+	if id, is := need.NodeID(); is {
+		var err error
+		if need.Node, err = nodeWithID(s, id); err != nil || need.Node == "" {
+			return need, false, err
+		}
+	}
 	switch need.By {
+	case authz.ByNode:
+		name, err := nodeWithID(s, need.ID)
+		named, applies := need.OfNode(name)
+		return named, applies, err
 	case authz.ByService:
 		return resolveService(s, need, need.ID)
 	case authz.ByCheck:
@@ -382,6 +392,16 @@ func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
 	case authz.ByToken:
 	}
 	return need, true, nil
+}
+
+// nodeWithID returns the key of the node with an id; empty: there is none. What is no id is refused by its service.
+func nodeWithID(s *storage.Reader, id string) (string, error) {
+	raw, failed := storage.ParseSessionID(id)
+	if failed != nil {
+		return "", nil //nolint:nilerr // There is no such node.
+	}
+	key, _, err := s.NodeWithID(raw[:])
+	return key, err
 }
 
 // resolveService finds the name of the service whose instance a need names. Of one that is not there is no need.

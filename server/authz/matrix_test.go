@@ -24,7 +24,8 @@ var samples = map[string][]string{
 	"session_id": {"own", "self", "del", "plain", "unknown"}, "session_ids": {"own", "plain", "unknown"}, "session_alive": {"own", "self", "unknown"},
 	"acquire": {"own", "plain"}, "release": {"own", "self"}, "bind_session": {"own", "unknown"}, "to_session_id": {"own", "plain"},
 	"held_by": {"web-", "x"}, "name_prefix": {"web-", "h", "H", ""},
-	"node": {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
+	"node_id": {firstNode, secondNode, noNode, ""},
+	"node":    {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
 	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
 	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "parent": {"", "me", "you"}, "text": {"not a sequencer"},
 	"query_id": {storedQuery, longerNames, noQuery}, "id_or_name": {storedQuery, longerNames, noQuery, "web", "db-1"},
@@ -154,6 +155,16 @@ func crafted(t *testing.T) []proto.Message {
 		&tenurev1.UpdateCheckRequest{Node: "h1", CheckId: "c1"},
 		&tenurev1.RegisterNodeRequest{Node: node, Services: []*tenurev1.Service{{ServiceId: "i1", Name: "api"}}},
 		&tenurev1.RegisterNodeRequest{Node: node, Checks: []*tenurev1.Check{{CheckId: "c1", ServiceId: "i1"}}},
+		// Without an id the name is it; and a node_id names a node, too.
+		&tenurev1.RegisterNodeRequest{Node: node, Services: []*tenurev1.Service{{Name: "i1"}}},
+		&tenurev1.RegisterNodeRequest{Node: node, Checks: []*tenurev1.Check{{Name: "c1"}}},
+		&tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "h1", NodeId: firstNode}},
+		&tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "h1", NodeId: secondNode}},
+		&tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "h1", NodeId: noNode}},
+		&tenurev1.SyncNodeRequest{NodeId: firstNode}, &tenurev1.SyncNodeRequest{NodeId: noNode}, &tenurev1.SyncNodeRequest{NodeId: secondNode, Node: node},
+		&tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteServices: []string{"i1"}}, &tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteChecks: []string{"c1"}},
+		&tenurev1.SyncNodeRequest{NodeId: firstNode, Services: []*tenurev1.Service{{ServiceId: "i1", Name: "api"}}},
+		&tenurev1.SyncNodeRequest{NodeId: firstNode, Checks: []*tenurev1.Check{{Name: "c1", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL}}},
 	)
 	for _, op := range []*tenurev1.CatalogOp{
 		{Kind: &tenurev1.CatalogOp_PutNode{PutNode: &tenurev1.Node{Name: "h1"}}},
@@ -236,7 +247,14 @@ func matrix(t *testing.T) []cell {
 
 // resolved completes a need by the facts of these tests, as server/access does by the state. It reports whether it applies.
 func resolved(n Need) (Need, bool) {
+	if id, is := n.NodeID(); is {
+		if n.Node = nodeFacts[id]; n.Node == "" {
+			return n, false
+		}
+	}
 	switch n.By {
+	case ByNode:
+		return n.OfNode(nodeFacts[n.ID])
 	case ByService:
 		name, there := instanceFacts[n.Node+"/"+n.ID]
 		return n.OfService(name), there

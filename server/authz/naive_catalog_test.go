@@ -11,6 +11,19 @@ import (
 func (n *naive) nodeEntry(m *tenurev1.Node) {
 	if m != nil {
 		n.node("write", m.GetName())
+		n.nodeID(m.GetNodeId(), m.GetName())
+	}
+}
+
+// nodeID takes the node that has an id away from its name, if the message gives it another one.
+func (n *naive) nodeID(id, name string) {
+	known := nodeFacts[id]
+	switch {
+	case id == "" && name != "":
+	case known == "" && name == "":
+		*n = append(*n, ask{noun: "any"})
+	case known != "" && known != strings.ToLower(name):
+		n.one("node", "write", known)
 	}
 }
 
@@ -18,17 +31,17 @@ func (n *naive) serviceEntry(on string, m *tenurev1.Service) {
 	if m.GetNode() != "" {
 		on = m.GetNode()
 	}
-	n.node("write", on)
+	n.on(on)
 	n.named("service", "write", m.GetName())
-	n.instance(on, m.GetServiceId())
+	n.instance(on, or(m.GetServiceId(), m.GetName()))
 }
 
 func (n *naive) checkEntry(on string, m *tenurev1.Check) {
 	if m.GetNode() != "" {
 		on = m.GetNode()
 	}
-	n.node("write", on)
-	n.check("write", on, m.GetCheckId())
+	n.on(on)
+	n.check("write", on, or(m.GetCheckId(), m.GetName()))
 	n.instance(on, m.GetServiceId())
 }
 
@@ -57,11 +70,23 @@ func (n *naive) catalogOp(m *tenurev1.CatalogOp) {
 func (n *naive) ofCatalog(request proto.Message) bool {
 	switch m := request.(type) {
 	case *tenurev1.RegisterNodeRequest:
-		n.entries(m.GetNode().GetName(), m.GetNode(), m.GetServices(), m.GetChecks())
+		if m.GetNode() == nil {
+			n.node("write", "")
+		}
+		n.nodeEntry(m.GetNode())
+		n.entries(m.GetNode().GetName(), m.GetServices(), m.GetChecks())
 		n.options(m.GetOptions())
 	case *tenurev1.SyncNodeRequest:
 		on := m.GetNode().GetName()
-		n.entries(on, m.GetNode(), m.GetServices(), m.GetChecks())
+		n.nodeID(m.GetNodeId(), on)
+		if m.GetNode() == nil {
+			on = "id of " + m.GetNodeId()
+			if known := nodeFacts[m.GetNodeId()]; known != "" {
+				on = known
+			}
+		}
+		n.nodeEntry(m.GetNode())
+		n.entries(on, m.GetServices(), m.GetChecks())
 		for _, id := range m.GetDeleteServices() {
 			n.instance(on, id)
 		}
@@ -162,8 +187,23 @@ func (n *naive) ofQueries(request proto.Message) bool {
 	return true
 }
 
-func (n *naive) entries(on string, node *tenurev1.Node, services []*tenurev1.Service, checks []*tenurev1.Check) {
-	n.node("write", node.GetName())
+// on is the node of an entry.
+func (n *naive) on(node string) {
+	if strings.HasPrefix(node, "id of ") {
+		*n = append(*n, ask{noun: "any"})
+		return
+	}
+	n.node("write", node)
+}
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+func (n *naive) entries(on string, services []*tenurev1.Service, checks []*tenurev1.Check) {
 	for _, s := range services {
 		n.serviceEntry(on, s)
 	}

@@ -40,6 +40,14 @@ var (
 		byPrefix bool
 	}{storedQuery: {"db", false}, longerNames: {"web-", true}}
 	checkFacts = map[string]string{"h1/c1": "web", "h1/c0": ""} // The second is of the node.
+	nodeFacts  = map[string]string{firstNode: "h1", secondNode: "h2"}
+)
+
+// Ids of nodes in these tests; the last one is of none.
+const (
+	firstNode  = "00000000-0000-4000-8000-00000000000a"
+	secondNode = "00000000-0000-4000-8000-00000000000b"
+	noNode     = "00000000-0000-4000-8000-00000000000c"
 )
 
 // Ids of prepared queries in these tests; the last one is of none.

@@ -18,7 +18,8 @@ type Need struct {
 	End string
 	// ID names what the need is about, where its name is not known.
 	ID string
-	// Node is the node of a session, or of the instance or the check that ID names.
+	// Node is the node of a session, or of the instance or the check that ID names; there perhaps by its id: see NodeID. With ByNode it is the
+	// name that the message gives the node, if it gives one.
 	Node string
 	// Maker is the principal that made the session.
 	Maker string
@@ -39,6 +40,8 @@ const (
 	ByQuery
 	// ByToken is a token, by its accessor. A token needs nothing else to act on itself.
 	ByToken
+	// ByNode is a node, by its node_id, whose name somebody has to look up: see OfNode.
+	ByNode
 )
 
 // SessionFacts are what rules ask of a session.
@@ -75,6 +78,24 @@ func (n Need) OfService(name string) Need {
 	return Need{Kind: Service, Verb: n.Verb, Match: Exact, Text: name}
 }
 
+// idMark begins the node of a need that is named by its node_id. No node's name has it.
+const idMark = "\x00"
+
+// NodeID returns the node_id of the node of a need; false: the need has its name.
+func (n Need) NodeID() (id string, is bool) { return strings.CutPrefix(n.Node, idMark) }
+
+// OfNode completes a need that names a node by its node_id with the node's name, in lower case; empty if there is no such node. A message about a
+// node with an id that another node has is about that one, too. applies is false where the message says the name already, or makes the node.
+func (n Need) OfNode(name string) (need Need, applies bool) {
+	switch {
+	case name == "" && n.Node == "":
+		return Need{Kind: Any}, true // Its caller learns that there is no such node.
+	case name == "" || name == n.Node:
+		return n, false
+	}
+	return Need{Kind: Node, Verb: n.Verb, Match: Exact, Text: name}, true
+}
+
 // QueryNeed returns what it takes to read or write a prepared query. To write one that longer names run takes the right to write all
 // of them, and so does one without a name.
 func QueryNeed(verb Verb, name string, byPrefix bool) Need {
@@ -102,9 +123,11 @@ func (n Need) String() string {
 	case n.Kind == Session && n.Node != "" && n.Text == "":
 		return ruleText(SessionNode, quoted(n.Node), n.Verb.String())
 	case n.By == ByService:
-		return "service of instance " + quoted(n.ID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+		return "service of instance " + quoted(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
 	case n.By == ByCheck:
-		return "service of check " + quoted(n.ID) + " on node " + quoted(n.Node) + " " + n.Verb.String()
+		return "service of check " + quoted(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
+	case n.By == ByNode:
+		return "node id " + n.ID + " " + n.Verb.String()
 	case n.By == ByQuery:
 		return "query id " + n.ID + " " + n.Verb.String()
 	case n.Match == Range:
@@ -114,6 +137,14 @@ func (n Need) String() string {
 	default:
 		return ruleText(n.Kind, selectorText(n.Match, n.Text), n.Verb.String())
 	}
+}
+
+// nodeText returns the node of a need for people.
+func (n Need) nodeText() string {
+	if id, is := n.NodeID(); is {
+		return "id " + id
+	}
+	return quoted(n.Node)
 }
 
 // commonPrefix returns the narrowest selector that contains a range.

@@ -112,6 +112,10 @@ func (r *Rights) covers(n *Need) bool {
 		if n.By == ByService || n.By == ByCheck { // It was not looked up.
 			match, text = Prefix, ""
 		}
+	case Node:
+		if n.By == ByNode { // It was not looked up.
+			match, text = Prefix, ""
+		}
 	case Query:
 		if n.By == ByQuery { // It was not looked up.
 			match, text = Prefix, ""

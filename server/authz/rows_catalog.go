@@ -1,6 +1,11 @@
 package authz
 
-import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+import (
+	"cmp"
+	"strings"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
 
 // node adds a need on a node; without a name, on all.
 func (v *visit) nodeNamed(name string, verb Verb) {
@@ -9,6 +14,23 @@ func (v *visit) nodeNamed(name string, verb Verb) {
 		n.Match, n.Text = Exact, lowerASCII(name)
 	}
 	v.add(n)
+}
+
+// nodeWithID adds a need on the node that has an id, which somebody has to look up: a message that gives the id another name takes the node that
+// has it away. name is the one that the message gives, if it does.
+func (v *visit) nodeWithID(id, name string) {
+	if id != "" || name == "" {
+		v.add(Need{Kind: Node, Verb: Write, Match: Prefix, By: ByNode, ID: id, Node: lowerASCII(name)})
+	}
+}
+
+// nodeOf adds a need on the node of an entry: by its name, or by the id of its message's node.
+func (v *visit) nodeOf(name string, verb Verb) {
+	if id, is := strings.CutPrefix(name, idMark); is {
+		v.nodeWithID(id, "")
+		return
+	}
+	v.nodeNamed(name, verb)
 }
 
 // serviceNamed adds a need on a service; without a name, on all.
@@ -57,28 +79,36 @@ func (v *visit) on(node string) string {
 // addCatalog adds the messages of CatalogService that change it, and what they hold.
 func addCatalog(t *Table) {
 	set[*tenurev1.Node](t, with(
-		nones("the content of a node that may be written", "node_id", "address", "gossip_address", "tagged_addresses", "zone", "meta",
+		nones("the content of a node that may be written", "address", "gossip_address", "tagged_addresses", "zone", "meta",
 			"create_revision", "mod_revision", "origin", "last_sync"),
 		needs("name", func(v *visit, m *tenurev1.Node) { v.nodeNamed(m.GetName(), Write) }),
+		needs("node_id", func(v *visit, m *tenurev1.Node) { v.nodeWithID(m.GetNodeId(), m.GetName()) }),
 	)...)
 	set[*tenurev1.Service](t, with(
 		nones("the content of a service that may be written", "tags", "address", "port", "meta", "weights", "tag_override",
 			"create_revision", "mod_revision", "origin"),
-		needs("node", func(v *visit, m *tenurev1.Service) { v.nodeNamed(v.on(m.GetNode()), Write) }),
-		needs("service_id", func(v *visit, m *tenurev1.Service) { v.instance(v.on(m.GetNode()), m.GetServiceId(), Write) }),
+		needs("node", func(v *visit, m *tenurev1.Service) { v.nodeOf(v.on(m.GetNode()), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.Service) {
+			v.instance(v.on(m.GetNode()), cmp.Or(m.GetServiceId(), m.GetName()), Write) // Its id is its name then.
+		}),
 		needs("name", func(v *visit, m *tenurev1.Service) { v.serviceNamed(m.GetName(), Write) }),
 	)...)
 	set[*tenurev1.Check](t, with(
 		nones("the content of a check that may be written", "name", "service_name", "status", "output", "notes", "kind", "definition",
 			"create_revision", "mod_revision", "origin"),
-		needs("node", func(v *visit, m *tenurev1.Check) { v.nodeNamed(v.on(m.GetNode()), Write) }),
-		needs("check_id", func(v *visit, m *tenurev1.Check) { v.check(v.on(m.GetNode()), m.GetCheckId(), Write) }),
+		needs("node", func(v *visit, m *tenurev1.Check) { v.nodeOf(v.on(m.GetNode()), Write) }),
+		needs("check_id", func(v *visit, m *tenurev1.Check) {
+			v.check(v.on(m.GetNode()), cmp.Or(m.GetCheckId(), m.GetName()), Write) // Its id is its name then.
+		}),
 		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.on(m.GetNode()), m.GetServiceId(), Write) }),
 	)...)
 	set[*tenurev1.RegisterNodeRequest](t,
 		needs("node", func(v *visit, m *tenurev1.RegisterNodeRequest) {
 			v.node = m.GetNode().GetName()
-			v.nodeNamed(v.node, Write)
+			if m.GetNode() == nil {
+				v.nodeNamed("", Write)
+			}
+			part(v, m.GetNode())
 		}),
 		none("skip_node_update", "it changes less"),
 		needs("services", func(v *visit, m *tenurev1.RegisterNodeRequest) { v.services(m.GetServices()) }),
@@ -86,11 +116,13 @@ func addCatalog(t *Table) {
 		options(),
 	)
 	set[*tenurev1.SyncNodeRequest](t,
-		needs("node", func(v *visit, m *tenurev1.SyncNodeRequest) {
-			v.node = m.GetNode().GetName()
-			v.nodeNamed(v.node, Write)
+		needs("node_id", func(v *visit, m *tenurev1.SyncNodeRequest) {
+			v.nodeWithID(m.GetNodeId(), m.GetNode().GetName())
+			if v.node = m.GetNode().GetName(); m.GetNode() == nil { // The node stays as it is, and the id says which it is.
+				v.node = idMark + m.GetNodeId()
+			}
 		}),
-		none("node_id", "it says which node of that name is meant"),
+		needs("node", func(v *visit, m *tenurev1.SyncNodeRequest) { part(v, m.GetNode()) }),
 		none("sync", "it numbers the messages of an agent"),
 		needs("services", func(v *visit, m *tenurev1.SyncNodeRequest) { v.services(m.GetServices()) }),
 		needs("checks", func(v *visit, m *tenurev1.SyncNodeRequest) { v.checks(m.GetChecks()) }),

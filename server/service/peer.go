@@ -116,6 +116,10 @@ func (s *Peer) propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.P
 		return nil, err
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
+	if ofClient := r.GetCommand().GetChangeAuth().GetTokensUsed() == nil; ofClient && r.GetCommand().GetAuthorisedBelow() == 0 {
+		// A member that does not know yet that there are rights has decided about nothing. What it relays is good as long as there are none.
+		r.Command.AuthorisedBelow = 1
+	}
 	result, err := a.Node.Propose(ctx, r.GetCommand())
 	if err != nil {
 		return nil, err

@@ -51,6 +51,12 @@ func (r *CatalogReader) Node(name string) (NodeEntry, bool, error) {
 	return n, true, err
 }
 
+// NodeWithID returns the key of the node with an id, of 16 bytes, or false.
+func (r *CatalogReader) NodeWithID(id []byte) (key string, found bool, err error) {
+	row, found, err := r.rows.Get(layout.NodeIDRow(id))
+	return string(row), found, err
+}
+
 // Nodes visits the nodes whose key has a prefix and comes after another, in order, until visit returns false.
 func (r *CatalogReader) Nodes(prefix, after string, visit func(NodeEntry) (bool, error)) error {
 	prefix = catalog.NodeKey(prefix)
