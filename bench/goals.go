@@ -81,6 +81,27 @@ func (r *results) goals(members int) []goal {
 		add("rate of "+workload+" beside 10 000 / beside 10", atLeast, 0.8,
 			r.ratios(cellKey{workload, crowdMany}, cellKey{workload, crowdFew}, sample.rate))
 	}
+	r.costs(add)
+	for _, g := range r.gaps {
+		if g.workload == workRestart {
+			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})
+		}
+	}
+	for _, every := range fleetStorms {
+		if puts, storm := r.fleetPhase(fleetPuts(every)).PutP50Us, r.fleetPhase(fleetStorm(every)).PutP50Us; puts > 0 && storm > 0 {
+			add(fmt.Sprintf("put p50 of a quiet client while one check in ten changes each %v / beside as many puts", every), atMost, 1.2,
+				[]float64{storm / puts})
+		}
+		if storm := r.fleetPhase(fleetStorm(every)); storm.StillP50Us > 0 {
+			add(fmt.Sprintf("put p50 of a quiet client in gusts in which one check in ten changes each %v / between them", every), atMost, 1.2,
+				[]float64{storm.PutP50Us / storm.StillP50Us})
+		}
+	}
+	return goals
+}
+
+// costs judges what security and exactly-once cost, with each number of clients.
+func (r *results) costs(add func(name, relation string, wanted float64, got []float64)) {
 	for _, key := range r.order {
 		than := func(kind string) []float64 {
 			return r.ratios(key, cellKey{workSecure + "-" + kind, key.clients}, sample.rate)
@@ -100,22 +121,6 @@ func (r *results) goals(members int) []goal {
 				r.ratios(key, plain, func(s sample) float64 { return float64(s.cpuPerOp()) }))
 		}
 	}
-	for _, g := range r.gaps {
-		if g.workload == workRestart {
-			add("seconds to restart with all keys", atMost, 5, []float64{g.worst().Seconds()})
-		}
-	}
-	for _, every := range fleetStorms {
-		if puts, storm := r.fleetPhase(fleetPuts(every)).PutP50Us, r.fleetPhase(fleetStorm(every)).PutP50Us; puts > 0 && storm > 0 {
-			add(fmt.Sprintf("put p50 of a quiet client while one check in ten changes each %v / beside as many puts", every), atMost, 1.2,
-				[]float64{storm / puts})
-		}
-		if storm := r.fleetPhase(fleetStorm(every)); storm.StillP50Us > 0 {
-			add(fmt.Sprintf("put p50 of a quiet client in gusts in which one check in ten changes each %v / between them", every), atMost, 1.2,
-				[]float64{storm.PutP50Us / storm.StillP50Us})
-		}
-	}
-	return goals
 }
 
 // fleetPhase returns a phase; the zero one if it was not measured.

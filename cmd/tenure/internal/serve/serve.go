@@ -46,8 +46,8 @@ func NewCommand(env *cli.Environment) *cobra.Command {
 		Long: `Run one member until SIGINT or SIGTERM.
 
 When the member is ready, it prints one line with its addresses,
-"tenure: serving grpc=... http=... peer=...", and writes them to DATA_DIR/addresses.json. Port 0 uses any
-free port. Logs go to standard error.
+"tenure: serving grpc=... http=... peer=...", and more of them if it serves more, and writes them to
+DATA_DIR/addresses.json. Port 0 uses any free port. Logs go to standard error.
 
 A member that joins a cluster needs a join token, which "tenure member add NAME" prints: in a file
 (--join-token-file) or in the variable TENURE_JOIN_TOKEN. Without one it waits, and its log says which
