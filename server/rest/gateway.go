@@ -158,7 +158,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	taken := &takingReader{pool: g.intake, caller: g.callers.OfText(r.RemoteAddr)}
 	defer taken.done()
-	call, e := g.check(w, r, taken)
+	call, e := g.check(w, r, taken) //nolint:contextcheck // Its context is the one of the request.
 	if e != nil {
 		e.write(w)
 		return
