@@ -374,6 +374,9 @@ func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
 	}
 	switch need.By {
 	case authz.ByNode:
+		if _, failed := storage.ParseSessionID(need.ID); failed != nil {
+			return need, need.Node == "", nil //nolint:nilerr // It takes the right to all nodes, or to the one that is named, to learn that this is no id.
+		}
 		name, err := nodeWithID(s, need.ID)
 		named, applies := need.OfNode(name)
 		return named, applies, err
