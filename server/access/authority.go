@@ -112,6 +112,8 @@ type Grant struct {
 	under     atomic.Uint64       // the deny revision at which it was allowed last
 	looked    atomic.Uint64       // the deny revision at the last decision
 	wouldDeny atomic.Bool         // it is served only because of the mode
+	mayChange atomic.Bool         // it was allowed for what the state had, or had not, which another snapshot may show otherwise
+	reads     bool                // the call is decided about again on the snapshot that it reads: see At
 	denied    map[string]struct{} // sessions of a message of renewals that are denied
 	few       [1]authz.Need       // room for the needs of most messages
 }
@@ -184,6 +186,7 @@ func (g *Grant) about(ctx context.Context, request any) error {
 	if err = g.count(err); err != nil {
 		return err
 	}
+	_, g.reads = request.(reader)
 	return g.Again(ctx)
 }
 
@@ -197,11 +200,15 @@ func (a *Authority) enforces(method string, mode storev1.AuthMode) bool {
 	return mode == storev1.AuthMode_AUTH_MODE_ENFORCE || strings.HasPrefix(method, authPrefix)
 }
 
-// Again decides again, on what this member has applied. Before it says no it looks at what the cluster has.
+// Again decides again, on what this member has applied. Before it says no it looks at what the cluster has, and also before it says yes to a
+// change because of what the state has, or has not: what a call names by an id may belong to somebody else by now.
 func (g *Grant) Again(ctx context.Context) error {
 	at, err := g.local()
-	if err == nil || reason.Of(err) == nil { // What is not a refusal is a failure of the store.
+	switch {
+	case err != nil && reason.Of(err) == nil: // What is not a refusal is a failure of the store.
 		return err
+	case err == nil && (g.reads || !g.mayChange.Load()):
+		return nil
 	}
 	return g.afresh(ctx, at, g.authority.node.ReadIndex(ctx))
 }
@@ -275,18 +282,22 @@ func (g *Grant) remembered() (under uint64, ok bool) {
 	g.who.Store(who)
 	g.looked.Store(at.DenyRevision)
 	g.under.Store(at.DenyRevision)
+	if g.mayChange.Load() { // A store is dearer than a load, and every call comes here.
+		g.mayChange.Store(false)
+	}
 	who.use()
 	return at.DenyRevision, true
 }
 
-// At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided. A nil grant is that of a call
+// At decides again on the snapshot that a call reads, unless nothing was taken away since it was decided, and it did not depend on what else
+// the state had. A nil grant is that of a call
 // about which there was nothing to decide: it may see no snapshot with rights, such as a member gets from the leader that knew of none
 // when the call came.
 func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
 	switch {
 	case g == nil && at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
 		return errChanged()
-	case g == nil, g.under.Load() == at.DenyRevision:
+	case g == nil, g.under.Load() == at.DenyRevision && !g.mayChange.Load():
 		return nil
 	}
 	return g.allowed(at.DenyRevision, g.count(g.decide(s, at)))
@@ -303,13 +314,15 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}
+	find := lookup{state: s}
 	for _, asked := range g.needs {
-		if need, ok, err := resolve(s, asked); err != nil {
+		if need, ok, err := find.need(asked); err != nil {
 			return err
 		} else if ok && !who.Covers(need) {
 			return denial(who, asked)
 		}
 	}
+	g.mayChange.Store(find.mayChange)
 	return nil
 }
 
@@ -362,101 +375,4 @@ func denial(who *Who, need authz.Need) error {
 		lacks = "has no rule in any policy, and this call needs one, whichever it is"
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "%s %s", caller, lacks).With("needs", need.String())
-}
-
-// resolve finds what a need is about that only the state knows. It reports whether the need applies.
-func resolve(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	if id, is := need.NodeID(); is {
-		var err error
-		if need.Node, err = nodeWithID(s, id); err != nil || need.Node == "" {
-			return need, false, err
-		}
-	}
-	switch need.By {
-	case authz.ByNode:
-		if _, failed := storage.ParseSessionID(need.ID); failed != nil {
-			return need, need.Node == "", nil //nolint:nilerr // It takes the right to all nodes, or to the one that is named, to learn that this is no id.
-		}
-		name, err := nodeWithID(s, need.ID)
-		named, applies := need.OfNode(name)
-		return named, applies, err
-	case authz.ByService:
-		return resolveService(s, need, need.ID)
-	case authz.ByCheck:
-		check, found, err := s.Check(storage.NodeKey(need.Node), need.ID)
-		if err != nil || !found || check.GetCheck().GetServiceId() == "" {
-			return need, false, err
-		}
-		return resolveService(s, need, check.GetCheck().GetServiceId())
-	case authz.ByQuery:
-		return resolveQuery(s, need)
-	case authz.BySession:
-		return resolveSession(s, need)
-	case authz.ByToken:
-	}
-	return need, true, nil
-}
-
-// nodeWithID returns the key of the node with an id; empty: there is none. What is no id is refused by its service.
-func nodeWithID(s *storage.Reader, id string) (string, error) {
-	raw, failed := storage.ParseSessionID(id)
-	if failed != nil {
-		return "", nil //nolint:nilerr // There is no such node.
-	}
-	key, _, err := s.NodeWithID(raw[:])
-	return key, err
-}
-
-// resolveService finds the name of the service whose instance a need names. Of one that is not there is no need.
-func resolveService(s *storage.Reader, need authz.Need, id string) (authz.Need, bool, error) {
-	entry, found, err := s.Service(storage.NodeKey(need.Node), id)
-	if err != nil || !found {
-		return need, false, err
-	}
-	return need.OfService(entry.GetService().GetName()), true, nil
-}
-
-// resolveQuery finds the name of the prepared query that a need names.
-func resolveQuery(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	id, failed := storage.ParseSessionID(need.ID)
-	if failed == nil {
-		q, found, err := s.Query(id)
-		if err != nil {
-			return need, true, err
-		}
-		if !found {
-			return need.OfUnknownQuery(), true, nil
-		}
-		stored := q.Record.GetQuery()
-		return need.OfQuery(stored.GetName(), stored.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX), true, nil
-	}
-	return need, true, nil // It takes the right to all queries to learn that this is no id.
-}
-
-// resolveSession finds the session that a need names.
-func resolveSession(s *storage.Reader, need authz.Need) (authz.Need, bool, error) {
-	var record *storev1.SessionRecord
-	live := false
-	if id, failed := storage.ParseSessionID(need.ID); failed == nil {
-		var err error
-		if record, live, err = s.Session(id); err != nil {
-			return need, true, err
-		}
-	}
-	if id, failed := storage.ParseSessionID(need.ID); failed == nil && !live {
-		ended, known, err := s.EndedSession(id)
-		if err != nil {
-			return need, true, err
-		}
-		record, live = ended.GetSession(), known
-	}
-	if !live { // What is no id is refused by its service.
-		unknown, applies := need.OfUnknownSession()
-		return unknown, applies, nil
-	}
-	need, applies := need.OfSession(authz.SessionFacts{
-		Name: record.GetName(), Node: record.GetNode(), Maker: record.GetPrincipal(),
-		Deletes: record.GetBehavior() == storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE,
-	})
-	return need, applies, nil
 }

@@ -50,12 +50,12 @@ func (f *fresh) need() (need, try bool) {
 	return now.Sub(f.proved) > f.max, now.Sub(f.failed) > proofPause
 }
 
-// staleRead is a request that may ask for what this member has, however old.
-type staleRead interface{ GetRead() *tenurev1.ReadOptions }
+// reader is a request that reads the state. It may ask for what this member has, however old.
+type reader interface{ GetRead() *tenurev1.ReadOptions }
 
 // readsStale reports whether a request is answered with what this member has.
 func readsStale(request any) bool {
-	r, ok := request.(staleRead)
+	r, ok := request.(reader)
 	return ok && r.GetRead().GetStale()
 }
 

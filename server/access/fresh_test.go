@@ -47,12 +47,12 @@ func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time
 	if err = store.Bootstrap(storage.Genesis{ClusterVersion: newest}); err != nil {
 		t.Fatal(err)
 	}
-	changeAuth(t, store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+	node := &cut{store: store}
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
 		Mode: mode, Token: &storev1.TokenRecord{
 			Accessor: make([]byte, 16), TokenSha256: make([]byte, 32), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
 		},
 	}}})
-	node := &cut{store: store}
 	a, err := New(Options{Node: node, Registerer: prometheus.NewRegistry(), Noted: true})
 	if err != nil {
 		t.Fatal(err)
@@ -60,20 +60,6 @@ func enforcing(t *testing.T, mode storev1.AuthMode) (*cut, *Authority, func(time
 	now := time.Unix(1000, 0)
 	a.fresh.now = func() time.Time { return now }
 	return node, a, func(d time.Duration) { now = now.Add(d) }
-}
-
-// changeAuth applies a change of tokens and policies.
-func changeAuth(t *testing.T, store *storage.Store, change *storev1.ChangeAuth) {
-	t.Helper()
-	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := store.Applied()
-	out, err := store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
-	if err != nil || out.Entries[0].Results[0].GetFailure() != nil {
-		t.Fatal(err, out.Entries)
-	}
 }
 
 // admin is the caller with the first token.
@@ -216,7 +202,7 @@ func TestWhoseARevokedTokenWasIsKnown(t *testing.T) {
 	if _, err := get(); err != nil {
 		t.Fatal(err)
 	}
-	changeAuth(t, node.store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: make([]byte, 16)}})
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RevokeToken{RevokeToken: make([]byte, 16)}})
 	note, err := get()
 	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED {
 		t.Errorf("got %v, want that the token is refused", err)
@@ -261,7 +247,7 @@ func TestAMemberWhoseClockIsAYearAhead(t *testing.T) {
 	wall := time.UnixMilli(1000)
 	a.now = func() time.Time { return wall }
 	soon := &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: identity.Hash{1}}}
-	changeAuth(t, node.store, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
 		Accessor: bytes.Repeat([]byte{1}, 16), TokenSha256: soon.Token[:], Name: "web", Policies: []string{storage.AdminPolicy},
 		ExpireTimeMs: wall.Add(90 * 24 * time.Hour).UnixMilli(),
 	}}})

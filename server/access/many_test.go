@@ -31,7 +31,13 @@ func (s *slow) ReadIndex(context.Context) error {
 // change applies a change of tokens and policies.
 func (c *cut) change(t *testing.T, change *storev1.ChangeAuth) {
 	t.Helper()
-	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}}}})
+	c.apply(t, &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}})
+}
+
+// apply applies a command.
+func (c *cut) apply(t *testing.T, command *storev1.Command) {
+	t.Helper()
+	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
 	if err != nil {
 		t.Fatal(err)
 	}

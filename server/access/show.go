@@ -96,7 +96,8 @@ func (v *viewer) Acts(session string) bool {
 // Reads reports whether the caller may read a session that it made. A session that cannot be looked up it may not read.
 func (v *viewer) Reads(session string) bool {
 	s := v.authority.node.Store().NewReader()
-	need, applies, err := resolve(s, authz.Need{Kind: authz.Session, Verb: authz.Read, By: authz.BySession, ID: session})
+	find := lookup{state: s}
+	need, applies, err := find.need(authz.Need{Kind: authz.Session, Verb: authz.Read, By: authz.BySession, ID: session})
 	if err = errors.Join(err, s.Close()); err != nil {
 		return false
 	}

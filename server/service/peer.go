@@ -117,7 +117,7 @@ func (s *Peer) propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.P
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
 	if ofClient := r.GetCommand().GetChangeAuth().GetTokensUsed() == nil; ofClient && r.GetCommand().GetAuthorisedBelow() == 0 {
-		// A member that does not know yet that there are rights has decided about nothing. What it relays is good as long as there are none.
+		// A member that says nothing knows of no rights. What it relays is good as long as there are none.
 		r.Command.AuthorisedBelow = 1
 	}
 	result, err := a.Node.Propose(ctx, r.GetCommand())

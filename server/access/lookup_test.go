@@ -1,0 +1,160 @@
+package access
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
+)
+
+// behind is a member that has not applied yet what the cluster has. It catches up when it is asked to prove that it did.
+type behind struct {
+	*cut
+	t      *testing.T
+	missed []*storev1.Command
+}
+
+func (b *behind) ReadIndex(ctx context.Context) error {
+	if err := b.cut.ReadIndex(ctx); err != nil {
+		return err
+	}
+	for _, c := range b.missed {
+		b.apply(b.t, c)
+	}
+	b.missed = nil
+	return nil
+}
+
+// idOf returns the id in a test that ends in n.
+func idOf(n byte) storage.SessionID { return storage.SessionID{15: n} }
+
+// Ids of what a member has not heard of.
+var unheardSession, unheardNode, unheardQuery, drawnNode = idOf(1), idOf(2), idOf(3), idOf(4)
+
+// unheard is what the cluster has and a member that is behind has not: all of it belongs to others than its callers.
+func unheard() []*storev1.Command {
+	return []*storev1.Command{
+		{WallTimeMs: 1, Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: unheardSession[:], Name: "other", Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}},
+		{WallTimeMs: 1, Kind: &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{
+			Node: &storev1.Node{Name: "mine", Address: "10.0.0.1"}, DrawnNodeId: drawnNode[:],
+			Services: []*storev1.Service{{ServiceId: "i", Name: "other"}},
+			Checks:   []*storev1.Check{{CheckId: "c", Name: "c", ServiceId: "i", Status: storev1.CheckStatus_CHECK_STATUS_PASSING}},
+		}}},
+		{WallTimeMs: 1, Kind: &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{
+			Node: &storev1.Node{Name: "other", Address: "10.0.0.2", NodeId: unheardNode[:]},
+		}}},
+		{WallTimeMs: 1, Kind: &storev1.Command_PutQuery{PutQuery: &storev1.PutQuery{
+			QueryId: unheardQuery[:], Create: true,
+			Query: &storev1.Query{Name: "other", Service: "other", Match: storev1.QueryMatch_QUERY_MATCH_NAME},
+		}}},
+	}
+}
+
+// lagging returns a member that is behind, its authority, and a caller with rules.
+func lagging(t *testing.T, rules string) (*behind, *Authority, *identity.Client) {
+	t.Helper()
+	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)
+	accessor, hash := Accessor{1}, identity.Hash{1}
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{PutPolicy: &storev1.PolicyRecord{Name: "p", Rules: rules}}})
+	node.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{
+		Accessor: accessor[:], TokenSha256: hash[:], Name: "t", Policies: []string{"p"},
+	}}})
+	if err := a.prove(t.Context()); err != nil { // Else it would be asked to before anything else.
+		t.Fatal(err)
+	}
+	member := &behind{cut: node, t: t, missed: unheard()}
+	a.node = member
+	return member, a, &identity.Client{Caller: identity.Caller{Kind: identity.Token, Token: hash}}
+}
+
+// TestWhatAMemberHasNotHeardOfIsNotAllowed calls at a member that has not heard yet of what the call names by its id. That it is not there
+// allows the call, so the member has to be sure.
+func TestWhatAMemberHasNotHeardOfIsNotAllowed(t *testing.T) {
+	const rules = "session \"mine\" write break\nnode \"mine\" write\nservice \"mine\" write\nquery \"mine\" write\n"
+	session, node, query := unheardSession.String(), unheardNode.String(), unheardQuery.String()
+	for _, c := range []struct {
+		what, method string
+		request      proto.Message
+	}{
+		{"a session is ended by force", tenurev1.SessionService_DestroySession_FullMethodName, &tenurev1.DestroySessionRequest{SessionId: session, Force: true}},
+		{"a session is renewed", tenurev1.SessionService_RenewSession_FullMethodName, &tenurev1.RenewSessionRequest{SessionId: session}},
+		{
+			"an instance is deregistered", tenurev1.CatalogService_DeregisterService_FullMethodName,
+			&tenurev1.DeregisterServiceRequest{Node: "mine", ServiceId: "i"},
+		},
+		{
+			"the check of an instance is updated", tenurev1.CatalogService_UpdateCheck_FullMethodName,
+			&tenurev1.UpdateCheckRequest{Node: "mine", CheckId: "c", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL},
+		},
+		{
+			"a node's id is taken", tenurev1.CatalogService_RegisterNode_FullMethodName,
+			&tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "mine", NodeId: node, Address: "10.0.0.3"}},
+		},
+		{"a query is deleted", tenurev1.QueryService_DeleteQuery_FullMethodName, &tenurev1.DeleteQueryRequest{QueryId: query}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			_, a, caller := lagging(t, rules)
+			if _, err := a.Call(t.Context(), caller, c.method, c.request); !isDenial(err) {
+				t.Errorf("got %v, want PERMISSION_DENIED", err)
+			}
+			member, a, caller := lagging(t, rules)
+			member.lost = true
+			if _, err := a.Call(t.Context(), caller, c.method, c.request); err == nil || reason.Of(err) != nil {
+				t.Errorf("cut off: got %v, want why it cannot be sure", err)
+			}
+		})
+	}
+}
+
+// TestAReadIsDecidedOnWhatItShows reads a session that the member hears of after it decided about the read.
+func TestAReadIsDecidedOnWhatItShows(t *testing.T) {
+	member, a, caller := lagging(t, "session \"mine\" read\n")
+	get := &tenurev1.GetSessionRequest{SessionId: unheardSession.String()}
+	ctx, err := a.Call(t.Context(), caller, tenurev1.SessionService_GetSession_FullMethodName, get)
+	if err != nil {
+		t.Fatal("a session that is not there:", err)
+	}
+	if err = member.ReadIndex(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s := member.store.NewReader()
+	defer func() { _ = s.Close() }()
+	at, err := s.Applied()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = Of(ctx).At(s, at); !isDenial(err) {
+		t.Errorf("got %v, want PERMISSION_DENIED", err)
+	}
+}
+
+// TestAWatchOfAnUnheardSession opens a watch on a session that the member has not heard of.
+func TestAWatchOfAnUnheardSession(t *testing.T) {
+	_, a, caller := lagging(t, "session \"mine\" read\n")
+	ctx, stream := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+	defer stream.Close()
+	if err := stream.Message(ctx, &tenurev1.WatchRequest{SessionIds: []string{unheardSession.String()}}); !isDenial(err) {
+		t.Errorf("got %v, want PERMISSION_DENIED", err)
+	}
+}
+
+// TestWhatIsKnownNeedsNoProof decides about a session that the member knows: its name cannot have changed.
+func TestWhatIsKnownNeedsNoProof(t *testing.T) {
+	member, a, caller := lagging(t, "session \"other\" write\n")
+	if err := member.ReadIndex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	member.proofs = 0
+	if _, err := a.Call(t.Context(), caller, tenurev1.SessionService_RenewSession_FullMethodName,
+		&tenurev1.RenewSessionRequest{SessionId: unheardSession.String()}); err != nil || member.proofs != 0 {
+		t.Errorf("got %v after %d proofs, want none of either", err, member.proofs)
+	}
+}
