@@ -285,3 +285,22 @@ func TestHintsNameNoKeysThatMayNotBeSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestIdempotencyKeysAreEachCallersOwn puts under one idempotency key with two tokens, and repeats one of the puts.
+func TestIdempotencyKeysAreEachCallersOwn(t *testing.T) {
+	r := newShownRig(t)
+	const rules = `key "k" rw`
+	one, other := r.token(t, r.admin, "one", rules).GetText(), r.token(t, r.admin, "other", rules).GetText()
+	put := &tenurev1.PutRequest{Key: "k", Content: text("v"), Options: &tenurev1.CallOptions{IdempotencyKey: []byte("0123456789abcdef")}}
+	var revisions []uint64
+	for _, token := range []string{one, one, other} {
+		done, err := r.Put(as(t.Context(), token), put)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revisions = append(revisions, done.GetHeader().GetRevision())
+	}
+	if revisions[0] != revisions[1] || revisions[1] == revisions[2] {
+		t.Errorf("revisions %v, want the repetition to have that of the first put, and another caller's put its own", revisions)
+	}
+}

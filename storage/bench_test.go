@@ -136,6 +136,26 @@ func BenchmarkApplyAcquireRelease(b *testing.B) {
 	})
 }
 
+// BenchmarkApplyQueue queues for one lock: each session has a thousand places, under an owner each.
+func BenchmarkApplyQueue(b *testing.B) {
+	const places = 1000
+	store := benchStore(b)
+	acquire := func(session, owner int) *storev1.Command {
+		return &storev1.Command{WallTimeMs: 1, Kind: &storev1.Command_AcquireLock{AcquireLock: &storev1.AcquireLock{
+			Key: "lock", Session: &storev1.SessionRef{SessionId: benchID(session)}, Owner: fmt.Sprint(owner),
+			Mode: storev1.LockMode_LOCK_MODE_EXCLUSIVE, Queue: true, WaitMs: 60_000,
+		}}}
+	}
+	applyMany(b, store, b.N/places+1, func(i int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: benchID(i), Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}}
+	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, b.N, func(i int) *storev1.Command { return acquire(i/places, i%places) })
+}
+
 func BenchmarkGet(b *testing.B) {
 	store := benchStore(b)
 	value := make([]byte, 256)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
 )
@@ -30,6 +31,12 @@ func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }
 // KnowsPrincipals reports whether, under a cluster version, commands say on whose behalf they run, and there are tokens. Older
 // programs do not know what stops a command whose caller lost a right.
 func KnowsPrincipals(version uint32) bool { return version >= layout.Version3 }
+
+// KeepsPrincipal reports whether what a command leaves depends on whose it is: sessions and tokens keep who made them, and idempotency keys are each
+// caller's own. Other commands need not say, which makes them shorter.
+func KeepsPrincipal(c *storev1.Command) bool {
+	return c.GetCreateSession() != nil || c.GetChangeAuth() != nil || len(c.GetIdempotencyKey()) > 0
+}
 
 // ProposesMany reports whether, under a cluster version, every member takes the proposals of another's clients over one stream.
 func ProposesMany(version uint32) bool { return version >= layout.Version2 }

@@ -149,12 +149,13 @@ func (g *Grant) Under() uint64 { return g.under.Load() }
 
 // Call decides about the message of a call with one answer. The call runs under the context that it returns.
 func (a *Authority) Call(ctx context.Context, caller *identity.Client, method string, request any) (context.Context, error) {
-	if readsStale(request) {
+	r, reads := request.(reader)
+	if reads && r.GetRead().GetStale() {
 		if err := a.current(ctx); err != nil {
 			return nil, err
 		}
 	}
-	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method}}
+	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method, reads: reads}}
 	if err := g.grant.about(ctx, request); err != nil {
 		return nil, err
 	}
@@ -186,7 +187,6 @@ func (g *Grant) about(ctx context.Context, request any) error {
 	if err = g.count(err); err != nil {
 		return err
 	}
-	_, g.reads = request.(reader)
 	return g.Again(ctx)
 }
 

@@ -53,12 +53,6 @@ func (f *fresh) need() (need, try bool) {
 // reader is a request that reads the state. It may ask for what this member has, however old.
 type reader interface{ GetRead() *tenurev1.ReadOptions }
 
-// readsStale reports whether a request is answered with what this member has.
-func readsStale(request any) bool {
-	r, ok := request.(reader)
-	return ok && r.GetRead().GetStale()
-}
-
 // current refuses what is answered with the state of this member, if credentials are looked at and it did not prove for too long that it
 // knows all rules, and whether they are enforced: one that was cut off in mode warn cannot know what became of the mode. It tries to prove it
 // first. All else proves it by itself: changes in the log, and linearizable reads.

@@ -222,7 +222,7 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 	return access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
 		// Compared where the command is applied, which may be after rights that this member has not heard of.
 		change.Command.AuthorisedBelow = below
-		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) {
+		if storage.KeepsPrincipal(change.Command) && storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) {
 			change.Command.Principal = principal
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()

@@ -133,7 +133,9 @@ func (r guarding) change(k *call, cmd *storev1.Command, answer func(reply)) {
 		}
 		result, err := access.Ordered(ctx, guarded{r.life}.Store, func(principal string, below uint64) (*storev1.Result, error) {
 			own := proto.CloneOf(cmd)
-			own.Principal, own.AuthorisedBelow = principal, below
+			if own.AuthorisedBelow = below; storage.KeepsPrincipal(own) {
+				own.Principal = principal
+			}
 			rep := await(ctx, func(bring func(reply)) { r.relay.order(own, bring) })
 			if rep.result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
 				r.w.floors.ChangesDecidedAgain++
