@@ -28,11 +28,11 @@ func newLocal(a *Agent) *Local {
 	return &Local{AgentServiceClient: tenurev1.NewAgentServiceClient(within{a.service}), agent: a}
 }
 
-// Settled waits until the catalog is as the agent has it, or ctx ends.
+// Settled waits until the catalog is as the agent has it but for what the cluster refused, or ctx ends.
 func (l *Local) Settled(ctx context.Context) {
 	for {
 		synced := l.agent.rounds.next()
-		if l.agent.syncer.State().Missing == 0 {
+		if state := l.agent.syncer.State(); state.Missing == state.Refused {
 			return
 		}
 		select {

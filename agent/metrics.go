@@ -42,9 +42,12 @@ func newMetrics(a *Agent) (*metrics, error) {
 	outOfSync := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tenure_agent_out_of_sync", Help: "Entries of the catalog that are not yet as the agent has them.",
 	}, func() float64 { return float64(a.syncer.State().Missing) })
+	refused := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tenure_agent_refused", Help: "Entries that are out of sync because the cluster refused them.",
+	}, func() float64 { return float64(a.syncer.State().Refused) })
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.runs, m.seconds, m.syncs, outOfSync,
+		m.runs, m.seconds, m.syncs, outOfSync, refused,
 	} {
 		if err := a.options.Registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

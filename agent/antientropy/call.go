@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
@@ -82,16 +82,21 @@ func (s *Syncer) raise(last *tenurev1.SyncNumber) {
 
 // push makes one batch. Where the cluster refuses a part of it, the rest is made.
 func (s *Syncer) push(ctx context.Context, b *batch) error {
+	s.refuseOrphans(b)
+	if b.size() == 0 {
+		return nil
+	}
 	err := s.send(ctx, b)
 	if err == nil {
 		s.catalog.apply(b)
+		b.each(s.accept)
 		return nil
 	}
 	if !refused(err) || b.node != nil && b.size() == 1 {
 		return fmt.Errorf("write the catalog: %w", err)
 	}
 	if b.size() == 1 {
-		s.refuse(b, err)
+		b.each(func(key string, entry proto.Message) { s.refuse(key, refusal{entry: entry, err: err}) })
 		return nil
 	}
 	first := b.take(b.size() / 2)
@@ -99,6 +104,42 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 		return err
 	}
 	return s.push(ctx, b)
+}
+
+// refuseOrphans takes checks out of a batch whose service was refused and is not in the catalog: they cannot be there either. Where the batch has
+// the service, too, the cluster decides.
+func (s *Syncer) refuseOrphans(b *batch) {
+	b.checks = slices.DeleteFunc(b.checks, func(m *tenurev1.Check) bool {
+		of, is := s.refused[ServiceKey(m.GetServiceId())]
+		if !is || s.catalog.services[m.GetServiceId()] != nil || slices.ContainsFunc(b.services, func(with *tenurev1.Service) bool {
+			return with.GetServiceId() == m.GetServiceId()
+		}) {
+			return false
+		}
+		s.refuse(CheckKey(m.GetCheckId()), refusal{entry: m, err: fmt.Errorf("its service was refused: %w", of.err)})
+		return true
+	})
+}
+
+// refuse remembers an entry that the cluster refused. The same refusal again is not logged.
+func (s *Syncer) refuse(key string, of refusal) {
+	last, is := s.refused[key]
+	if !is {
+		last, is = s.before[key]
+	}
+	s.refused[key] = of
+	if !is || last.err.Error() != of.err.Error() {
+		s.options.Log.Warn("the cluster refused an entry", zap.String("entry", title(key)), zap.Error(of.err))
+	}
+}
+
+// accept forgets that the cluster refused an entry.
+func (s *Syncer) accept(key string, _ proto.Message) {
+	if s.refused.has(key) || s.before.has(key) {
+		delete(s.refused, key)
+		delete(s.before, key)
+		s.options.Log.Info("the cluster accepted an entry that it had refused", zap.String("entry", title(key)))
+	}
 }
 
 // send makes one call, with another number if that is too low.
@@ -131,16 +172,6 @@ func (s *Syncer) sendOnce(ctx context.Context, request *tenurev1.SyncNodeRequest
 	defer cancel()
 	_, err := s.options.Client.SyncNode(ctx, request)
 	return err
-}
-
-// refused reports whether the cluster will never do what was asked, so that trying again does not help.
-func refused(err error) bool {
-	switch errorinfo.Reason(err) {
-	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
-		return true
-	default:
-		return status.Code(err) == codes.InvalidArgument
-	}
 }
 
 // lastOf returns the number that SYNC_OUTDATED names.

@@ -41,14 +41,18 @@ type catalog struct {
 	// fail decides about a call: an error, and whether the change is made all the same.
 	fail func(method string) (err error, applied bool)
 	// refuse are ids that are refused.
-	refuse   map[string]bool
+	refuse map[string]bool
+	// deny are ids of services that the agent's token may not write; denyNode denies all. denials counts the calls that were denied.
+	deny     map[string]bool
+	denyNode bool
+	denials  int
 	largest  int
 	pageSize int
 }
 
 func newCatalog() *catalog {
 	return &catalog{
-		begin: time.Now(), services: map[string]*tenurev1.Service{}, checks: map[string]*tenurev1.Check{}, refuse: map[string]bool{},
+		begin: time.Now(), services: map[string]*tenurev1.Service{}, checks: map[string]*tenurev1.Check{}, refuse: map[string]bool{}, deny: map[string]bool{},
 		fail: func(string) (error, bool) { return nil, true }, pageSize: 3,
 	}
 }
@@ -72,6 +76,15 @@ func (c *catalog) taken() []string {
 	calls := c.calls
 	c.calls = nil
 	return calls
+}
+
+// denied returns how many calls were denied since the last time.
+func (c *catalog) denied() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.denials
+	c.denials = 0
+	return n
 }
 
 func (c *catalog) GetNode(_ context.Context, r *tenurev1.GetNodeRequest, _ ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
@@ -129,6 +142,11 @@ func (c *catalog) sync(r *tenurev1.SyncNodeRequest) error {
 		c.note("outdated %d/%d", at.GetBoot(), at.GetNumber())
 		return failure(codes.FailedPrecondition, "SYNC_OUTDATED", map[string]string{"boot": fmt.Sprint(c.last.GetBoot()), "number": fmt.Sprint(c.last.GetNumber())})
 	}
+	if needs := c.lacks(r); needs != "" {
+		c.denials++
+		c.note("denied %s", describe(r))
+		return failure(codes.PermissionDenied, "PERMISSION_DENIED", map[string]string{"needs": needs})
+	}
 	if err := c.refused(r); err != nil {
 		return err
 	}
@@ -160,6 +178,37 @@ func (c *catalog) sync(r *tenurev1.SyncNodeRequest) error {
 		}
 	}
 	return nil
+}
+
+// lacks returns the first right that a call lacks, in the order in which members look; empty: none. Of an entry that is not there, no right is
+// asked for.
+func (c *catalog) lacks(r *tenurev1.SyncNodeRequest) string {
+	if c.denyNode {
+		return `node "n1" write`
+	}
+	var services []string
+	for _, s := range r.GetServices() {
+		services = append(services, s.GetServiceId())
+	}
+	for _, check := range r.GetChecks() {
+		if c.services[check.GetServiceId()] != nil {
+			services = append(services, check.GetServiceId())
+		}
+	}
+	for _, id := range r.GetDeleteServices() {
+		if c.services[id] != nil {
+			services = append(services, id)
+		}
+	}
+	for _, id := range r.GetDeleteChecks() {
+		services = append(services, c.checks[id].GetServiceId())
+	}
+	for _, id := range services {
+		if c.deny[id] {
+			return fmt.Sprintf("service %q write", id)
+		}
+	}
+	return ""
 }
 
 func (c *catalog) refused(r *tenurev1.SyncNodeRequest) error {

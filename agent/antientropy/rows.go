@@ -52,6 +52,56 @@ func (b *batch) take(n int) *batch {
 	return first
 }
 
+// each calls do with the key and the content of each entry but the node. What is deleted has no content.
+func (b *batch) each(do func(key string, entry proto.Message)) {
+	for _, m := range b.services {
+		do(ServiceKey(m.GetServiceId()), m)
+	}
+	for _, m := range b.checks {
+		do(CheckKey(m.GetCheckId()), m)
+	}
+	for _, id := range b.deleteServices {
+		do(deleteKey(ServiceKey(id)), nil)
+	}
+	for _, id := range b.deleteChecks {
+		do(deleteKey(CheckKey(id)), nil)
+	}
+}
+
+// takeEach moves entries of some keys, and checks of such services, into batches of one entry each, in the order in which they have to be made.
+func (b *batch) takeEach(of func(key string) bool) []*batch {
+	var each []*batch
+	b.services = slices.DeleteFunc(b.services, func(m *tenurev1.Service) bool {
+		is := of(ServiceKey(m.GetServiceId()))
+		if is {
+			each = append(each, &batch{services: []*tenurev1.Service{m}})
+		}
+		return is
+	})
+	b.checks = slices.DeleteFunc(b.checks, func(m *tenurev1.Check) bool {
+		is := of(CheckKey(m.GetCheckId())) || of(ServiceKey(m.GetServiceId()))
+		if is {
+			each = append(each, &batch{checks: []*tenurev1.Check{m}})
+		}
+		return is
+	})
+	b.deleteServices = slices.DeleteFunc(b.deleteServices, func(id string) bool {
+		is := of(deleteKey(ServiceKey(id)))
+		if is {
+			each = append(each, &batch{deleteServices: []string{id}})
+		}
+		return is
+	})
+	b.deleteChecks = slices.DeleteFunc(b.deleteChecks, func(id string) bool {
+		is := of(deleteKey(CheckKey(id)))
+		if is {
+			each = append(each, &batch{deleteChecks: []string{id}})
+		}
+		return is
+	})
+	return each
+}
+
 func cut[T any](all []T, n *int) (first, rest []T) {
 	k := min(len(all), *n)
 	*n -= k

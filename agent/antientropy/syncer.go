@@ -2,7 +2,6 @@ package antientropy
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"math/bits"
 	"math/rand/v2"
@@ -50,28 +49,25 @@ type Syncer struct {
 	// These belong to Run.
 	number number
 	// catalog is what the cluster has, as far as known is true.
-	catalog  rows
-	known    bool
-	refusals map[string]refusal
+	catalog rows
+	known   bool
+	// refused are left out until everything is compared again, or until they change. before are those of earlier comparisons, which the present one has
+	// not tried yet.
+	refused, before refusals
 
 	// mu guards what follows.
 	mu      sync.Mutex
 	pending registry.Change
 	wake    chan struct{}
 	state   State
-	// last is what the catalog had when the last round ended; nil: that is not known.
-	last *rows
+	// last is what the catalog had when the last round ended, and what it had refused; nil: that is not known.
+	last        *rows
+	lastRefused refusals
 }
 
 // number orders calls: first by the start of the agent, then within it.
 type number struct {
 	boot, call uint64
-}
-
-// refusal is an entry that the cluster refused, until it changes or everything is compared again.
-type refusal struct {
-	entry proto.Message
-	err   error
 }
 
 // State says how the catalog compares with the agent.
@@ -80,6 +76,8 @@ type State struct {
 	OutOfSync map[string]bool
 	// Missing counts all differences, also those of the node and of what is to be deleted.
 	Missing int
+	// Refused counts those of them that the cluster refused, so that they wait for the next comparison of everything, or for a change.
+	Refused int
 	// LastTime is when a round succeeded; zero: none has.
 	LastTime time.Time
 	// Err is why the last round failed; nil: it succeeded.
@@ -100,7 +98,8 @@ func New(options Options) *Syncer {
 	if options.Nodes == nil {
 		options.Nodes = func() int { return 0 }
 	}
-	s := &Syncer{options: options, nodeID: options.Node().GetNodeId(), catalog: newRows(), refusals: map[string]refusal{}, wake: make(chan struct{}, 1)}
+	s := &Syncer{options: options, nodeID: options.Node().GetNodeId(), catalog: newRows(), wake: make(chan struct{}, 1)}
+	s.refused, s.before = refusals{}, refusals{}
 	s.number.boot = options.Boot
 	return s
 }
@@ -121,7 +120,7 @@ func (s *Syncer) Changed(c registry.Change) {
 // State returns how the catalog, as the last round left it, compares with the agent as it is now.
 func (s *Syncer) State() State {
 	s.mu.Lock()
-	state, last := s.state, s.last
+	state, last, refused := s.state, s.last, s.lastRefused
 	s.mu.Unlock()
 	state.OutOfSync = map[string]bool{}
 	agent := s.agent()
@@ -143,6 +142,7 @@ func (s *Syncer) State() State {
 		state.OutOfSync[CheckKey(m.GetCheckId())] = true
 	}
 	state.Missing = open.size()
+	state.Refused = state.Missing - refused.difference(*last, agent, false).size()
 	return state
 }
 
@@ -240,59 +240,46 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 
 func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
 	if full {
-		clear(s.refusals)
+		maps.Copy(s.before, s.refused)
+		clear(s.refused)
 		found, err := s.read(ctx, s.options.Node())
 		if err != nil {
 			return err
 		}
 		s.catalog, s.known = found, true
 	}
-	todo := s.difference(outputs)
-	if todo.size() == 0 {
-		return nil
+	todo := s.refused.difference(s.catalog, s.agent(), outputs)
+	if todo.size() > 0 {
+		if err := s.write(ctx, todo); err != nil {
+			return err
+		}
 	}
+	if full {
+		clear(s.before)
+	}
+	return nil
+}
+
+// write makes what is to be written and deleted. What was refused before comes last and alone: nothing waits for it, and it takes one call.
+func (s *Syncer) write(ctx context.Context, todo *batch) error {
 	if err := s.options.Save(); err != nil {
 		return err
 	}
 	if err := s.options.Continue(s.number.boot); err != nil {
 		return err
 	}
+	again := todo.takeEach(s.before.has)
 	for todo.size() > 0 {
 		if err := s.push(ctx, todo.take(rowsMax)); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// difference returns what is to be written and deleted, without what the cluster refused.
-func (s *Syncer) difference(outputs bool) *batch {
-	agent := s.agent()
-	for key, of := range s.refusals {
-		switch id := key[1:]; m := of.entry.(type) {
-		case *tenurev1.Service:
-			leave(agent.services, s.catalog.services, id, m)
-		case *tenurev1.Check:
-			leave(agent.checks, s.catalog.checks, id, m)
+	for _, one := range again {
+		if err := s.push(ctx, one); err != nil {
+			return err
 		}
 	}
-	return difference(s.catalog, agent, outputs)
-}
-
-// leave leaves an entry as the catalog has it, if the agent still has what was refused.
-func leave[M interface {
-	comparable
-	proto.Message
-}](agent, catalog map[string]M, id string, refused M) {
-	var none M
-	if agent[id] == none || !proto.Equal(agent[id], refused) {
-		return
-	}
-	if is := catalog[id]; is != none {
-		agent[id] = is
-	} else {
-		delete(agent, id)
-	}
+	return nil
 }
 
 // agent returns the rows that the agent is right about.
@@ -314,29 +301,10 @@ func (s *Syncer) agent() rows {
 	return r
 }
 
-// refuse remembers an entry that the cluster refused.
-func (s *Syncer) refuse(b *batch, err error) {
-	var key string
-	var entry proto.Message
-	switch {
-	case len(b.services) == 1:
-		key, entry = ServiceKey(b.services[0].GetServiceId()), b.services[0]
-	case len(b.checks) == 1:
-		key, entry = CheckKey(b.checks[0].GetCheckId()), b.checks[0]
-	default:
-		// A delete is tried again with the next comparison.
-		key = "d"
-	}
-	s.refusals[key] = refusal{entry: entry, err: err}
-	s.options.Log.Warn("the cluster refused an entry", zap.String("entry", key[1:]), zap.Error(err))
-}
-
 // finish notes how a round ended.
 func (s *Syncer) finish(err error) {
 	if err == nil {
-		for _, of := range s.refusals {
-			err = errors.Join(err, of.err)
-		}
+		err = s.refused.err()
 	}
 	var last *rows
 	if s.known {
@@ -344,7 +312,7 @@ func (s *Syncer) finish(err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.state.Err = last, err
+	s.last, s.lastRefused, s.state.Err = last, maps.Clone(s.refused), err
 	if err == nil {
 		s.state.LastTime = time.Now()
 	}

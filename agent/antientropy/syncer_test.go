@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -28,12 +29,14 @@ type agent struct {
 	sync  *antientropy.Syncer
 	boot  uint64
 	saved int
+	logs  *observer.ObservedLogs
 }
 
 // start begins an agent, and waits until it has nothing to do.
 func start(t *testing.T, c *catalog, boot uint64, fill func(*agent)) *agent {
 	t.Helper()
-	a := &agent{t: t, boot: boot}
+	core, logs := observer.New(zap.InfoLevel)
+	a := &agent{t: t, boot: boot, logs: logs}
 	a.Registry = registry.New(registry.Options{Node: "n1", Changed: func(change registry.Change) {
 		if a.sync != nil {
 			a.sync.Changed(change)
@@ -42,7 +45,7 @@ func start(t *testing.T, c *catalog, boot uint64, fill func(*agent)) *agent {
 	a.Loaded()
 	fill(a)
 	a.sync = antientropy.New(antientropy.Options{
-		Client: c, Registry: a.Registry, Boot: boot, Log: zap.NewNop(),
+		Client: c, Registry: a.Registry, Boot: boot, Log: zap.New(core),
 		Node: func() *tenurev1.Node {
 			return &tenurev1.Node{Name: "n1", NodeId: "7d1f4cf4-6a3c-4c3e-9a63-0a30c8f3cf01", Address: "10.0.0.1", Meta: map[string]string{"rack": "a"}}
 		},
@@ -282,6 +285,120 @@ func TestWhatIsRefusedDoesNotKeepTheRest(t *testing.T) {
 		}
 		if s := a.sync.State(); s.Err != nil || s.Missing != 0 {
 			t.Errorf("state: got %+v, want no difference", s)
+		}
+	})
+}
+
+// One service for which the token has no right keeps neither the node nor another entry from the catalog. It is tried again with each comparison,
+// and not with each change.
+func TestAnEntryWithoutARightDoesNotKeepTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		c.deny["bad"] = true
+		a := start(t, c, 1, func(a *agent) {
+			a.add([]string{"good", "bad"}, "c@good", "c@bad", "d@bad", "e")
+			for i := range 200 {
+				a.add([]string{fmt.Sprint("s", i)})
+			}
+		})
+		if c.node == nil || len(c.services) != 201 || len(c.checks) != 2 {
+			t.Fatalf("got node %v, %d services and %d checks, want all but what is denied", c.node, len(c.services), len(c.checks))
+		}
+		s := a.sync.State()
+		if s.Missing != 3 || s.Refused != 3 || !s.OutOfSync[antientropy.ServiceKey("bad")] || !s.OutOfSync[antientropy.CheckKey("c@bad")] {
+			t.Errorf("state: got %+v, want three entries missing, all refused", s)
+		}
+		if s.Err == nil || !strings.Contains(s.Err.Error(), `service bad: `) || !strings.Contains(s.Err.Error(), "3 entries") {
+			t.Errorf("error: got %v, want how many entries are refused, which and why", s.Err)
+		}
+		c.taken()
+		a.report("e", check.Passing, "")
+		a.report("c@bad", check.Passing, "")
+		c.want(t, "0s: sync +e=passing")
+		c.denied()
+		pass(time.Hour)
+		if n := c.denied(); n < 50 || n > 125 {
+			t.Errorf("an hour of one entry without a right: got %d calls that were denied, want one for each comparison", n)
+		}
+		if got := a.logs.FilterMessage("the cluster refused an entry").Len(); got != 3 {
+			t.Errorf("log lines of refusals: got %d, want one for each entry", got)
+		}
+		// The right comes.
+		c.mu.Lock()
+		clear(c.deny)
+		c.mu.Unlock()
+		pass(time.Minute)
+		if len(c.services) != 202 || len(c.checks) != 4 || c.checks["c@bad"].GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
+			t.Errorf("a minute after the right came: got %d services and %d checks, want all", len(c.services), len(c.checks))
+		}
+		if s := a.sync.State(); s.Err != nil || s.Missing != 0 || s.Refused != 0 {
+			t.Errorf("state: got %+v, want no difference", s)
+		}
+		if got := a.logs.FilterMessage("the cluster accepted an entry that it had refused").Len(); got != 3 {
+			t.Errorf("log lines of entries that are accepted: got %d, want one for each entry", got)
+		}
+	})
+}
+
+// What the agent no longer has, and its token may not delete, stays in the catalog, and nothing else waits for it.
+func TestADeletionWithoutARightDoesNotKeepTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(a *agent) { a.add([]string{"good", "bad", "worse"}, "c@bad", "e") })
+		c.mu.Lock()
+		c.deny["bad"], c.deny["worse"] = true, true
+		c.mu.Unlock()
+		for _, id := range []string{"bad", "worse", "good"} {
+			if _, err := a.RemoveService(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(time.Second)
+		if len(c.services) != 2 || c.services["good"] != nil {
+			t.Errorf("got %v, want the two that may not be deleted", c.services)
+		}
+		if s := a.sync.State(); s.Missing != 2 || s.Refused != 2 || s.Err == nil {
+			t.Errorf("state: got %+v, want two differences, all refused", s)
+		}
+		c.taken()
+		a.report("e", check.Passing, "")
+		c.want(t, "1s: sync +e=passing")
+		// One is wanted again, and for the other one the right comes.
+		a.add([]string{"bad"}, "c@bad")
+		c.mu.Lock()
+		delete(c.deny, "worse")
+		c.mu.Unlock()
+		pass(time.Minute)
+		if s := a.sync.State(); s.Missing != 0 || s.Err != nil || c.services["bad"] == nil || c.services["worse"] != nil {
+			t.Errorf("got %v and state %+v, want that which the agent has", c.services, s)
+		}
+	})
+}
+
+// Without the right to the node nothing can be written: that is one failure, and not one for each entry.
+func TestWithoutTheRightToTheNodeEntriesAreNotTriedOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(*agent) {})
+		c.mu.Lock()
+		c.denyNode = true
+		c.mu.Unlock()
+		for i := range 300 {
+			a.add([]string{fmt.Sprint("s", i)})
+		}
+		pass(10 * time.Minute)
+		if n := c.denied(); n < 20 || n > 100 {
+			t.Errorf("ten minutes without the right: got %d calls that were denied, want one for each try", n)
+		}
+		if s := a.sync.State(); s.Err == nil || s.Missing != 301 || s.Refused != 0 {
+			t.Errorf("state: got %d missing, %d refused and %v, want a failure", s.Missing, s.Refused, s.Err)
+		}
+		c.mu.Lock()
+		c.denyNode = false
+		c.mu.Unlock()
+		pass(30 * time.Second)
+		if len(c.services) != 300 || a.sync.State().Err != nil {
+			t.Errorf("30 s after the right came: got %d services and %v", len(c.services), a.sync.State().Err)
 		}
 	})
 }
