@@ -95,6 +95,9 @@ func (e *txnEndpoints) txn(ctx context.Context, q *request) (*reply.Answer, erro
 	if err = t.findMissing(ctx); err != nil {
 		return nil, err
 	}
+	if err = t.checkTrees(ctx); err != nil {
+		return nil, err
+	}
 	response, failed, err := t.run(ctx)
 	switch {
 	case err != nil:

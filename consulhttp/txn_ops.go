@@ -1,7 +1,6 @@
 package consulhttp
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -25,9 +24,6 @@ const (
 	verbCheckIndex     = "check-index"
 	verbCheckNotExists = "check-not-exists"
 )
-
-// txnListMax is how many keys one get-tree returns.
-const txnListMax = 1000
 
 // nativeOp returns the operation that one of Consul's is, or what is wrong with it. An error is one of the whole request.
 func nativeOp(op *txnKeyJSON) (native *tenurev1.Op, what string, err error) {
@@ -157,62 +153,4 @@ func whatOfVerb(op *txnKeyJSON) string {
 // textNotHeld says that a key cannot be unlocked.
 func textNotHeld(op *txnKeyJSON) string {
 	return fmt.Sprintf("failed to unlock key %q, lock isn't held, or is held by another session", reply.Shown(op.Key))
-}
-
-// resultOf returns the result that shows a key.
-func resultOf(k keyJSON) txnResultJSON { return txnResultJSON{KV: &k} }
-
-// results returns what a transaction shows: nothing for some operations, and many rows for others.
-func (t *transaction) results(ctx context.Context, response *tenurev1.TxnResponse) ([]txnResultJSON, error) {
-	out := []txnResultJSON{}
-	for i, r := range response.GetResponses() {
-		if entry := t.entries[i]; entry != nil {
-			out = append(out, entry.results(r.GetCatalog(), t.core.options.Datacenter)...)
-			continue
-		}
-		op := &t.ops[i]
-		switch op.Verb {
-		case verbSet, verbCAS, verbLock, verbUnlock:
-			out = append(out, resultOf(keyOf(r.GetPut().GetKv())))
-		case verbGet, verbGetOrEmpty:
-			row := keyJSON{Key: op.Key, Flags: op.Flags, Session: op.Session}
-			if r.GetGet().GetKv() != nil {
-				row = keyOf(r.GetGet().GetKv())
-			}
-			out = append(out, resultOf(row))
-		case verbGetTree:
-			if r.GetList().GetNextPageToken() != "" {
-				return nil, reply.Refusal(http.StatusRequestEntityTooLarge,
-					"Prefix %q has more than %d keys; read it with ?recurse.", reply.Shown(op.Key), txnListMax)
-			}
-			for _, kv := range r.GetList().GetKvs() {
-				out = append(out, resultOf(keyOf(kv)))
-			}
-		case verbCheckSession, verbCheckIndex:
-			row, err := t.checked(ctx, op)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, resultOf(row))
-		}
-	}
-	return out, nil
-}
-
-// checked returns a key that was checked, as it is now, or, if it has changed since, what the check has shown of it.
-func (t *transaction) checked(ctx context.Context, op *txnKeyJSON) (keyJSON, error) {
-	row := keyJSON{Key: op.Key, Session: op.Session, ModifyIndex: op.Index}
-	// The key itself is the first that begins with it.
-	list, err := t.core.kv.List(ctx, &tenurev1.ListRequest{Prefix: op.Key, PageSize: 1, KeysOnly: true})
-	if err != nil {
-		return row, err
-	}
-	for _, kv := range list.GetKvs() {
-		same := op.Verb == verbCheckIndex && kv.GetModRevision() == op.Index ||
-			op.Verb == verbCheckSession && kv.GetSessionId() == op.Session
-		if kv.GetKey() == op.Key && same {
-			return keyOf(kv), nil
-		}
-	}
-	return row, nil
 }

@@ -3,8 +3,11 @@ package consulhttp_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tenure-io/tenure/server"
 )
 
 // txnAnswer is the answer to a transaction.
@@ -184,4 +187,44 @@ func TestTransactionsThatAreRefused(t *testing.T) {
 		t.Errorf("got %d %s, want 413", got.status, got.body)
 	}
 	r.want("GET", "/v1/kv/a", "", 404, "")
+}
+
+// TestATransactionThatWasCommittedIsNotAnsweredAsAFailure reads more below a prefix than a transaction shows.
+func TestATransactionThatWasCommittedIsNotAnsweredAsAFailure(t *testing.T) {
+	r := newRig(t)
+	r.fill("tree/", 1001)
+	const tree = `{"KV":{"Verb":"get-tree","Key":"tree/"}}`
+	const large = `Prefix "tree/" has more than 1000 keys; read it with ?recurse.`
+	r.want("PUT", "/v1/txn", "["+tree+"]", 413, large)
+	r.want("PUT", "/v1/txn", `[{"KV":{"Verb":"set","Key":"other"}},`+tree+"]", 413, large)
+	r.want("GET", "/v1/kv/other", "", 404, "")
+	// What it deletes before, it does not show.
+	if got := r.txn(200, `"Verb":"delete-tree","Key":"tree"`, `"Verb":"get-tree","Key":"tree/"`); len(got.Results) != 0 {
+		t.Errorf("got %d results after all keys were deleted, want none", len(got.Results))
+	}
+	// What it writes itself counts only when it is done.
+	r.fill("tree/", 1000)
+	got := r.txn(200, `"Verb":"set","Key":"tree/new"`, `"Verb":"get-tree","Key":"tree/"`)
+	if n := len(got.Results); n != 1002 || got.Results[n-1].KV.Key != "tree/new" {
+		t.Errorf("got %d results, want the key that was written, and 1001 keys", n)
+	}
+	r.want("PUT", "/v1/txn", `[{"KV":{"Verb":"set","Key":"other"}},`+tree+"]", 413, large)
+}
+
+// TestATransactionShowsWhatItCheckedToWhomeverMayReadIt checks keys that a token may read and not list, and writes another one.
+func TestATransactionShowsWhatItCheckedToWhomeverMayReadIt(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.want("PUT", "/v1/kv/state", "v", 200, "true")
+	state := r.row("state")
+	token := r.bootstrap("key \"state\" read\nkey \"job\" write\n")
+	as := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
+	got := r.sendAs("PUT", "/v1/txn", fmt.Sprintf(
+		`[{"KV":{"Verb":"set","Key":"job"}},{"KV":{"Verb":"check-index","Key":"state","Index":%d}}]`, state.ModifyIndex), as)
+	var shown txnAnswer
+	if err := json.Unmarshal([]byte(got.body), &shown); err != nil || got.status != 200 || len(shown.Results) != 2 {
+		t.Fatalf("got %d %s, want 200 and two results", got.status, got.body)
+	}
+	if is := shown.Results[1].KV; is.Key != "state" || is.ModifyIndex != state.ModifyIndex || is.CreateIndex != state.CreateIndex || is.Value != nil {
+		t.Errorf("the key that was checked is shown as %+v, want %+v without its value", is, state)
+	}
 }
