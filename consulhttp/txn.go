@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -72,7 +70,7 @@ type transaction struct {
 	// ops are the operations on keys, and entries those on the catalog: one of both is set, by the number of the operation.
 	ops     []txnKeyJSON
 	entries []*txnEntry
-	// native are the operations as they are sent.
+	// native are the operations as they are sent; nil: one that fails and is not sent.
 	native []*tenurev1.Op
 	// what says why an operation fails that was found to fail here; it is empty for others.
 	what []string
@@ -168,24 +166,6 @@ func (t *transaction) add(i int, op txnOpJSON) error {
 	return nil
 }
 
-// writes reports whether the transaction may change something.
-func (t *transaction) writes() bool {
-	for _, op := range t.native {
-		if op.GetGet() == nil && op.GetList() == nil && op.GetCheck() == nil && op.GetCatalog().GetGet() == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// fail notes that an operation fails for a reason that was found here. In its place goes a check that always fails, so that
-// nothing is committed and the other operations are still tried.
-func (t *transaction) fail(i int, what string) {
-	t.what[i] = what
-	missing, zero := true, uint64(0)
-	t.native[i] = checkOp(&tenurev1.KeyCondition{Key: "-", Exists: &missing, CreateRevision: &zero})
-}
-
 // checkOp returns a check of a key.
 func checkOp(condition *tenurev1.KeyCondition) *tenurev1.Op {
 	return &tenurev1.Op{Kind: &tenurev1.Op_Check{Check: &tenurev1.Guard{Condition: &tenurev1.Guard_Key{Key: condition}}}}
@@ -194,16 +174,22 @@ func checkOp(condition *tenurev1.KeyCondition) *tenurev1.Op {
 // run runs the transaction, and returns which operations fail.
 func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErrorJSON, error) {
 	for range txnTriesMax {
-		response, err := t.core.kv.Txn(ctx, &tenurev1.TxnRequest{Then: t.native})
-		if err == nil {
-			return response, nil, nil
+		sent := t.send()
+		response := &tenurev1.TxnResponse{}
+		var err error
+		if len(sent.ops) > 0 {
+			response, err = t.core.kv.Txn(ctx, &tenurev1.TxnRequest{Then: sent.ops})
 		}
-		again, whole := t.amend(ctx, err)
+		if err == nil {
+			return response, t.errors(nil), nil
+		}
+		failed := sent.failed(err)
+		again, whole := t.amend(ctx, err, failed, sent)
 		switch {
 		case whole != nil:
 			return nil, nil, whole
 		case !again:
-			return nil, t.errors(err), nil
+			return nil, t.errors(failed), nil
 		}
 	}
 	return nil, nil, reply.Refusal(http.StatusTooManyRequests, "The keys of this transaction change too fast; try again.")
@@ -211,10 +197,9 @@ func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErro
 
 // amend looks at why the transaction failed, and reports whether to try again with what it changed in the operations. An error is
 // one of the whole transaction.
-func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error) {
-	failed := failedOps(err)
-	if len(failed) == 0 {
-		i, named := refusedOp(err)
+func (t *transaction) amend(ctx context.Context, err error, failed map[int]tenurev1.ErrorReason, sent sentOps) (again bool, _ error) {
+	if failed == nil {
+		i, named := sent.refused(err)
 		if !named || t.what[i] != "" || ignoring(err, noSuchSession...) != nil {
 			return false, err
 		}
@@ -226,7 +211,7 @@ func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error
 		return true, nil
 	}
 	for i := range failed {
-		if i >= len(t.ops) || t.ops[i].Verb != verbDeleteCAS || t.what[i] != "" {
+		if t.ops[i].Verb != verbDeleteCAS || t.what[i] != "" {
 			continue
 		}
 		// To delete what is gone succeeds, whatever index it should have had. It may come back before the next try.
@@ -244,18 +229,16 @@ func (t *transaction) amend(ctx context.Context, err error) (again bool, _ error
 	return again, nil
 }
 
-// errors returns which operations fail, and why.
-func (t *transaction) errors(err error) []txnErrorJSON {
-	failed := failedOps(err)
+// errors returns which operations fail, and why: those that were found to fail here, and those that failed when they were sent.
+func (t *transaction) errors(failed map[int]tenurev1.ErrorReason) []txnErrorJSON {
 	var out []txnErrorJSON
 	for i := range t.ops {
 		why, ok := failed[i]
-		if !ok {
-			continue
-		}
 		what := t.what[i]
 		switch {
 		case what != "":
+		case !ok:
+			continue
 		case t.entries[i] != nil:
 			what = t.entries[i].whatOf(why)
 		default:
@@ -264,31 +247,4 @@ func (t *transaction) errors(err error) []txnErrorJSON {
 		out = append(out, txnErrorJSON{OpIndex: i, What: what})
 	}
 	return out
-}
-
-// failedOps returns the operations that failed, by their number, with their reasons.
-func failedOps(err error) map[int]tenurev1.ErrorReason {
-	text := errorinfo.Fact(err, "operations")
-	if text == "" {
-		return nil
-	}
-	out := map[int]tenurev1.ErrorReason{}
-	for op := range strings.SplitSeq(text, ",") {
-		number, why, _ := strings.Cut(op, ":")
-		if i, err := strconv.Atoi(number); err == nil {
-			out[i] = tenurev1.ErrorReason(tenurev1.ErrorReason_value["ERROR_REASON_"+why])
-		}
-	}
-	return out
-}
-
-// refusedOp returns the number of the operation that a transaction was refused for before it ran.
-func refusedOp(err error) (int, bool) {
-	text, ok := strings.CutPrefix(reply.MessageOf(err), "then[")
-	if !ok {
-		return 0, false
-	}
-	number, _, ok := strings.Cut(text, "]")
-	i, err := strconv.Atoi(number)
-	return i, ok && err == nil
 }

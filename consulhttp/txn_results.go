@@ -24,12 +24,12 @@ func largeTree(op *txnKeyJSON) error {
 // checkTrees refuses a transaction that writes and has a get-tree of too many keys, before anything is written. One that only reads is refused when
 // it has read them.
 func (t *transaction) checkTrees(ctx context.Context) error {
-	if !t.writes() {
-		return nil
+	if !t.writes() || len(t.errors(nil)) > 0 {
+		return nil // Nothing is written.
 	}
 	for i := range t.ops {
 		op := &t.ops[i]
-		if op.Verb != verbGetTree || t.what[i] != "" || t.emptied(op.Key, i) {
+		if op.Verb != verbGetTree || t.emptied(op.Key, i) {
 			continue
 		}
 		page, err := t.core.kv.List(ctx, &tenurev1.ListRequest{Prefix: op.Key, PageSize: txnListMax, KeysOnly: true})

@@ -228,3 +228,45 @@ func TestATransactionShowsWhatItCheckedToWhomeverMayReadIt(t *testing.T) {
 		t.Errorf("the key that was checked is shown as %+v, want %+v without its value", is, state)
 	}
 }
+
+// TestAnOperationThatFailsHereTakesNoOtherRight is about operations that are found to fail without the cluster: with a token that may do what the
+// others ask for, they are listed as with any token.
+func TestAnOperationThatFailsHereTakesNoOtherRight(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	token := r.bootstrap("key \"jobs/\"* write\nkey \"seen\" read\nkey \"both\" rw\nnode \"n\" write\n")
+	as := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
+	for name, test := range map[string]struct {
+		ops  string
+		want []string
+	}{
+		"a lock without a session":           {`{"KV":{"Verb":"lock","Key":"jobs/a"}}`, []string{"0 missing session"}},
+		"beside a write":                     {`{"KV":{"Verb":"set","Key":"jobs/b"}},{"KV":{"Verb":"lock","Key":"jobs/a"}}`, []string{"1 missing session"}},
+		"a check with a malformed session":   {`{"KV":{"Verb":"check-session","Key":"seen","Session":"x"}}`, []string{"0 failed session check"}},
+		"an operation without a key":         {`{"KV":{"Verb":"set"}}`, []string{"0 Must provide key"}},
+		"without a key beside a write":       {`{"KV":{"Verb":"get"}},{"KV":{"Verb":"set","Key":"both"}}`, []string{"0 Must provide key"}},
+		"without a key beside a write alone": {`{"KV":{"Verb":"get"}},{"KV":{"Verb":"set","Key":"both"}},{"KV":{"Verb":"get","Key":"seen"}}`, []string{"0 Must provide key", `2 key "seen" doesn't exist`}},
+		"without a key beside such a lock":   {`{"KV":{"Verb":"get"}},{"KV":{"Verb":"lock","Key":"jobs/a"}}`, []string{"0 Must provide key", "1 missing session"}},
+		"a node that is missing":             {`{"Node":{"Verb":"get","Node":{"Node":"n"}}}`, []string{`0 node "n" doesn't exist`}},
+		"two of them": {
+			`{"Node":{"Verb":"get","Node":{"Node":"n"}}},{"KV":{"Verb":"get","Key":"seen"}}`,
+			[]string{`0 node "n" doesn't exist`, `1 key "seen" doesn't exist`},
+		},
+		"a node that is missing beside one that is written": {
+			`{"Node":{"Verb":"get","Node":{"Node":"n"}}},{"Node":{"Verb":"cas","Node":{"Node":"n","Address":"10.0.0.1"}}}`,
+			[]string{`0 node "n" doesn't exist`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := r.sendAs("PUT", "/v1/txn", "["+test.ops+"]", as)
+			var answer txnAnswer
+			if err := json.Unmarshal([]byte(got.body), &answer); err != nil || got.status != 409 || len(answer.Errors) != len(test.want) {
+				t.Fatalf("got %d %s, want 409 and %q", got.status, got.body, test.want)
+			}
+			for i, e := range answer.Errors {
+				if is := fmt.Sprint(e.OpIndex, " ", e.What); !strings.HasPrefix(is, test.want[i]) {
+					t.Errorf("got %q, want %q", is, test.want[i])
+				}
+			}
+		})
+	}
+}
