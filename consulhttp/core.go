@@ -33,8 +33,8 @@ type core struct {
 	blocked  *share.Pool            // of requests that wait for a change
 	shared   *wake.Watches          // with which they wait
 	// turns are those of requests that have waited, and read now. Stale ones have their own: they need no leader, and so do not wait for those that do.
-	turns, turnsStale *wake.Turns
-	longs             *wake.Turns // of answers that have more than a page; nil at a member, which bounds them itself
+	turns, turnsStale *share.Turns
+	longs             *share.Turns // of answers that have more than a page; nil at a member, which bounds them itself
 }
 
 // newCore returns a core. The options are valid and complete.
@@ -49,10 +49,10 @@ func newCore(o Options) (*core, error) {
 		contact:  contact{began: time.Now()},
 		blocked:  share.NewPool(int64(o.BlockedMax)),
 		shared:   wake.NewWatches(),
-		turns:    wake.NewTurns(turnsMax), turnsStale: wake.NewTurns(turnsMax),
+		turns:    share.NewTurns(turnsMax), turnsStale: share.NewTurns(turnsMax),
 	}
 	if o.Agent != nil {
-		c.longs = wake.NewTurns(agentLongsMax)
+		c.longs = share.NewTurns(agentLongsMax)
 	}
 	var err error
 	c.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(c.blocked.Used()) }, func() float64 { return float64(c.shared.Open()) })

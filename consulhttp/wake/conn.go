@@ -18,7 +18,7 @@ const TurnPatience = 10 * time.Second
 type Conn struct {
 	grpc.ClientConnInterface
 
-	turns  []*Turns // by kind
+	turns  []*share.Turns // by kind
 	kindOf func(method string, request any) int
 }
 
@@ -26,7 +26,7 @@ type Conn struct {
 func NewConn(cluster grpc.ClientConnInterface, totals []int, kindOf func(method string, request any) int) *Conn {
 	c := &Conn{ClientConnInterface: cluster, kindOf: kindOf}
 	for _, total := range totals {
-		c.turns = append(c.turns, NewTurns(total))
+		c.turns = append(c.turns, share.NewTurns(total))
 	}
 	return c
 }

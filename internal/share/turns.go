@@ -6,91 +6,86 @@ import (
 	"sync"
 )
 
-// Turns let few do at a time what keeps a processor busy for long, and the others wait. Who waits longest comes next among those of one caller,
-// and callers take turns, however many of each wait: so one caller that asks for much delays another by little. Any goroutine may call any method.
+// Turns let so many requests work at a time, and divide that between callers as a Pool does: one may have as many turns as it leaves free, and those
+// that wait get theirs in order, a caller after the other. So one that asks for much delays another by little. Its methods may be called by any
+// goroutine.
 type Turns struct {
-	mu      sync.Mutex // guards what follows
-	free    int
-	callers []Caller                   // that wait, in the order of their turns
-	waiting map[Caller][]chan struct{} // closed when its turn has come; never empty
+	pool *Pool
+
+	mu    sync.Mutex                   // guards what follows; the pool's lock is taken under it
+	queue map[Caller][]chan<- struct{} // without those where nothing waits
+	order []Caller                     // who waits, the next one first
 }
 
-// NewTurns returns turns of which some are taken at a time; at least one is.
-func NewTurns(atOnce int) *Turns {
-	return &Turns{free: max(1, atOnce), waiting: map[Caller][]chan struct{}{}}
+// NewTurns returns so many turns. With fewer than two, one caller may have them all.
+func NewTurns(total int) *Turns {
+	return &Turns{pool: NewPool(int64(total)), queue: map[Caller][]chan<- struct{}{}}
 }
 
-// Take waits for a turn of a caller, which lasts until done is called, once. It fails only with the context, and then there is no done.
-func (t *Turns) Take(ctx context.Context, caller Caller) (done func(), err error) {
-	mine := t.queue(caller)
+// Used returns how many requests have a turn.
+func (t *Turns) Used() int64 { return t.pool.Used() }
+
+// Take waits for a turn, and returns what ends it, which must be called once. An error is that of the context.
+func (t *Turns) Take(ctx context.Context, c Caller) (end func(), _ error) {
+	end = func() { t.give(c) }
+	t.mu.Lock()
+	if len(t.queue[c]) == 0 && t.pool.Take(c, 1) {
+		t.mu.Unlock()
+		return end, nil
+	}
+	granted := make(chan struct{}, 1)
+	if len(t.queue[c]) == 0 {
+		t.order = append(t.order, c)
+	}
+	t.queue[c] = append(t.queue[c], granted)
+	t.mu.Unlock()
 	select {
-	case <-mine:
-		return sync.OnceFunc(t.pass), nil
+	case <-granted:
+		return end, nil
 	case <-ctx.Done():
-		if !t.leave(caller, mine) { // The turn has come in the meantime.
-			t.pass()
-		}
-		return nil, ctx.Err()
 	}
+	t.mu.Lock()
+	waits := t.forget(c, granted)
+	t.mu.Unlock()
+	if !waits {
+		end() // It came at the same time.
+	}
+	return nil, ctx.Err()
 }
 
-// Awaited reports whether anybody waits for a turn.
-func (t *Turns) Awaited() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.callers) > 0
-}
-
-// queue takes a free turn, or a place among those of the caller that wait.
-func (t *Turns) queue(caller Caller) chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	mine := make(chan struct{})
-	if t.free > 0 { // Then nobody waits.
-		t.free--
-		close(mine)
-		return mine
-	}
-	if len(t.waiting[caller]) == 0 {
-		t.callers = append(t.callers, caller)
-	}
-	t.waiting[caller] = append(t.waiting[caller], mine)
-	return mine
-}
-
-// pass gives a turn that has ended to the next that waits.
-func (t *Turns) pass() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.callers) == 0 {
-		t.free++
-		return
-	}
-	caller := t.callers[0]
-	t.callers = slices.Delete(t.callers, 0, 1)
-	close(t.waiting[caller][0])
-	if t.drop(caller, 0); len(t.waiting[caller]) > 0 {
-		t.callers = append(t.callers, caller)
-	}
-}
-
-// leave gives a place up, and reports whether it was still waiting.
-func (t *Turns) leave(caller Caller, mine chan struct{}) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at := slices.Index(t.waiting[caller], mine)
-	if at < 0 {
+// forget takes a request out of its queue, and reports whether it was still in it. The caller holds mu.
+func (t *Turns) forget(c Caller, granted chan<- struct{}) bool {
+	i := slices.Index(t.queue[c], granted)
+	if i < 0 {
 		return false
 	}
-	if t.drop(caller, at); len(t.waiting[caller]) == 0 {
-		t.callers = slices.DeleteFunc(t.callers, func(c Caller) bool { return c == caller })
+	t.queue[c] = slices.Delete(t.queue[c], i, i+1)
+	if len(t.queue[c]) == 0 {
+		delete(t.queue, c)
+		t.order = slices.DeleteFunc(t.order, func(other Caller) bool { return other == c })
 	}
 	return true
 }
 
-// drop forgets a place of a caller. The caller of it holds mu.
-func (t *Turns) drop(caller Caller, at int) {
-	if t.waiting[caller] = slices.Delete(t.waiting[caller], at, at+1); len(t.waiting[caller]) == 0 {
-		delete(t.waiting, caller)
+// give gives a turn back, and grants those that are free.
+func (t *Turns) give(c Caller) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pool.Give(c, 1)
+	for tries := len(t.order); tries > 0 && t.pool.Used() < t.pool.Total(); tries-- {
+		next := t.order[0]
+		t.order = t.order[1:]
+		if !t.pool.Take(next, 1) {
+			t.order = append(t.order, next)
+			continue
+		}
+		waiting := t.queue[next]
+		waiting[0] <- struct{}{}
+		if len(waiting) > 1 {
+			t.queue[next] = waiting[1:]
+			t.order = append(t.order, next)
+		} else {
+			delete(t.queue, next)
+		}
 	}
 }

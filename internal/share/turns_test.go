@@ -1,124 +1,177 @@
-package share
+package share_test
 
 import (
 	"context"
-	"errors"
-	"net/netip"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tenure-io/tenure/internal/share"
 )
 
-func callerAt(address string) Caller { return Caller{address: netip.MustParseAddr(address)} }
+// callerAt returns a caller by the end of its address.
+func callerAt(i int) share.Caller { return share.Callers{}.OfText(fmt.Sprintf("10.0.0.%d:1", i)) }
 
-// take has somebody wait for a turn, and end it at once; who had turns is in order.
-func take(t *testing.T, turns *Turns, order *[]string, mu *sync.Mutex, name string, caller Caller) {
-	t.Helper()
+// work lets a request of a caller take a turn, says so, and gives it back when it is told to.
+func work(ctx context.Context, turns *share.Turns, c share.Caller, took func(), done <-chan struct{}) {
 	go func() {
-		done, err := turns.Take(t.Context(), caller)
+		end, err := turns.Take(ctx, c)
 		if err != nil {
-			t.Error(err)
 			return
 		}
-		mu.Lock()
-		*order = append(*order, name)
-		mu.Unlock()
-		done()
+		took()
+		<-done
+		end()
 	}()
-	synctest.Wait()
 }
 
-func TestCallersTakeTurns(t *testing.T) {
+// TestTurnsAreDividedBetweenCallers lets one caller ask for more than there are, and then others: each gets its share as turns end, and never are more
+// taken than there are.
+func TestTurnsAreDividedBetweenCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		many, few, turns := callerAt("192.0.2.1"), callerAt("192.0.2.2"), NewTurns(1)
-		first, err := turns.Take(t.Context(), many)
+		turns, done := share.NewTurns(8), make(chan struct{})
+		got := make([]int, 3)
+		ask := func(who, n int) {
+			for range n {
+				work(t.Context(), turns, callerAt(who), func() { got[who]++ }, done)
+				synctest.Wait()
+			}
+		}
+		ask(0, 100)
+		if !slices.Equal(got, []int{4, 0, 0}) {
+			t.Errorf("one alone: %v have turns, want half of 8", got)
+		}
+		ask(1, 3)
+		ask(2, 3)
+		if !slices.Equal(got, []int{4, 2, 1}) {
+			t.Errorf("with two others: %v have turns, want that there is one for each", got)
+		}
+		const more = 8
+		for range more {
+			done <- struct{}{}
+			synctest.Wait()
+		}
+		if got[1] != 3 || got[2] != 3 || turns.Used() > 8 {
+			t.Errorf("after %d more turns %v have had one, and %d have one; want that the two others are served", more, got, turns.Used())
+		}
+		for range 106 - more {
+			done <- struct{}{}
+			synctest.Wait()
+		}
+		if got[0] != 100 || turns.Used() != 0 {
+			t.Errorf("in the end %v have had a turn, and %d have one", got, turns.Used())
+		}
+	})
+}
+
+// TestWhoLeavesTheQueueTakesNoTurn ends requests that wait.
+func TestWhoLeavesTheQueueTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, done := share.NewTurns(2), make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		var took []string
+		work(t.Context(), turns, callerAt(1), func() { took = append(took, "first") }, done)
+		synctest.Wait()
+		for i := range 5 {
+			work(ctx, turns, callerAt(1), func() { took = append(took, fmt.Sprint("left ", i)) }, done)
+		}
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		work(t.Context(), turns, callerAt(1), func() { took = append(took, "last") }, done)
+		synctest.Wait()
+		done <- struct{}{}
+		synctest.Wait()
+		if !slices.Equal(took, []string{"first", "last"}) {
+			t.Errorf("turns were taken by %v", took)
+		}
+		done <- struct{}{}
+		synctest.Wait()
+		if turns.Used() != 0 {
+			t.Errorf("%d turns are taken in the end", turns.Used())
+		}
+	})
+}
+
+// TestExemptCallersGetEveryTurn asks from an address that stands for many.
+func TestExemptCallersGetEveryTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		callers, err := share.ParseExempt([]string{"10.0.0.0/24"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var order []string
-		var mu sync.Mutex
+		turns, done := share.NewTurns(8), make(chan struct{})
+		for range 10 {
+			work(t.Context(), turns, callers.OfText("10.0.0.1:1"), func() {}, done)
+		}
+		synctest.Wait()
+		if turns.Used() != 8 {
+			t.Errorf("%d turns are taken, want all 8", turns.Used())
+		}
+		close(done)
+		synctest.Wait()
+	})
+}
+
+// TestCallersThatWaitTakeTurns has two callers wait for a turn that a third one has: they come one after the other, and each caller's in order.
+func TestCallersThatWaitTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, done := share.NewTurns(1), make(chan struct{})
+		var took []string
+		ask := func(name string, who int) {
+			work(t.Context(), turns, callerAt(who), func() { took = append(took, name) }, done)
+			synctest.Wait()
+		}
+		ask("first", 0)
 		for _, name := range []string{"many 1", "many 2", "many 3"} {
-			take(t, turns, &order, &mu, name, many)
+			ask(name, 1)
 		}
-		take(t, turns, &order, &mu, "few 1", few)
-		take(t, turns, &order, &mu, "few 2", few)
-		if len(order) > 0 {
-			t.Fatalf("%v had turns while another one lasted", order)
+		ask("few 1", 2)
+		ask("few 2", 2)
+		for range 6 {
+			done <- struct{}{}
+			synctest.Wait()
 		}
-		first()
-		first() // A turn ends once.
-		synctest.Wait()
-		if want := []string{"many 1", "few 1", "many 2", "few 2", "many 3"}; !slices.Equal(order, want) {
-			t.Errorf("got %v, want %v", order, want)
-		}
-		if turns.free != 1 || len(turns.callers) > 0 || len(turns.waiting) > 0 {
-			t.Errorf("afterwards %d are free, and %v wait", turns.free, turns.callers)
+		if want := []string{"first", "many 1", "few 1", "many 2", "few 2", "many 3"}; !slices.Equal(took, want) || turns.Used() != 0 {
+			t.Errorf("turns were taken by %v, want %v; %d are taken in the end", took, want, turns.Used())
 		}
 	})
 }
 
-func TestWhoGivesUpItsPlaceHasNoTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b, turns := callerAt("192.0.2.1"), callerAt("192.0.2.2"), NewTurns(1)
-		first, err := turns.Take(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error, 1)
-		go func() {
-			_, takeErr := turns.Take(ctx, a)
-			left <- takeErr
-		}()
-		synctest.Wait()
-		cancel()
-		if err = <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("it returned %v", err)
-		}
-		var order []string
-		var mu sync.Mutex
-		take(t, turns, &order, &mu, "b", b)
-		first()
-		synctest.Wait()
-		if !slices.Equal(order, []string{"b"}) || turns.free != 1 || len(turns.callers) > 0 || len(turns.waiting) > 0 {
-			t.Errorf("%v had turns; %d are free, and %v wait", order, turns.free, turns.callers)
-		}
-	})
-}
-
-// However turns are taken, given up and ended, never are more taken than there may be, and none is lost.
+// TestTurnsAreNeitherLostNorDoubled takes turns, gives places up and ends turns from many goroutines: never are more taken than there are, and in the
+// end none is.
 func TestTurnsAreNeitherLostNorDoubled(t *testing.T) {
-	const atOnce, workers, each = 3, 32, 200
-	turns := NewTurns(atOnce)
-	var mu sync.Mutex
+	const total, workers, each = 3, 32, 200
+	turns := share.NewTurns(total)
 	var all sync.WaitGroup
+	var mu sync.Mutex // guards what follows
 	now, most, served := 0, 0, 0
+	count := func(by int) {
+		mu.Lock()
+		defer mu.Unlock()
+		now += by
+		most, served = max(most, now), served+max(by, 0)
+	}
 	for worker := range workers {
 		all.Go(func() {
-			caller := Caller{address: netip.AddrFrom4([4]byte{192, 0, 2, byte(worker % 5)})}
 			for i := range each {
 				ctx, cancel := context.WithCancel(t.Context())
 				if i%3 == 0 {
 					go cancel()
 				}
-				done, err := turns.Take(ctx, caller)
-				if err == nil {
-					mu.Lock()
-					now++
-					most, served = max(most, now), served+1
-					mu.Unlock()
-					mu.Lock()
-					now--
-					mu.Unlock()
-					done()
+				if end, err := turns.Take(ctx, callerAt(worker%5)); err == nil {
+					count(1)
+					count(-1)
+					end()
 				}
 				cancel()
 			}
 		})
 	}
 	all.Wait()
-	if most > atOnce || served < workers*each/2 || turns.free != atOnce || len(turns.callers) > 0 || len(turns.waiting) > 0 {
-		t.Errorf("%d at once of %d, %d served; afterwards %d are free, and %v wait", most, atOnce, served, turns.free, turns.callers)
+	if most > total || served < workers*each/2 || turns.Used() != 0 {
+		t.Errorf("%d at once of %d, and %d were served; in the end %d are taken", most, total, served, turns.Used())
 	}
 }

@@ -2,13 +2,18 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/share"
@@ -56,35 +61,55 @@ func TestABodyCountsUntilItsCallIsAnswered(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesTakeTurns sends puts while the only turn is another's: a large body waits, and a small one does not.
+// puts is a connection to a member on which every put succeeds.
+type puts struct{ grpc.ClientConnInterface }
+
+func (puts) Invoke(_ context.Context, _ string, _, response any, _ ...grpc.CallOption) error {
+	if put, is := response.(*tenurev1.PutResponse); is {
+		put.Kv = &tenurev1.KeyValue{}
+	}
+	return nil
+}
+
+// TestLargeBodiesTakeTurns sends puts while a caller has its turn: another large body of it waits, and neither a small one of it nor a large one of
+// another caller does.
 func TestLargeBodiesTakeTurns(t *testing.T) {
-	turns := share.NewTurns(1)
-	rig := newRESTRig(t, func(o *Options) { o.Turns = turns })
-	done, err := turns.Take(t.Context(), share.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	large, answered := fmt.Sprintf(`{"text":%q}`, strings.Repeat("v", bodyStart)), make(chan answer, 1)
-	go func() { answered <- rig.send(t, http.MethodPost, "/v1/kv/large", nil, large) }()
-	for !turns.Awaited() {
-		runtime.Gosched()
-	}
-	if got := rig.send(t, http.MethodPost, "/v1/kv/small", nil, `{"text":"v"}`); got.status != http.StatusOK {
-		t.Errorf("a small put got %d %v", got.status, got.error)
-	}
-	select {
-	case got := <-answered:
-		t.Errorf("the large put was answered with %d before its turn", got.status)
-	default:
-	}
-	done()
-	if got := <-answered; got.status != http.StatusOK {
-		t.Errorf("the large put got %d %v", got.status, got.error)
-	}
-	if done, err = turns.Take(t.Context(), share.Caller{}); err != nil { // Its turn has ended.
-		t.Fatal(err)
-	}
-	done()
+	synctest.Test(t, func(t *testing.T) {
+		turns := share.NewTurns(2)
+		handler, err := New(Options{Conn: puts{}, Turns: turns, RequestBytesMax: 1 << 20, Log: zap.NewNop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(from string, size int) *httptest.ResponseRecorder {
+			body := fmt.Sprintf(`{"text":%q}`, strings.Repeat("v", size))
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/v1/kv/a", strings.NewReader(body))
+			request.RemoteAddr = from
+			answer := httptest.NewRecorder()
+			answer.Code = 0 // Until it is answered.
+			go handler.ServeHTTP(answer, request)
+			synctest.Wait()
+			return answer
+		}
+		end, err := turns.Take(t.Context(), share.Callers{}.OfText("10.0.0.1:1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		large := put("10.0.0.1:2", bodyStart)
+		if small := put("10.0.0.1:3", 1); small.Code != http.StatusOK {
+			t.Errorf("a small put got %d %s", small.Code, small.Body)
+		}
+		if other := put("10.0.0.2:1", bodyStart); other.Code != http.StatusOK {
+			t.Errorf("a large put of another caller got %d %s", other.Code, other.Body)
+		}
+		if large.Code != 0 {
+			t.Errorf("the large put was answered with %d before its turn", large.Code)
+		}
+		end()
+		synctest.Wait()
+		if large.Code != http.StatusOK || turns.Used() != 0 {
+			t.Errorf("the large put got %d %s; %d turns are taken in the end", large.Code, large.Body, turns.Used())
+		}
+	})
 }
 
 // TestABodyOfAStreamCountsUntilItIsSent opens a stream, which may last for hours.

@@ -96,7 +96,7 @@ func newGateway(o Options, table []restRoute, services register) (*gateway, erro
 		log:             o.Log,
 	}
 	if g.turns == nil {
-		g.turns = share.NewTurns(goruntime.GOMAXPROCS(0) / 2)
+		g.turns = share.NewTurns(max(2, goruntime.GOMAXPROCS(0)))
 	}
 	if g.mux, err = newGatewayMux(o.Conn, services, o.Log); err != nil {
 		return nil, err
@@ -143,8 +143,7 @@ type restCall struct {
 	body  []byte
 	raw   bool // ?raw was given
 	taken *takingReader
-	// turn waits until the body may be decoded.
-	turn func() (done func(), e *restError)
+	turns decodeTurns
 }
 
 // sent lets go of the body of a call that goes on for long after its request.
@@ -188,7 +187,7 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request, taken *takingRea
 		return nil, e
 	}
 	call := &restCall{route: route, path: route.pathFields(segments), taken: taken}
-	call.turn = func() (func(), *restError) { return g.turn(r.Context(), taken.caller, len(call.body)) }
+	call.turns = decodeTurns{all: g.turns, request: r, caller: taken.caller}
 	if e = checkPath(call.path, route.segments); e != nil {
 		return nil, e
 	}
@@ -227,28 +226,15 @@ func (g *gateway) check(w http.ResponseWriter, r *http.Request, taken *takingRea
 
 // checkBody checks a body of JSON, which is not empty.
 func checkBody(call *restCall) *restError {
-	done, e := call.turn()
+	end, e := call.turns.take(call.body)
 	if e != nil {
 		return e
 	}
-	defer done()
+	defer end()
 	if e = checkJSON(call.body, call.route.input, call.route.inPath); e == nil && call.route.rpc == tenurev1.KVService_Put_FullMethodName {
 		e = checkContent(call.body)
 	}
 	return e
-}
-
-// turn waits until a body may be decoded. That keeps a processor busy for up to 20 ms for each MiB, and calls that take microseconds wait for one:
-// large bodies take turns on half of the processors, so that many of them delay other calls no more than one does.
-func (g *gateway) turn(ctx context.Context, caller share.Caller, size int) (done func(), e *restError) {
-	if size <= bodyStart {
-		return func() {}, nil
-	}
-	done, err := g.turns.Take(ctx, caller)
-	if err != nil {
-		return nil, malformed("body", "its client did not wait for the answer")
-	}
-	return done, nil
 }
 
 // noContent is the error for a put without a value.
@@ -364,7 +350,7 @@ func forGateway(r *http.Request, call *restCall) *http.Request {
 	out.Method = call.route.method
 	out.URL = &url.URL{Path: call.route.pathOf(call.path), RawQuery: call.query.Encode()}
 	out.Header = http.Header{} // What travels on does as metadata; grpc-gateway would add an Authorization of its own.
-	out.Body = &bodyReader{left: call.body, turn: call.turn}
+	out.Body = &bodyReader{left: call.body, turns: call.turns}
 	out.ContentLength = int64(len(call.body))
 	return out
 }

@@ -57,7 +57,7 @@ type Options struct {
 	Callers share.Callers
 	// Intake has the bytes of bodies until their calls are answered; nil is no bound.
 	Intake *share.Pool
-	// Turns are those of large bodies that are decoded; nil: as many at once as half of the processors.
+	// Turns are those of large bodies that are decoded; nil: as many at once as there are processors, of which one caller has half, and at least two.
 	Turns *share.Turns
 	// Answers has the bytes of answers that are not read; nil is no bound.
 	Answers *share.Pool

@@ -102,11 +102,11 @@ func (jsonMarshaler) Unmarshal(data []byte, v any) error {
 func (j jsonMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		if body, ok := r.(*bodyReader); ok {
-			done, e := body.turn()
+			end, e := body.turns.take(body.left)
 			if e != nil {
 				return e
 			}
-			defer done()
+			defer end()
 			return j.Unmarshal(body.take(), v)
 		}
 		data, err := io.ReadAll(r)
