@@ -178,13 +178,18 @@ final class Holds {
     return new Held(session, h).claim();
   }
 
-  /** Brings what is held here in line with what the cluster says the session has. */
+  /** Brings what is held here, and what is on its way back, in line with what the cluster says the session has. */
   void reconcile(Truth truth) {
+    session.returns.reconcile(truth);
+    endLost(truth);
+  }
+
+  /** Ends what is held here and, by what the cluster says, is not held any more. */
+  void endLost(Truth truth) {
     Set<String> alive = new HashSet<>();
     for (Hold h : truth.holds()) {
       alive.add(name(h.getSequencer()));
     }
-    session.returns.reconcile(truth);
     // What was granted after the answer was begun need not be in it.
     long shown = truth.since();
     for (Held h : List.copyOf(held)) {
@@ -196,6 +201,11 @@ final class Holds {
       Sequencer s = p.hold.getSequencer();
       p.lost |= Long.compareUnsigned(s.getFencingToken(), shown) <= 0 && !alive.contains(name(s));
     }
+  }
+
+  /** Whether anything is held here, or was granted and cannot be believed yet. */
+  boolean any() {
+    return !held.isEmpty() || !pending.isEmpty();
   }
 
   boolean isHeld(Hold h) {

@@ -31,6 +31,8 @@ final class Keeper implements Link.Listener {
   private static final long SILENCE_MIN_NANOS = 250_000_000L;
   private static final long SILENCE_MAX_NANOS = 5_000_000_000L;
   private static final long AGAIN_NANOS = 50_000_000L;
+  /** How often the cluster is asked what a session still holds, in case the hint that a lock was lost never came. */
+  static final long RECONCILE_NANOS = 30_000_000_000L;
 
   private final Loop loop;
   private final Link link;
@@ -63,6 +65,8 @@ final class Keeper implements Link.Listener {
     boolean attaching;
     /** How many renewals in a row were refused for want of a right. */
     int denials;
+    /** When the cluster is asked next what the session still holds; before a stream has renewed the session, it is not. */
+    long reconcileAt;
 
     Kept(SessionCore session) {
       this.session = session;
@@ -198,6 +202,9 @@ final class Keeper implements Link.Listener {
       if (stream != null && !k.underWay && k.due <= now) {
         due.add(k);
       }
+      if (stream != null && k.reconcileAt <= now && stream.introduced.contains(k.session.id())) {
+        reconcile(k);
+      }
     }
     if (silent && stream != null) {
       link.broken(stream.connection);
@@ -249,6 +256,14 @@ final class Keeper implements Link.Listener {
     });
   }
 
+  /** Asks what the session still holds. What fails is tried again after a while. */
+  private void reconcile(Kept k) {
+    k.reconcileAt = clock.nanos() + RECONCILE_NANOS - random.nextLong(RECONCILE_NANOS / 10);
+    if (k.session.holds.any()) {
+      k.session.reconcile(stream.connection);
+    }
+  }
+
   private void send(List<Kept> due, long now) {
     KeepAliveRequest.Builder request = KeepAliveRequest.newBuilder();
     for (Kept k : due) {
@@ -295,7 +310,9 @@ final class Keeper implements Link.Listener {
       case ERROR_REASON_UNSPECIFIED -> {
         k.silentSince = 0;
         k.denials = 0;
-        stream.introduced.add(k.session.id()); // Until then the secret goes along: a refusal may be for want of a leader.
+        if (stream.introduced.add(k.session.id())) { // Until then the secret goes along: a refusal may be for want of a leader.
+          reconcile(k); // No stream told what was lost before.
+        }
         k.due = now + interval(k.session);
         k.session.renewed(k.sentAt);
       }

@@ -234,12 +234,7 @@ final class SessionCore {
 
   /** Brings what is held here in line with what the cluster says, over this connection; {@code told} runs between pages. */
   CompletableFuture<Void> attach(Connection c, Runnable told) {
-    return Truth.ask(attachRequest(++attempts), request -> {
-      if (!request.getPageToken().isEmpty()) {
-        told.run();
-      }
-      return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), request, ATTACH_NANOS);
-    }).handle((truth, error) -> {
+    return ask(c, ++attempts, told).handle((truth, error) -> {
       if (error != null) {
         Errors.Failure failure = Errors.read(Futures.error(error));
         refused(failure);
@@ -249,6 +244,23 @@ final class SessionCore {
       life.attached();
       holds.reconcile(truth);
       return null;
+    });
+  }
+
+  /** Asks over this connection what the session still holds, and ends what was taken away. If that fails, nothing changes. */
+  void reconcile(Connection c) {
+    ask(c, 0, () -> { }).thenAccept(truth -> {
+      look(client.clock.nanos()); // What ended before this is told so.
+      holds.endLost(truth);
+    });
+  }
+
+  private CompletableFuture<Truth> ask(Connection c, long attempt, Runnable told) {
+    return Truth.ask(attachRequest(attempt), request -> {
+      if (!request.getPageToken().isEmpty()) {
+        told.run();
+      }
+      return client.calls.once(c, SessionServiceGrpc.getAttachSessionMethod(), request, ATTACH_NANOS);
     });
   }
 
