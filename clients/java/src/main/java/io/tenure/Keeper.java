@@ -63,8 +63,9 @@ final class Keeper implements Link.Listener {
     /** Since when nothing was acknowledged; 0 when something was since the last renewal was sent. */
     long silentSince;
     boolean attaching;
-    /** How many renewals in a row were refused for want of a right. */
+    /** How many times in a row the cluster refused it for want of a right or of a credential, and since when. */
     int denials;
+    long deniedSince;
     /** When the cluster is asked next what the session still holds; before a stream has renewed the session, it is not. */
     long reconcileAt;
 
@@ -247,7 +248,9 @@ final class Keeper implements Link.Listener {
         return;
       }
       k.attaching = false;
-      if (error != null) {
+      if (error != null && isDenied(error)) {
+        denied(k);
+      } else if (error != null) {
         k.due = clock.nanos() + AGAIN_NANOS + Backoff.pauseNanos(2, random);
       } else {
         k.due = clock.nanos();
@@ -322,13 +325,32 @@ final class Keeper implements Link.Listener {
       default -> {
         TenureException why = Errors.verdict(v.getRefused());
         k.session.notRenewed(why);
-        long pause = AGAIN_NANOS + Backoff.pauseNanos(1, random);
-        if (why.kind() == ErrorKind.AUTH_FAILED) { // Nothing here brings the right back; but if it comes, the session is renewed in time.
-          pause = Math.min(interval(k.session), AGAIN_NANOS + Backoff.pauseNanos(++k.denials, random));
+        if (isDenied(why)) {
+          denied(k);
+        } else {
+          k.due = now + AGAIN_NANOS + Backoff.pauseNanos(1, random);
         }
-        k.due = now + pause;
       }
     }
+  }
+
+  private static boolean isDenied(Throwable error) {
+    return Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.AUTH_FAILED;
+  }
+
+  /**
+   * The cluster refused a session for want of a right or of a credential. All members say the same, so the connection, which the others
+   * use, too, is as good as any. Nothing here brings the right back; but if it comes, the session is renewed in time.
+   */
+  private void denied(Kept k) {
+    long now = clock.nanos();
+    k.silentSince = 0;
+    if (k.denials++ == 0) {
+      k.deniedSince = now;
+    } else if (now - k.deniedSince > silence(k.session)) {
+      k.session.denied();
+    }
+    k.due = now + Math.min(interval(k.session), AGAIN_NANOS + Backoff.pauseNanos(k.denials, random));
   }
 
   /** One KeepAlive stream. */

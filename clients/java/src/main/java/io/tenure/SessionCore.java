@@ -138,6 +138,11 @@ final class SessionCore {
     follow(life.linkDown(client.clock.nanos()));
   }
 
+  /** The cluster has refused to renew it for so long that its life is doubtful; the connection stands. */
+  void denied() {
+    follow(life.denied(client.clock.nanos()));
+  }
+
   void renewed(long sentAt) {
     refusal = null;
     long now = client.clock.nanos();

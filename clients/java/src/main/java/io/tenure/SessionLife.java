@@ -138,9 +138,14 @@ final class SessionLife {
 
   /** No member answers. */
   Effects linkDown(long now) {
+    needsAttach = true;
+    return denied(now);
+  }
+
+  /** Members answer, and refuse to renew it. */
+  Effects denied(long now) {
     Changes changes = new Changes();
     changes.look(now); // If it ran out, it ran out first.
-    needsAttach = true;
     if (state == SessionState.CONNECTED) {
       changes.become(SessionState.SUSPENDED, now);
     }

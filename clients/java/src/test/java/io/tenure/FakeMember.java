@@ -71,8 +71,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -103,6 +105,8 @@ final class FakeMember implements AutoCloseable {
       (r, o) -> reply(o, DestroySessionResponse.getDefaultInstance());
   /** Why renewals are refused; unspecified: they are not. */
   volatile ErrorReason refused = ErrorReason.ERROR_REASON_UNSPECIFIED;
+  /** Sessions whose renewals are refused for want of a right. */
+  final Set<String> denied = ConcurrentHashMap.newKeySet();
   /** What is done with a stream of renewals before the first one. */
   volatile Consumer<StreamObserver<KeepAliveResponse>> keepAlive = o -> { };
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
@@ -322,7 +326,8 @@ final class FakeMember implements AutoCloseable {
         public void onNext(KeepAliveRequest request) {
           KeepAliveResponse.Builder answer = KeepAliveResponse.newBuilder();
           request.getRenewalsList().forEach(r -> answer.addVerdicts(RenewalVerdict.newBuilder()
-              .setSessionId(r.getSessionId()).setNumber(r.getNumber()).setTtl(Wire.duration(ttl)).setRefused(refused)));
+              .setSessionId(r.getSessionId()).setNumber(r.getNumber()).setTtl(Wire.duration(ttl)).setRefused(
+                  denied.contains(r.getSessionId()) ? ErrorReason.ERROR_REASON_PERMISSION_DENIED : refused)));
           request.getRenewalsList().forEach(r -> seen.add(new Renewal(r.getSessionId(), r.getNumber())));
           synchronized (hints) {
             answer.addAllHints(hints);
