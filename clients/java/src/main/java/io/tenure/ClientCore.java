@@ -39,6 +39,7 @@ final class ClientCore implements Link.Listener {
   final Link link;
   final Calls calls;
   final Keeper keeper;
+  final Silence silence;
   final Set<SessionCore> sessions = new HashSet<>();
   /** What a client that closes waits for: sessions that the cluster is told the end of, and openings that may have made one. */
   final Set<CompletableFuture<Void>> endings = new HashSet<>();
@@ -71,6 +72,7 @@ final class ClientCore implements Link.Listener {
     this.link = new Link(loop, at, random, door(security, environment));
     this.calls = new Calls(loop, link, random, attemptTimeout.toNanos());
     this.keeper = new Keeper(loop, link, clock, random);
+    this.silence = new Silence(loop, link, clock);
     loop.execute(() -> {
       link.listen(this);
       loop.every(MEMBERS_NANOS, () -> askMembers(link.current()));

@@ -25,7 +25,8 @@ import java.util.concurrent.Flow;
  * next events, the watch fails as {@link TenureException.HistoryLost}.
  */
 public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
-  private static final int AHEAD = 4;
+  /** How many messages may wait for the reader. */
+  static final int AHEAD = 4;
   /** The part of what a member counts that is taken off for clocks that differ in rate. */
   private static final int RATE_SHARE = 50;
 
@@ -176,6 +177,11 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   /** Whether it ended, and nothing of it is left to be read. */
   boolean isOver() {
     return (closed || failure != null) && ready.isEmpty();
+  }
+
+  /** Whether nothing more is asked of the member before the reader takes a message. */
+  boolean isFull() {
+    return ready.size() >= AHEAD;
   }
 
   private void tellEnd() {
@@ -341,11 +347,13 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
   }
 
   /** One Watch stream. */
-  private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
+  private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse>, Silence.Stream {
     private final Connection connection;
     private final long sentAt;
     private ClientCallStreamObserver<WatchRequest> in;
     private int asked;
+    /** When the member last said something, or was last allowed to say something again. */
+    private long heardAt;
 
     Stream(Connection c) {
       this.connection = c;
@@ -356,12 +364,24 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
     void ask(int ahead) {
       if (ahead > asked) {
+        heardAt = asked == 0 ? core.clock.nanos() : heardAt;
         in.request(ahead - asked);
         asked = ahead;
       }
     }
 
+    @Override
+    public Connection connection() {
+      return connection;
+    }
+
+    @Override
+    public boolean isSilent(long now) {
+      return asked > 0 && now - heardAt > options.silenceMax().toNanos();
+    }
+
     void end() {
+      core.silence.remove(this);
       in.cancel("not needed any more", null);
     }
 
@@ -369,11 +389,13 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     public void beforeStart(ClientCallStreamObserver<WatchRequest> call) {
       in = call;
       in.disableAutoRequestWithInitial(0);
+      core.silence.add(this);
     }
 
     @Override
     public void onNext(WatchResponse r) {
       core.link.answered(connection);
+      heardAt = core.clock.nanos();
       if (stream == this) {
         asked--;
         take(r);
@@ -382,6 +404,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
     @Override
     public void onError(Throwable t) {
+      core.silence.remove(this);
       if (stream != this) {
         return;
       }
@@ -395,6 +418,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
     @Override
     public void onCompleted() {
+      core.silence.remove(this);
       if (stream == this) {
         again();
       }

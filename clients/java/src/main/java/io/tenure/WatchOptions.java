@@ -12,6 +12,12 @@ import java.util.Objects;
  * otherwise: the last of them counts. Immutable.
  */
 public final class WatchOptions {
+  /** How long a member may say nothing, unless it was asked to say something less often. */
+  static final Duration SILENCE_MIN = Duration.ofSeconds(15);
+
+  /** What a member allows; it refuses more. */
+  private static final Duration PROGRESS_MAX = Duration.ofMinutes(10);
+
   private final Selection selection;
   private final boolean initial;
   private final boolean previous;
@@ -231,13 +237,20 @@ public final class WatchOptions {
   }
 
   /**
-   * Sets how often {@link WatchMessage.Progress} comes, even between changes. The default is 5 s.
+   * Sets how often {@link WatchMessage.Progress} comes, even between changes. The default is 5 s. A member from which nothing comes for 15 s,
+   * or for three intervals if that is longer, is left for another one.
    *
    * @param d the interval, 200 ms to 10 min
    * @return new options
    */
   public WatchOptions progressEvery(Duration d) {
     return new WatchOptions(selection, initial, previous, keysOnly, afterRevision, resumeToken, Objects.requireNonNull(d, "d"));
+  }
+
+  /** Returns after how long a member that says nothing is left. */
+  Duration silenceMax() {
+    long nanos = 3 * Math.min(PROGRESS_MAX.toNanos(), Wire.nanos(progress));
+    return Duration.ofNanos(Math.max(SILENCE_MIN.toNanos(), nanos));
   }
 
   /** Whether the current state comes first. */
