@@ -47,7 +47,7 @@ public final class ElectionRun implements AutoCloseable {
     campaign = election.campaignAsync(value);
     campaign.whenComplete((leadership, error) -> {
       if (error == null) {
-        core.loop.onPool(() -> lead(leadership));
+        core.loop.alone(() -> lead(leadership));
       } else {
         failed(Futures.error(error));
       }

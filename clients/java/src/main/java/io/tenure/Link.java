@@ -117,8 +117,13 @@ final class Link {
   }
 
   void doubtLeader() {
+    tell(Listener::leaderDoubted);
+  }
+
+  /** Tells all listeners. One that fails keeps neither the others nor the link from what they do. */
+  private void tell(Consumer<Listener> what) {
     for (Listener l : List.copyOf(listeners)) {
-      l.leaderDoubted();
+      Loop.guarded(() -> what.accept(l));
     }
   }
 
@@ -205,9 +210,7 @@ final class Link {
     current = null;
     brief = System.nanoTime() - stoodAt < BRIEF_NANOS ? brief + 1 : 0;
     abandonMove();
-    for (Listener l : List.copyOf(listeners)) {
-      l.down(c);
-    }
+    tell(l -> l.down(c));
     retry();
   }
 
@@ -329,9 +332,7 @@ final class Link {
 
   private void doubt(Connection c) {
     if (!closed && c == current) {
-      for (Listener l : List.copyOf(listeners)) {
-        l.doubted(c);
-      }
+      tell(l -> l.doubted(c));
     }
   }
 
@@ -392,9 +393,7 @@ final class Link {
     current = c;
     reached = true;
     stoodAt = System.nanoTime();
-    for (Listener l : List.copyOf(listeners)) {
-      l.up(c);
-    }
+    tell(l -> l.up(c));
     Set<Runnable> tasks = waiting.keySet();
     waiting = new LinkedHashMap<>();
     tasks.forEach(Loop::guarded);
@@ -452,9 +451,7 @@ final class Link {
     Connection old = current;
     current = c;
     stoodAt = System.nanoTime();
-    for (Listener l : List.copyOf(listeners)) {
-      l.moved(old, c);
-    }
+    tell(l -> l.moved(old, c));
     old.drain();
     loop.after(DRAIN_NANOS, () -> drop(old));
   }

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -14,14 +14,26 @@ import java.util.function.Function;
 
 /**
  * The threads of one client. One thread does all the work on the client's state, so that state needs no locks; it never
- * runs a user's code and never blocks. The user's code runs on a pool that shrinks to nothing.
+ * runs a user's code and never blocks. The user's code runs on a pool that has a limit and shrinks to nothing.
  */
 final class Loop implements Executor {
+  /** After how long a thread is tried again that the machine did not have. */
+  private static final long AGAIN_NANOS = 100_000_000L;
+
   private final ScheduledThreadPoolExecutor work;
-  private final ThreadPoolExecutor pool;
+  private final Callbacks pool;
   private volatile Thread thread;
 
   Loop() {
+    this(r -> {
+      Thread t = new Thread(r, "tenure-callback");
+      t.setDaemon(true);
+      return t;
+    });
+  }
+
+  /** A loop whose user's code runs on threads of this factory. */
+  Loop(ThreadFactory callbacks) {
     work = new ScheduledThreadPoolExecutor(1, r -> {
       Thread t = new Thread(r, "tenure");
       t.setDaemon(true);
@@ -31,16 +43,7 @@ final class Loop implements Executor {
     work.setRemoveOnCancelPolicy(true);
     work.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     work.setContinueExistingPeriodicTasksAfterShutdownPolicy(false);
-    pool = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), r -> {
-      Thread t = new Thread(r, "tenure-callback");
-      t.setDaemon(true);
-      return t;
-    }, (task, ending) -> {
-      // The client ended; what is told of that needs a thread nevertheless.
-      Thread t = new Thread(task, "tenure-callback");
-      t.setDaemon(true);
-      t.start();
-    });
+    pool = new Callbacks(callbacks, task -> after(AGAIN_NANOS, task));
   }
 
   @Override
@@ -92,9 +95,14 @@ final class Loop implements Executor {
     return shown;
   }
 
-  /** Runs the user's code. After the end of the client it runs on a thread of its own. */
+  /** Runs the user's code, also after the end of the client. */
   void onPool(Runnable task) {
     pool.execute(task);
+  }
+
+  /** Runs code of the user that may go on for long, on a thread of its own. */
+  void alone(Runnable task) {
+    pool.alone(task);
   }
 
   /** Returns an executor that runs tasks on the pool one after another. */
@@ -105,7 +113,7 @@ final class Loop implements Executor {
   /** Ends the threads; what is queued for the loop is dropped, what is queued for the pool is done. The loop may call it. */
   void shutdown() {
     work.shutdown();
-    pool.shutdown();
+    pool.end();
   }
 
   /** Runs the task; what it throws goes to the thread's handler of uncaught exceptions, and the thread goes on. */

@@ -58,6 +58,37 @@ final class LinkTest extends WithFakeMember {
   }
 
   @Test
+  void whatFailsWhenAConnectionBreaksKeepsTheClientFromNothing() throws Exception {
+    client.kv().find("connected");
+    get(client.core().onLoop(() -> {
+      client.core().link.listen(new Link.Listener() {
+        @Override
+        public void up(Connection c) {
+          throw new OutOfMemoryError("meant to be seen in the log of this test");
+        }
+
+        @Override
+        public void down(Connection c) {
+          throw new OutOfMemoryError("meant to be seen in the log of this test");
+        }
+
+        @Override
+        public void doubted(Connection c) {
+          // It happens without this test.
+        }
+
+        @Override
+        public void moved(Connection from, Connection to) {
+          // Nothing moves.
+        }
+      });
+      return CompletableFuture.completedFuture(null);
+    }));
+    client.core().loop.execute(() -> client.core().link.broken(client.core().link.current()));
+    get(client.kv().findAsync("k"));
+  }
+
+  @Test
   void anElectionWithoutAKeyCannotBeObservedThoughNoMemberCanBeAsked() throws Exception {
     AtomicReference<Signals<LeaderChange>> told = new AtomicReference<>();
     whileDown(() -> told.set(Signals.of(client.election("").observe())));
