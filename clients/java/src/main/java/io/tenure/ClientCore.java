@@ -10,6 +10,7 @@ import io.tenure.v1.Member;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,6 +47,8 @@ final class ClientCore implements Link.Listener {
   final Set<AutoCloseable> parts = new HashSet<>();
   /** What a client that closes deregisters. */
   final Set<Registration> registrations = ConcurrentHashMap.newKeySet();
+  /** By node and instance, the registration that began last, until it is settled. */
+  final Map<String, CompletableFuture<Void>> entries = new HashMap<>();
   /** No session begins any more. What runs goes on, until it is closed. */
   volatile boolean closing;
   volatile boolean closed;

@@ -18,8 +18,8 @@ interface Registrar {
   /** How often a report is due that says nothing new. */
   Duration repeat();
 
-  /** Writes instance and check. */
-  CompletableFuture<Void> register(ServiceOptions s, Health h);
+  /** Writes instance and check. If an error says that nothing was applied, neither was written. */
+  CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience);
 
   /** Writes how the check is, and whatever else is missing, within a time. */
   CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait);
@@ -38,25 +38,25 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h) {
-      return report(s, h, core.callTimeout);
+    public CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience) {
+      RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
+          .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once()).build();
+      return change(CatalogServiceGrpc.getRegisterNodeMethod(), request, patience);
     }
 
     @Override
     public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
-      RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
-          .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once()).build();
-      return change(CatalogServiceGrpc.getRegisterNodeMethod(), request, wait);
+      return register(s, h, core.patience(wait));
     }
 
     @Override
     public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
       return change(CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
-          .setNode(s.node()).setServiceId(s.id()).setOptions(once()).build(), wait);
+          .setNode(s.node()).setServiceId(s.id()).setOptions(once()).build(), core.patience(wait));
     }
 
-    private <Q, R> CompletableFuture<Void> change(MethodDescriptor<Q, R> method, Q request, Duration wait) {
-      return Futures.map(core.onLoop(() -> core.calls.change(method, request, core.patience(wait))), r -> null);
+    private <Q, R> CompletableFuture<Void> change(MethodDescriptor<Q, R> method, Q request, Calls.Patience patience) {
+      return Futures.map(core.onLoop(() -> core.calls.change(method, request, patience)), r -> null);
     }
 
     private static io.tenure.v1.CallOptions once() {
@@ -76,15 +76,25 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h) {
-      return register(s, h, core.callTimeout);
+    public CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience) {
+      CompletableFuture<Void> added = call(core, AgentServiceGrpc.getAddAgentServiceMethod(),
+          AddAgentServiceRequest.newBuilder().setService(s.service()).addChecks(s.check(h)).build(), patience);
+      // An agent keeps the status of a check that it had before.
+      return Futures.compose(added, v -> applied(
+          Futures.compose(reportOnce(s, h, patience), reported -> settled(s, core.clock.nanos()))));
     }
 
-    private CompletableFuture<Void> register(ServiceOptions s, Health h, Duration wait) {
-      CompletableFuture<Void> added = call(core, AgentServiceGrpc.getAddAgentServiceMethod(),
-          AddAgentServiceRequest.newBuilder().setService(s.service()).addChecks(s.check(h)).build(), wait);
-      // An agent keeps the status of a check that it had before.
-      return Futures.compose(Futures.compose(added, v -> reportOnce(s, h, wait)), v -> settled(s, core.clock.nanos()));
+    /** Returns the end of something that follows what was applied. */
+    private static CompletableFuture<Void> applied(CompletableFuture<Void> rest) {
+      CompletableFuture<Void> told = new CompletableFuture<>();
+      rest.whenComplete((v, error) -> {
+        if (error == null) {
+          told.complete(null);
+        } else {
+          told.completeExceptionally(Futures.error(error) instanceof TenureException e ? e.with(Applied.UNKNOWN) : error);
+        }
+      });
+      return told;
     }
 
     /** Ends when the catalog has the check. An agent that is cut off from the cluster writes it later. */
@@ -102,17 +112,17 @@ interface Registrar {
           });
     }
 
-    private CompletableFuture<Void> reportOnce(ServiceOptions s, Health h, Duration wait) {
+    private CompletableFuture<Void> reportOnce(ServiceOptions s, Health h, Calls.Patience patience) {
       return call(core, AgentServiceGrpc.getReportCheckMethod(), ReportCheckRequest.newBuilder()
-          .setCheckId(s.checkId()).setStatus(h.status().wire()).setOutput(h.output()).build(), wait);
+          .setCheckId(s.checkId()).setStatus(h.status().wire()).setOutput(h.output()).build(), patience);
     }
 
     @Override
     public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
       CompletableFuture<Void> told = new CompletableFuture<>();
-      reportOnce(s, h, wait).whenComplete((v, error) -> {
+      reportOnce(s, h, core.patience(wait)).whenComplete((v, error) -> {
         if (error != null && Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.CHECK_NOT_FOUND) {
-          Futures.connect(register(s, h, wait), told); // The agent has lost it.
+          Futures.connect(register(s, h, core.patience(wait)), told); // The agent has lost it.
         } else if (error != null) {
           told.completeExceptionally(Futures.error(error));
         } else {
@@ -125,13 +135,13 @@ interface Registrar {
     @Override
     public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
       return call(core, AgentServiceGrpc.getRemoveAgentServiceMethod(),
-          RemoveAgentServiceRequest.newBuilder().setServiceId(s.id()).build(), wait);
+          RemoveAgentServiceRequest.newBuilder().setServiceId(s.id()).build(), core.patience(wait));
     }
   }
 
-  /** Makes a call that may be made again, within a time. */
+  /** Makes a call that may be made again. */
   private static <Q, R> CompletableFuture<Void> call(
-      ClientCore core, MethodDescriptor<Q, R> method, Q request, Duration wait) {
-    return Futures.map(core.onLoop(() -> core.calls.call(method, request, core.patience(wait))), r -> null);
+      ClientCore core, MethodDescriptor<Q, R> method, Q request, Calls.Patience patience) {
+    return Futures.map(core.onLoop(() -> core.calls.call(method, request, patience)), r -> null);
   }
 }

@@ -31,7 +31,8 @@ public final class Registration implements AutoCloseable {
   private long last;
   private ScheduledFuture<?> next;
 
-  private Registration(ClientCore core, Registrar at, ServiceOptions service, Health health) {
+  /** One that is in the catalog, or may be there. */
+  Registration(ClientCore core, Registrar at, ServiceOptions service, Health health) {
     this.core = core;
     this.at = at;
     this.service = service;
@@ -49,16 +50,17 @@ public final class Registration implements AutoCloseable {
     }
     CompletableFuture<Health> first = service.health() == null
         ? CompletableFuture.completedFuture(Health.passing()) : ask(core, service);
-    return Futures.compose(first, h -> Futures.map(at.register(service, h), v -> {
-      Registration r = new Registration(core, at, service, h);
-      core.registrations.add(r);
-      if (core.closing) {
-        core.loop.execute(() -> core.ends(r.ending()));
-        throw ClientCore.closedError();
-      }
-      r.turn.execute(r::schedule);
-      return r;
-    }));
+    return Futures.compose(first, h -> Entry.begin(core, at, service, h));
+  }
+
+  /** Begins to keep it registered. */
+  void begin() {
+    turn.execute(this::schedule);
+  }
+
+  /** Whether it keeps the same instance. */
+  boolean isOf(ServiceOptions other) {
+    return service.node().equals(other.node()) && service.id().equals(other.id());
   }
 
   /** Asks the program how it is; one that fails is critical. */

@@ -1,0 +1,99 @@
+package io.tenure;
+
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A registration that begins: until its caller has it, or until it is known that it is not in the catalog. One whose caller gives up, or whose
+ * answer is lost, is taken back. Only the loop touches it.
+ */
+final class Entry {
+  private final ClientCore core;
+  private final Registrar at;
+  private final ServiceOptions service;
+  private final Health health;
+  private final Calls.Patience caller;
+  private final CompletableFuture<Registration> entered = new CompletableFuture<>();
+  private final CompletableFuture<Void> settled = new CompletableFuture<>();
+
+  private Entry(ClientCore core, Registrar at, ServiceOptions service, Health health) {
+    this.core = core;
+    this.at = at;
+    this.service = service;
+    this.health = health;
+    this.caller = core.patience(core.callTimeout);
+  }
+
+  /** Registers an instance, and keeps it registered. It waits until an earlier entry of the same instance has ended. */
+  static CompletableFuture<Registration> begin(ClientCore core, Registrar at, ServiceOptions service, Health health) {
+    return core.onLoop(() -> {
+      Entry e = new Entry(core, at, service, health);
+      e.queue();
+      return e.entered;
+    });
+  }
+
+  /** Waits for the entry before: what that one takes back must not be ours. */
+  private void queue() {
+    String name = service.node() + '\0' + service.id();
+    CompletableFuture<Void> before = core.entries.put(name, settled);
+    settled.whenComplete((v, e) -> core.entries.remove(name, settled));
+    core.ends(settled);
+    if (before == null) {
+      write();
+    } else {
+      before.whenComplete((v, e) -> write());
+    }
+  }
+
+  private void write() {
+    TenureException why = over(false); // It may have waited.
+    if (why != null) {
+      failed(why);
+      return;
+    }
+    at.register(service, health, this::over).whenComplete((v, error) -> {
+      if (error == null) {
+        written();
+      } else {
+        failed(Futures.error(error));
+      }
+    });
+  }
+
+  /** The patience of the calls: what was not sent when the caller gave up is not sent any more, and what was sent is followed to its end. */
+  private TenureException over(boolean sent) {
+    if (!sent && core.closing) {
+      return ClientCore.closedError();
+    }
+    return !sent && entered.isDone()
+        ? TenureException.of(ErrorKind.CANCELLED, Applied.NO, "nobody waits for the registration any more") : caller.over(sent);
+  }
+
+  private void written() {
+    Registration r = new Registration(core, at, service, health);
+    core.registrations.add(r);
+    if (core.closing) {
+      entered.completeExceptionally(ClientCore.closedError());
+    }
+    if (entered.complete(r)) {
+      r.begin();
+      settled.complete(null);
+    } else {
+      r.ending().whenComplete((v, e) -> settled.complete(null));
+    }
+  }
+
+  private void failed(Throwable error) {
+    boolean doubted = error instanceof TenureException t && t.applied() != Applied.NO;
+    if (!doubted || core.closed || core.registrations.stream().anyMatch(r -> r.isOf(service))) {
+      entered.completeExceptionally(error);
+      settled.complete(null);
+      return;
+    }
+    // The caller is told after that, so that another attempt of its own comes later.
+    new Registration(core, at, service, health).ending().whenComplete((v, e) -> {
+      entered.completeExceptionally(error);
+      settled.complete(null);
+    });
+  }
+}

@@ -1,0 +1,160 @@
+package io.tenure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.rpc.Code;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AddAgentServiceRequest;
+import io.tenure.v1.AddAgentServiceResponse;
+import io.tenure.v1.AgentServiceGrpc;
+import io.tenure.v1.CatalogServiceGrpc;
+import io.tenure.v1.DeregisterServiceRequest;
+import io.tenure.v1.DeregisterServiceResponse;
+import io.tenure.v1.GetAgentRequest;
+import io.tenure.v1.GetAgentResponse;
+import io.tenure.v1.RegisterNodeRequest;
+import io.tenure.v1.RegisterNodeResponse;
+import io.tenure.v1.RemoveAgentServiceRequest;
+import io.tenure.v1.RemoveAgentServiceResponse;
+import io.tenure.v1.ReportCheckRequest;
+import io.tenure.v1.ReportCheckResponse;
+import java.io.IOException;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A registration that nobody has must not stay in the catalog. */
+final class RegistrationTest extends WithFakeMember {
+  private final BlockingQueue<StreamObserver<RegisterNodeResponse>> registers = new LinkedBlockingQueue<>();
+  private final BlockingQueue<String> deregistered = new LinkedBlockingQueue<>();
+
+  private final class Catalog extends CatalogServiceGrpc.CatalogServiceImplBase {
+    @Override
+    public void registerNode(RegisterNodeRequest r, StreamObserver<RegisterNodeResponse> o) {
+      registers.add(o);
+    }
+
+    @Override
+    public void deregisterService(DeregisterServiceRequest r, StreamObserver<DeregisterServiceResponse> o) {
+      deregistered.add(registers.isEmpty() ? r.getServiceId() : "after the next registration");
+      FakeMember.reply(o, DeregisterServiceResponse.getDefaultInstance());
+    }
+  }
+
+  /** An agent that takes an instance, and no report about it. */
+  private final class HalfAnAgent extends AgentServiceGrpc.AgentServiceImplBase {
+    @Override
+    public void getAgent(GetAgentRequest r, StreamObserver<GetAgentResponse> o) {
+      FakeMember.reply(o, GetAgentResponse.newBuilder().setNode("n1").build());
+    }
+
+    @Override
+    public void addAgentService(AddAgentServiceRequest r, StreamObserver<AddAgentServiceResponse> o) {
+      FakeMember.reply(o, AddAgentServiceResponse.getDefaultInstance());
+    }
+
+    @Override
+    public void reportCheck(ReportCheckRequest r, StreamObserver<ReportCheckResponse> o) {
+      o.onError(FakeMember.refusal(Code.INVALID_ARGUMENT_VALUE, "INVALID_ARGUMENT"));
+    }
+
+    @Override
+    public void removeAgentService(RemoveAgentServiceRequest r, StreamObserver<RemoveAgentServiceResponse> o) {
+      deregistered.add(r.getServiceId());
+      FakeMember.reply(o, RemoveAgentServiceResponse.getDefaultInstance());
+    }
+  }
+
+  @Override
+  @BeforeEach
+  void start() throws IOException {
+    member = new FakeMember(InsecureServerCredentials.create(), new Catalog(), new HalfAnAgent());
+    client = client(member.uri());
+  }
+
+  private static ServiceOptions service(String id) {
+    return ServiceOptions.named("web").withId(id).withNode("n1");
+  }
+
+  private static void answer(StreamObserver<RegisterNodeResponse> o) {
+    FakeMember.reply(o, RegisterNodeResponse.getDefaultInstance());
+  }
+
+  @Test
+  void oneThatIsCancelledIsTakenBack() throws Exception {
+    CompletableFuture<Registration> registration = client.registerAsync(service("a"));
+    StreamObserver<RegisterNodeResponse> written = next(registers);
+    registration.cancel(true);
+    answer(written);
+    assertEquals("a", next(deregistered));
+  }
+
+  @Test
+  void oneThatIsInterruptedIsTakenBack() throws Exception {
+    Thread.currentThread().interrupt();
+    TenureException e = assertThrows(TenureException.class, () -> client.register(service("a")));
+    assertTrue(Thread.interrupted());
+    assertEquals(ErrorKind.CANCELLED, e.kind());
+    answer(next(registers));
+    assertEquals("a", next(deregistered));
+  }
+
+  @Test
+  void oneWhoseAnswerIsLostIsTakenBack() throws Exception {
+    CompletableFuture<Registration> registration = client.registerAsync(service("a"));
+    assertNotNull(next(registers));
+    passes(Client.DEFAULT_CALL_TIMEOUT.toSeconds() + 1);
+    assertEquals(Applied.UNKNOWN, failure(registration).applied());
+    assertEquals("a", next(deregistered));
+  }
+
+  @Test
+  void oneThatIsRefusedLeavesTheCatalogAsItIs() throws Exception {
+    CompletableFuture<Registration> refused = client.registerAsync(service("a"));
+    next(registers).onError(FakeMember.refusal(Code.INVALID_ARGUMENT_VALUE, "INVALID_ARGUMENT"));
+    assertEquals(Applied.NO, failure(refused).applied());
+    CompletableFuture<Registration> other = client.registerAsync(service("b"));
+    answer(next(registers));
+    get(other).close();
+    assertEquals("b", next(deregistered));
+  }
+
+  @Test
+  void theNextOneOfTheSameInstanceComesAfterThat() throws Exception {
+    CompletableFuture<Registration> first = client.registerAsync(service("a"));
+    StreamObserver<RegisterNodeResponse> written = next(registers);
+    first.cancel(true);
+    CompletableFuture<Registration> second = client.registerAsync(service("a"));
+    answer(written);
+    assertEquals("a", next(deregistered));
+    answer(next(registers));
+    get(second);
+    assertEquals(0, deregistered.size());
+  }
+
+  @Test
+  void oneThatAnAgentTookInPartIsTakenBack() throws Exception {
+    try (Agent agent = Agent.open("127.0.0.1:" + member.port())) {
+      assertEquals(Applied.UNKNOWN, failure(agent.registerAsync(ServiceOptions.named("web").withId("a"))).applied());
+      assertEquals("a", next(deregistered));
+    }
+  }
+
+  @Test
+  void theEndOfTheClientWaitsUntilItIsTakenBack() throws Exception {
+    CompletableFuture<Registration> registration = client.registerAsync(service("a"));
+    StreamObserver<RegisterNodeResponse> written = next(registers);
+    registration.cancel(true);
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(client::close);
+    until(() -> client.core().closing);
+    answer(written);
+    get(closed);
+    assertEquals("a", deregistered.poll());
+  }
+}
