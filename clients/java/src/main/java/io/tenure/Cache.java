@@ -25,12 +25,12 @@ public final class Cache implements AutoCloseable {
 
   private final ClientCore core;
   private final String prefix;
-  private final CompletableFuture<Void> filled = new CompletableFuture<>();
+  private final Filling filling = new Filling();
+  /** Held while a message is applied: a watch that nobody waits for any more may not have ended yet. */
+  private final Object feeding = new Object();
   private final List<Consumer<WatchMessage>> listeners = new CopyOnWriteArrayList<>();
   private volatile ConcurrentSkipListMap<String, KeyValue> keys = new ConcurrentSkipListMap<>();
   private volatile long provedAt;
-  private volatile Watch watch;
-  private volatile boolean closed;
   /** How often in a row the history was lost with nothing told but the present state. */
   private volatile int losses;
   private volatile TenureException failure;
@@ -41,7 +41,8 @@ public final class Cache implements AutoCloseable {
   }
 
   /**
-   * Starts it, and waits until it is filled, for as long as that takes.
+   * Starts it, and waits until it is filled, for as long as that takes. If every caller that waits for that gives up, by an interrupt or by
+   * cancelling the future, its watch is closed; the next call starts it again.
    *
    * @return this cache
    * @throws TenureException of kind CANCELLED if it is closed before that
@@ -93,7 +94,7 @@ public final class Cache implements AutoCloseable {
   }
 
   private void needsFilled() {
-    if (!filled.isDone() || filled.isCompletedExceptionally()) {
+    if (!filling.isFilled()) {
       throw new IllegalStateException("the cache of \"" + prefix + "\" is not filled: call begin() before it is read");
     }
   }
@@ -116,29 +117,18 @@ public final class Cache implements AutoCloseable {
   /** Ends the watch. The copy can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
-    closed = true;
-    filled.completeExceptionally(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the cache is closed"));
-    Watch w = watch;
-    if (w != null) {
-      w.close();
-    }
+    filling.close(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the cache is closed"));
   }
 
-  private synchronized CompletableFuture<Cache> beginInner() {
-    if (watch == null && !closed) {
-      follow();
-    }
-    return filled.thenApply(v -> this);
+  private CompletableFuture<Cache> beginInner() {
+    return Futures.map(filling.await(() -> follow(null)), v -> this);
   }
 
-  private void follow() {
-    if (closed) {
-      return;
-    }
+  /** Follows a new watch after the one before, null for none. */
+  private void follow(Watch before) {
     Watch w = new Watch(core, WatchOptions.prefix(prefix).withInitial().progressEvery(PROGRESS), STREAM_AGE);
-    watch = w;
-    if (closed) {
-      w.close(); // Whoever closed the cache meanwhile may have seen the one before only.
+    if (!filling.feed(before, w)) {
+      return;
     }
     w.publisher().subscribe(new Flow.Subscriber<>() {
       private Flow.Subscription subscription;
@@ -151,37 +141,44 @@ public final class Cache implements AutoCloseable {
 
       @Override
       public void onNext(WatchMessage m) {
-        apply(m, w.provedAt());
+        synchronized (feeding) {
+          if (filling.isFedBy(w)) {
+            apply(m, w);
+          }
+        }
         subscription.request(1);
       }
 
       @Override
       public void onError(Throwable t) {
-        if (t instanceof TenureException.HistoryLost && !closed) {
+        if (t instanceof TenureException.HistoryLost && !filling.isClosed()) {
           // Not on the loop: a client that was closed meanwhile says so when it is asked.
           CompletableFuture.delayedExecutor(
-              Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(Cache.this::follow);
+              Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(() -> follow(w));
         } else {
-          over(t instanceof TenureException e
+          over(w, t instanceof TenureException e
               ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
         }
       }
 
       @Override
       public void onComplete() {
-        over(ClientCore.closedError());
+        over(w, ClientCore.closedError());
       }
     });
   }
 
-  private void over(TenureException why) {
-    if (!closed) {
+  private void over(Watch w, TenureException why) {
+    if (!filling.isFedBy(w)) {
+      return; // Nobody waits for it any more.
+    }
+    if (!filling.isClosed()) {
       failure = why;
     }
-    filled.completeExceptionally(why);
+    filling.fail(why);
   }
 
-  private void apply(WatchMessage m, long proved) {
+  private void apply(WatchMessage m, Watch by) {
     if (m instanceof WatchMessage.Initial) {
       ConcurrentSkipListMap<String, KeyValue> fresh = new ConcurrentSkipListMap<>();
       KeysWanted.apply(fresh, m);
@@ -190,8 +187,8 @@ public final class Cache implements AutoCloseable {
       KeysWanted.apply(keys, m);
       losses = 0;
     }
-    provedAt = Math.max(provedAt, proved);
-    filled.complete(null);
+    provedAt = Math.max(provedAt, by.provedAt());
+    filling.fill(by);
     for (Consumer<WatchMessage> l : listeners) {
       // One that throws keeps neither the others nor the cache from what comes.
       Loop.guarded(() -> l.accept(m));

@@ -30,16 +30,17 @@ import java.util.function.Consumer;
 public final class ServiceList implements AutoCloseable {
   private final ClientCore core;
   private final List<String> names;
-  private final CompletableFuture<Void> filled = new CompletableFuture<>();
+  private final Filling filling = new Filling();
+  /** Held while something is read: a watch that nobody waits for any more may not have ended yet. */
+  private final Object feeding = new Object();
   private final List<Consumer<Map<String, List<Instance>>>> listeners = new CopyOnWriteArrayList<>();
   private volatile Map<String, List<Instance>> passing = Map.of();
-  private volatile Watch watch;
-  private volatile boolean closed;
   private volatile TenureException failure;
-  /** The revision of each service, and where its instances are, in lower case. Of what feeds it only, as what follows. */
+  /** How often in a row the history was lost before the list was filled again. */
+  private volatile int losses;
+  /** The revision of each service, and where its instances are, in lower case. Guarded by feeding, as what follows. */
   private final Map<String, Long> shown = new HashMap<>();
   private final Map<String, Set<String>> nodes = new HashMap<>();
-  private int losses;
 
   ServiceList(ClientCore core, List<String> services) {
     if (services.isEmpty()) {
@@ -50,7 +51,8 @@ public final class ServiceList implements AutoCloseable {
   }
 
   /**
-   * Starts it, and waits until it is filled, for as long as that takes.
+   * Starts it, and waits until it is filled, for as long as that takes. If every caller that waits for that gives up, by an interrupt or by
+   * cancelling the future, its watch is closed; the next call starts it again.
    *
    * @return this list
    * @throws TenureException of kind CANCELLED if it is closed before that
@@ -84,7 +86,7 @@ public final class ServiceList implements AutoCloseable {
    * @throws IllegalStateException if the list is not filled yet
    */
   public Map<String, List<Instance>> all() {
-    if (!filled.isDone() || filled.isCompletedExceptionally()) {
+    if (!filling.isFilled()) {
       throw new IllegalStateException("the service list is not filled: call begin() before it is read");
     }
     return passing;
@@ -108,37 +110,25 @@ public final class ServiceList implements AutoCloseable {
   /** Ends the watch. The list can still be read, and no longer changes. A {@link #begin} that waits fails as CANCELLED. */
   @Override
   public void close() {
-    closed = true;
-    filled.completeExceptionally(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the service list is closed"));
-    Watch w = watch;
-    if (w != null) {
-      w.close();
-    }
+    filling.close(TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the service list is closed"));
   }
 
-  private synchronized CompletableFuture<ServiceList> beginInner() {
-    if (watch == null && !closed) {
-      follow();
-    }
-    return filled.thenApply(v -> this);
+  private CompletableFuture<ServiceList> beginInner() {
+    return Futures.map(filling.await(() -> follow(null)), v -> this);
   }
 
-  /** Begins a watch, and reads all once it has begun. */
-  private void follow() {
-    if (closed) {
-      return;
-    }
+  /** Begins a watch after the one before, null for none, and reads all once it has begun. */
+  private void follow(Watch before) {
     Watch w = new Watch(core, WatchOptions.services(names));
-    watch = w;
-    if (closed) {
-      w.close(); // Whoever closed the list meanwhile may have seen the one before only.
+    if (!filling.feed(before, w)) {
+      return;
     }
     w.beginAsync().whenComplete((v, error) -> core.loop.onPool(() -> {
       if (error != null) {
-        ended(Futures.error(error));
-      } else if (guarded(() -> load(names))) {
+        ended(w, Futures.error(error));
+      } else if (guarded(w, () -> load(w, names))) {
         losses = 0;
-        filled.complete(null);
+        filling.fill(w);
         w.publisher().subscribe(new Feed(w));
       }
     }));
@@ -162,7 +152,7 @@ public final class ServiceList implements AutoCloseable {
     @Override
     public void onNext(WatchMessage m) {
       List<Event> events = from.given();
-      if (guarded(() -> take(events))) {
+      if (guarded(from, () -> take(from, events))) {
         subscription.request(1);
       } else {
         subscription.cancel();
@@ -171,50 +161,58 @@ public final class ServiceList implements AutoCloseable {
 
     @Override
     public void onError(Throwable t) {
-      ended(t);
+      ended(from, t);
     }
 
     @Override
     public void onComplete() {
-      over(ClientCore.closedError());
+      over(from, ClientCore.closedError());
     }
   }
 
   /** Goes on after what history forgot, or ends. */
-  private void ended(Throwable t) {
-    if (t instanceof TenureException.HistoryLost && !closed) {
+  private void ended(Watch w, Throwable t) {
+    if (t instanceof TenureException.HistoryLost && !filling.isClosed()) {
       CompletableFuture.delayedExecutor(
-          Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(this::follow);
+          Backoff.pauseNanos(losses++, core.random), TimeUnit.NANOSECONDS, core.loop::onPool).execute(() -> follow(w));
     } else {
-      over(t instanceof TenureException e
+      over(w, t instanceof TenureException e
           ? e : TenureException.of(ErrorKind.INTERNAL, Applied.NO, "fault in the client", Map.of(), t));
     }
   }
 
-  private void over(TenureException why) {
-    if (!closed) {
+  private void over(Watch w, TenureException why) {
+    if (!filling.isFedBy(w)) {
+      return; // Nobody waits for it any more.
+    }
+    if (!filling.isClosed()) {
       failure = why;
     }
-    filled.completeExceptionally(why);
+    filling.fail(why);
   }
 
   /** Does something that reads; an error ends the list. */
-  private boolean guarded(Runnable reading) {
+  private boolean guarded(Watch w, Runnable reading) {
     try {
-      reading.run();
+      synchronized (feeding) {
+        if (!filling.isFedBy(w)) {
+          return false;
+        }
+        reading.run();
+      }
       return true;
     } catch (TenureException e) {
-      over(e);
+      over(w, e);
       return false;
     }
   }
 
   /** Reads services anew that events are about, unless they were read at their revision or later: one read follows the other. */
-  private void take(List<Event> events) {
+  private void take(Watch w, List<Event> events) {
     for (Event e : events) {
       for (String name : concerned(e)) {
         if (e.getRevision() > shown.get(name)) {
-          load(List.of(name));
+          load(w, List.of(name));
         }
       }
     }
@@ -234,14 +232,14 @@ public final class ServiceList implements AutoCloseable {
     return names.stream().filter(n -> nodes.get(n).contains(node.toLowerCase(Locale.ROOT))).toList();
   }
 
-  private void load(List<String> some) {
+  private void load(Watch w, List<String> some) {
     for (String name : some) {
       List<Instance> found = new ArrayList<>();
       Set<String> on = new HashSet<>();
       String page = "";
       ListInstancesResponse r;
       do {
-        r = read(name, page);
+        r = read(w, name, page);
         for (ServiceInstance i : r.getInstancesList()) {
           on.add(i.getService().getNode().toLowerCase(Locale.ROOT));
           if (i.getStatus() == io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING) {
@@ -256,14 +254,14 @@ public final class ServiceList implements AutoCloseable {
     }
   }
 
-  /** Reads a page, for as long as it takes to reach a member. */
-  private ListInstancesResponse read(String name, String page) {
+  /** Reads a page, for as long as it takes to reach a member, unless nobody waits for it any more. */
+  private ListInstancesResponse read(Watch w, String name, String page) {
     while (true) {
       try {
         return Await.uninterrupted(core.read(CatalogServiceGrpc.getListInstancesMethod(),
             () -> ListInstancesRequest.newBuilder().setService(name).setPageToken(page).build()));
       } catch (TenureException.Unavailable e) {
-        if (closed || e.kind() == ErrorKind.TLS_FAILED) {
+        if (filling.isClosed() || !filling.isFedBy(w) || e.kind() == ErrorKind.TLS_FAILED) {
           throw e;
         }
       }

@@ -1,0 +1,89 @@
+package io.tenure;
+
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Whether a local copy that a watch feeds is filled, and who waits for that. When the last of them gives up before it is filled, the watch is closed,
+ * and the next one who waits begins another. Any thread can use it.
+ */
+final class Filling {
+  private final CompletableFuture<Void> filled = new CompletableFuture<>();
+  // Guarded by this, as what follows; anybody may read the volatile ones.
+  private int waiting;
+  private volatile Watch watch;
+  private volatile boolean closed;
+
+  /** Waits until the copy is filled. If no watch feeds it, {@code begin} is run, which names one by {@link #feed}. */
+  synchronized CompletableFuture<Void> await(Runnable begin) {
+    if (watch == null && !closed) {
+      begin.run();
+    }
+    CompletableFuture<Void> one = filled.copy();
+    waiting++;
+    one.whenComplete((v, error) -> gone());
+    return one;
+  }
+
+  private void gone() {
+    Watch unwanted = null;
+    synchronized (this) {
+      if (--waiting == 0 && !filled.isDone()) {
+        unwanted = watch;
+        watch = null;
+      }
+    }
+    if (unwanted != null) {
+      unwanted.close();
+    }
+  }
+
+  /** Puts a watch in the place of the one before, null for none; returns false if that feeds the copy no longer. */
+  synchronized boolean feed(Watch before, Watch next) {
+    boolean wanted = !closed && watch == before;
+    if (wanted) {
+      watch = next;
+    }
+    return wanted;
+  }
+
+  /** Whether this watch feeds the copy. */
+  boolean isFedBy(Watch w) {
+    return watch == w;
+  }
+
+  /** Says that the copy is filled, by the watch that feeds it. */
+  void fill(Watch by) {
+    synchronized (this) {
+      if (watch != by) {
+        return;
+      }
+      filled.complete(null);
+    }
+  }
+
+  boolean isFilled() {
+    return filled.isDone() && !filled.isCompletedExceptionally();
+  }
+
+  /** Says that the copy will not be filled any more, unless it is. */
+  void fail(TenureException why) {
+    filled.completeExceptionally(why);
+  }
+
+  /** Closes the watch; whoever waits fails. */
+  void close(TenureException why) {
+    Watch last;
+    synchronized (this) {
+      closed = true;
+      last = watch;
+    }
+    fail(why);
+    if (last != null) {
+      last.close();
+    }
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+}
