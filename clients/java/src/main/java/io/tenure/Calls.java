@@ -124,7 +124,7 @@ final class Calls {
     private CompletableFuture<R> attempt;
     private boolean sent;
     private int failures;
-    /** Since when the client's own member says that there is no leader; 0: it does not. */
+    /** When the client's own member first answered that there is no leader; 0 if its last answer was another. */
     private long leaderless;
 
     Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending, boolean change) {
