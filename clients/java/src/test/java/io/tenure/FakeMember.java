@@ -184,8 +184,12 @@ final class FakeMember implements AutoCloseable {
     return server.getPort();
   }
 
+  String address() {
+    return "127.0.0.1:" + server.getPort();
+  }
+
   String uri() {
-    return "tenure://127.0.0.1:" + server.getPort();
+    return "tenure://" + address();
   }
 
   /** Returns the token of a session that was handed over. */

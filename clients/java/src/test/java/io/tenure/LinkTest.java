@@ -163,37 +163,28 @@ final class LinkTest extends WithFakeMember {
   @Test
   void aMemberThatNeitherKeepsAWatchNorAnswersIsLeft() throws Exception {
     try (FakeMember second = new FakeMember()) {
-      client.close();
-      client = client(member.uri() + "," + second.uri().substring("tenure://".length()));
-      until(() -> !client.connectedTo().isEmpty());
-      boolean first = member.uri().endsWith(client.connectedTo());
-      FakeMember here = first ? member : second;
-      FakeMember there = first ? second : member;
-      here.listMembers = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
-      here.watch = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
+      List<FakeMember> members = connectAmong(second);
+      members.get(0).listMembers = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
+      members.get(0).watch = (r, o) -> o.onError(Status.UNAVAILABLE.asRuntimeException());
       client.watch(WatchOptions.all()).beginAsync();
-      there.next(WatchRequest.class);
+      members.get(1).next(WatchRequest.class);
     }
   }
 
   @Test
   void aMemberThatIsCutOffFromTheOthersIsLeftWithoutASessionToo() throws Exception {
     try (FakeMember second = new FakeMember()) {
-      client.close();
-      client = client(member.uri() + "," + second.uri().substring("tenure://".length()));
-      until(() -> !client.connectedTo().isEmpty());
-      FakeMember here = member.uri().endsWith(client.connectedTo()) ? member : second;
-      FakeMember there = here == member ? second : member;
-      here.get = (r, o) -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "NO_LEADER"));
+      List<FakeMember> members = connectAmong(second);
+      members.get(0).get = (r, o) -> o.onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "NO_LEADER"));
       get(client.kv().findAsync("k"));
-      there.next(GetRequest.class);
+      members.get(1).next(GetRequest.class);
     }
   }
 
   @Test
   void whereTheMembersThatTheClusterToldCannotBeReachedThoseThatTheUserNamedAreTried() throws Exception {
     try (Relay named = new Relay(member)) {
-      // Port 1 is nobody's.
+      // Nothing listens on port 1.
       member.listMembers = (r, o) -> FakeMember.reply(o, ListMembersResponse.newBuilder()
           .addMembers(Member.newBuilder().setClientAddress("127.0.0.1:1")).build());
       client.close();
@@ -247,12 +238,8 @@ final class LinkTest extends WithFakeMember {
     Set<String> asked = ConcurrentHashMap.newKeySet();
     try (FakeMember second = new FakeMember(); FakeMember third = new FakeMember();
         Refusing fourth = new Refusing(asked); Refusing fifth = new Refusing(asked)) {
-      List<String> old = new ArrayList<>();
-      for (FakeMember m : List.of(member, second, third)) {
-        old.add(m.uri().substring("tenure://".length()));
-      }
-      client.close();
-      client = client("tenure://" + String.join(",", old));
+      List<FakeMember> members = connectAmong(second, third);
+      List<String> old = members.stream().map(FakeMember::address).toList();
       BlockingQueue<SessionChange> told = new LinkedBlockingQueue<>();
       Session session = client.openSession(SessionOptions.defaults(), Duration.ofMinutes(5), told::add);
       String before = client.connectedTo();
@@ -269,7 +256,7 @@ final class LinkTest extends WithFakeMember {
       assertTrue(old.contains(now), now);
       assertNotEquals(before, now);
       // It renews there, and nobody noticed.
-      FakeMember there = List.of(member, second, third).get(old.indexOf(now));
+      FakeMember there = members.get(old.indexOf(now));
       assertEquals(session.id(), there.next(FakeMember.Renewal.class).session());
       assertEquals(SessionState.CONNECTED, session.state());
       assertEquals(SessionState.CONNECTING, next(told).to());

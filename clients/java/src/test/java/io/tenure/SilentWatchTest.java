@@ -52,13 +52,11 @@ final class SilentWatchTest extends WithFakeMember {
     try (FakeMember second = new FakeMember()) {
       BlockingQueue<StreamObserver<WatchResponse>> more = new LinkedBlockingQueue<>();
       second.watch = begun(more);
-      client.close();
-      client = client(member.uri() + "," + second.uri().substring("tenure://".length()));
+      FakeMember here = connectAmong(second).get(0);
       Watch watch = client.watch(WatchOptions.all());
       get(watch.beginAsync());
-      String before = client.connectedTo();
       passes(SILENCE_SECONDS);
-      StreamObserver<WatchResponse> there = next(member.uri().endsWith(before) ? more : streams);
+      StreamObserver<WatchResponse> there = next(here == member ? more : streams);
       there.onNext(put());
       assertInstanceOf(WatchMessage.Events.class, watch.next().orElseThrow());
     }

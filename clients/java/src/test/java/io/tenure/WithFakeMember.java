@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -46,6 +48,19 @@ abstract class WithFakeMember {
   /** Likewise, with that clock. */
   static Client client(String uri, LongSupplier nanos) {
     return new Client(ConnectionString.parse(uri), Client.DEFAULT_CALL_TIMEOUT, new BootClock(nanos, () -> 0), Duration.ofHours(1));
+  }
+
+  /** Has the client choose between the member and others; returns them all, first the one to which it connected. */
+  List<FakeMember> connectAmong(FakeMember... others) throws Exception {
+    List<FakeMember> members = new ArrayList<>(List.of(others));
+    members.add(member);
+    client.close();
+    client = client("tenure://" + String.join(",", members.stream().map(FakeMember::address).toList()));
+    until(() -> !client.connectedTo().isEmpty());
+    FakeMember here = members.stream().filter(m -> m.address().equals(client.connectedTo())).findFirst().orElseThrow();
+    members.remove(here);
+    members.add(0, here);
+    return members;
   }
 
   @AfterEach
