@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/zap"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -371,5 +373,61 @@ func TestAnAgentServesREST(t *testing.T) {
 		if status != call.status || !strings.Contains(body, call.has) {
 			t.Errorf("%s %s: got %d %s, want %d and %s", call.method, call.path, status, body, call.status, call.has)
 		}
+	}
+}
+
+// denying is a cluster in which the agent's token has the right to its node, and to no service.
+type denying struct{ tenurev1.CatalogServiceClient }
+
+func (denying) GetNode(context.Context, *tenurev1.GetNodeRequest, ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
+	return nil, refusal(codes.NotFound, "NODE_NOT_FOUND", nil)
+}
+
+func (denying) SyncNode(_ context.Context, r *tenurev1.SyncNodeRequest, _ ...grpc.CallOption) (*tenurev1.SyncNodeResponse, error) {
+	if len(r.GetServices()) > 0 {
+		return nil, refusal(codes.PermissionDenied, "PERMISSION_DENIED", map[string]string{"needs": `service "web" write`})
+	}
+	return &tenurev1.SyncNodeResponse{}, nil
+}
+
+func refusal(code codes.Code, reason string, facts map[string]string) error {
+	s, err := status.New(code, reason).WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "tenure", Metadata: facts})
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+// Whoever waits until the catalog is like the agent does not wait for what the cluster refused.
+func TestWhatIsRefusedIsNotWaitedFor(t *testing.T) {
+	o := options(folder(t, map[string]string{"a.yaml": "services: [{name: web}]"}))
+	o.Catalog = denying{}
+	registry := prometheus.NewRegistry()
+	o.Registry = registry
+	a, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	waiting, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	a.Local().Settled(waiting)
+	if waiting.Err() != nil {
+		t.Error("it waited for an entry that is refused")
+	}
+	info := must[*tenurev1.GetAgentResponse](t)(a.Local().GetAgent(ctx, &tenurev1.GetAgentRequest{}))
+	if info.GetOutOfSync() != 1 || !strings.Contains(info.GetLastSyncError(), "refused 1 entry, and has all others; service web: ") {
+		t.Errorf("got %d entries out of sync and %q, want the service, and why", info.GetOutOfSync(), info.GetLastSyncError())
+	}
+	families := must[[]*dto.MetricFamily](t)(registry.Gather())
+	if i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "tenure_agent_refused" }); i < 0 ||
+		families[i].GetMetric()[0].GetGauge().GetValue() != 1 {
+		t.Error("tenure_agent_refused is not 1")
+	}
+	stop()
+	if err = <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -201,8 +201,8 @@ func (t *transaction) emptied(prefix string, before int) bool {
 	return false
 }
 
-// results returns what a transaction shows: nothing for some operations, and many rows for others. One that wrote is done, so nothing that cannot be
-// shown of it is an error.
+// results returns what a transaction shows: nothing for some operations, and many rows for others. One that wrote is done: what cannot be shown of
+// it is left out, without an error.
 func (t *transaction) results(ctx context.Context, response *tenurev1.TxnResponse) ([]txnResultJSON, error) {
 	out := []txnResultJSON{}
 	for i, r := range response.GetResponses() {

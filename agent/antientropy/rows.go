@@ -71,35 +71,30 @@ func (b *batch) each(do func(key string, entry proto.Message)) {
 // takeEach moves entries of some keys, and checks of such services, into batches of one entry each, in the order in which they have to be made.
 func (b *batch) takeEach(of func(key string) bool) []*batch {
 	var each []*batch
-	b.services = slices.DeleteFunc(b.services, func(m *tenurev1.Service) bool {
-		is := of(ServiceKey(m.GetServiceId()))
-		if is {
-			each = append(each, &batch{services: []*tenurev1.Service{m}})
-		}
-		return is
+	b.services = split(b.services, &each, func(m *tenurev1.Service) (bool, batch) {
+		return of(ServiceKey(m.GetServiceId())), batch{services: []*tenurev1.Service{m}}
 	})
-	b.checks = slices.DeleteFunc(b.checks, func(m *tenurev1.Check) bool {
-		is := of(CheckKey(m.GetCheckId())) || of(ServiceKey(m.GetServiceId()))
-		if is {
-			each = append(each, &batch{checks: []*tenurev1.Check{m}})
-		}
-		return is
+	b.checks = split(b.checks, &each, func(m *tenurev1.Check) (bool, batch) {
+		return of(CheckKey(m.GetCheckId())) || of(ServiceKey(m.GetServiceId())), batch{checks: []*tenurev1.Check{m}}
 	})
-	b.deleteServices = slices.DeleteFunc(b.deleteServices, func(id string) bool {
-		is := of(deleteKey(ServiceKey(id)))
-		if is {
-			each = append(each, &batch{deleteServices: []string{id}})
-		}
-		return is
+	b.deleteServices = split(b.deleteServices, &each, func(id string) (bool, batch) {
+		return of(deleteKey(ServiceKey(id))), batch{deleteServices: []string{id}}
 	})
-	b.deleteChecks = slices.DeleteFunc(b.deleteChecks, func(id string) bool {
-		is := of(deleteKey(CheckKey(id)))
-		if is {
-			each = append(each, &batch{deleteChecks: []string{id}})
-		}
-		return is
+	b.deleteChecks = split(b.deleteChecks, &each, func(id string) (bool, batch) {
+		return of(deleteKey(CheckKey(id))), batch{deleteChecks: []string{id}}
 	})
 	return each
+}
+
+// split moves entries that are taken into a batch each, and returns the others.
+func split[T any](all []T, each *[]*batch, taken func(T) (bool, batch)) []T {
+	return slices.DeleteFunc(all, func(entry T) bool {
+		is, alone := taken(entry)
+		if is {
+			*each = append(*each, &alone)
+		}
+		return is
+	})
 }
 
 func cut[T any](all []T, n *int) (first, rest []T) {
