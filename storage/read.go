@@ -36,6 +36,9 @@ func readerOf(s *Store, rows table.Snapshot) *Reader {
 	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), QueryReader: records.NewQueryReader(rows), Reader: auth.NewReader(rows), store: s, rows: rows}
 }
 
+// Find returns a finding with what is there under its id.
+func (r *Reader) Find(of *storev1.Finding) (*storev1.Finding, error) { return records.Find(r.rows, of) }
+
 // NewReader returns a snapshot of what the last Apply left. After Close every call of it returns ErrClosed.
 func (s *Store) NewReader() *Reader {
 	if err := s.enter(); err != nil {

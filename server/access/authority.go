@@ -108,14 +108,14 @@ type Grant struct {
 	caller    *identity.Client
 	method    string
 	needs     []authz.Need
-	who       atomic.Pointer[Who] // the caller at the last decision
-	under     atomic.Uint64       // the deny revision at which it was allowed last
-	looked    atomic.Uint64       // the deny revision at the last decision
-	wouldDeny atomic.Bool         // it is served only because of the mode
-	mayChange atomic.Bool         // it was allowed for what the state had, or had not, which another snapshot may show otherwise
-	reads     bool                // the call is decided about again on the snapshot that it reads: see At
-	denied    map[string]struct{} // sessions of a message of renewals that are denied
-	few       [1]authz.Need       // room for the needs of most messages
+	who       atomic.Pointer[Who]    // the caller at the last decision
+	under     atomic.Uint64          // the deny revision at which it was allowed last
+	looked    atomic.Uint64          // the deny revision at the last decision
+	wouldDeny atomic.Bool            // it is served only because of the mode
+	found     atomic.Pointer[lookup] // what decided that another snapshot may show otherwise; nil: nothing
+	reads     bool                   // the call is decided about again on the snapshot that it reads: see At
+	denied    map[string]struct{}    // sessions of a message of renewals that are denied
+	few       [1]authz.Need          // room for the needs of most messages
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -207,7 +207,7 @@ func (g *Grant) Again(ctx context.Context) error {
 	switch {
 	case err != nil && reason.Of(err) == nil: // What is not a refusal is a failure of the store.
 		return err
-	case err == nil && (g.reads || !g.mayChange.Load()):
+	case err == nil && (g.reads || g.found.Load() == nil):
 		return nil
 	}
 	return g.afresh(ctx, at, g.authority.node.ReadIndex(ctx))
@@ -282,8 +282,8 @@ func (g *Grant) remembered() (under uint64, ok bool) {
 	g.who.Store(who)
 	g.looked.Store(at.DenyRevision)
 	g.under.Store(at.DenyRevision)
-	if g.mayChange.Load() { // A store is dearer than a load, and every call comes here.
-		g.mayChange.Store(false)
+	if g.found.Load() != nil { // A store is dearer than a load, and every call comes here.
+		g.found.Store(nil)
 	}
 	who.use()
 	return at.DenyRevision, true
@@ -297,7 +297,7 @@ func (g *Grant) At(s *storage.Reader, at storage.Applied) error {
 	switch {
 	case g == nil && at.AuthMode > storev1.AuthMode_AUTH_MODE_OFF:
 		return errChanged()
-	case g == nil, g.under.Load() == at.DenyRevision && !g.mayChange.Load():
+	case g == nil, g.under.Load() == at.DenyRevision && g.found.Load() == nil:
 		return nil
 	}
 	return g.allowed(at.DenyRevision, g.count(g.decide(s, at)))
@@ -322,7 +322,12 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 			return denial(who, asked)
 		}
 	}
-	g.mayChange.Store(find.mayChange)
+	if find.mayChange() {
+		find.state = nil
+		g.found.Store(&find)
+	} else {
+		g.found.Store(nil)
+	}
 	return nil
 }
 

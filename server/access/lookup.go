@@ -9,10 +9,14 @@ import (
 // lookup finds, on one snapshot, what the needs of a message are about where the message has only an id.
 type lookup struct {
 	state *storage.Reader
-	// mayChange says that another snapshot may show something else: what was looked for is not there, or its name may change. Only a session
-	// that is there stays as it is.
-	mayChange bool
+	// found is what it found that may be otherwise on another snapshot: what is not there may come, and a name may change.
+	found []*storev1.Finding
+	// absent says that a session is not there. One that is there stays as it is.
+	absent bool
 }
+
+// mayChange reports whether another snapshot may show something else.
+func (l *lookup) mayChange() bool { return l.absent || len(l.found) > 0 }
 
 // need finds what a need is about that only the state knows. It reports whether the need applies.
 func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
@@ -26,7 +30,7 @@ func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
 	case authz.ByNode:
 		return l.node(n)
 	case authz.ByService:
-		return l.service(n, n.ID)
+		return l.service(n)
 	case authz.ByCheck:
 		return l.check(n)
 	case authz.ByQuery:
@@ -38,15 +42,29 @@ func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
 	return n, true, nil
 }
 
+// find finds what is under an id. A message may name the same node with each of its entries.
+func (l *lookup) find(of *storev1.Finding) (*storev1.Finding, error) {
+	for _, f := range l.found {
+		if f.GetKind() == of.GetKind() && f.GetEntryId() == of.GetEntryId() && f.GetNode() == of.GetNode() && string(f.GetId()) == string(of.GetId()) {
+			return f, nil
+		}
+	}
+	found, err := l.state.Find(of)
+	if err != nil {
+		return nil, err
+	}
+	l.found = append(l.found, found)
+	return found, nil
+}
+
 // nodeWithID returns the key of the node with an id; empty: there is none. What is no id is refused by its service.
 func (l *lookup) nodeWithID(id string) (string, error) {
-	l.mayChange = true
 	raw, failed := storage.ParseSessionID(id)
 	if failed != nil {
 		return "", nil //nolint:nilerr // There is no such node.
 	}
-	key, _, err := l.state.NodeWithID(raw[:])
-	return key, err
+	found, err := l.find(&storev1.Finding{Kind: storev1.FindingKind_FINDING_KIND_NODE, Id: raw[:]})
+	return found.GetName(), err
 }
 
 // node finds the name of the node that a need names by its node_id.
@@ -60,23 +78,22 @@ func (l *lookup) node(n authz.Need) (authz.Need, bool, error) {
 }
 
 // service finds the name of the service whose instance a need names. Of one that is not there is no need.
-func (l *lookup) service(n authz.Need, id string) (authz.Need, bool, error) {
-	l.mayChange = true
-	entry, found, err := l.state.Service(storage.NodeKey(n.Node), id)
-	if err != nil || !found {
-		return n, false, err
-	}
-	return n.OfService(entry.GetService().GetName()), true, nil
+func (l *lookup) service(n authz.Need) (authz.Need, bool, error) {
+	return l.entry(n, storev1.FindingKind_FINDING_KIND_SERVICE)
 }
 
 // check finds the name of the service whose check a need names. Of one that is not there, or that is a node's, is no need.
 func (l *lookup) check(n authz.Need) (authz.Need, bool, error) {
-	l.mayChange = true
-	check, found, err := l.state.Check(storage.NodeKey(n.Node), n.ID)
-	if err != nil || !found || check.GetCheck().GetServiceId() == "" {
+	return l.entry(n, storev1.FindingKind_FINDING_KIND_CHECK)
+}
+
+// entry finds the name of the service that an instance or a check on a node belongs to.
+func (l *lookup) entry(n authz.Need, kind storev1.FindingKind) (authz.Need, bool, error) {
+	found, err := l.find(&storev1.Finding{Kind: kind, Node: storage.NodeKey(n.Node), EntryId: n.ID})
+	if err != nil || found.GetName() == "" {
 		return n, false, err
 	}
-	return l.service(n, check.GetCheck().GetServiceId())
+	return n.OfService(found.GetName()), true, nil
 }
 
 // query finds the name of the prepared query that a need names.
@@ -85,16 +102,15 @@ func (l *lookup) query(n authz.Need) (authz.Need, bool, error) {
 	if failed != nil {
 		return n, true, nil //nolint:nilerr // It takes the right to all queries to learn that this is no id.
 	}
-	l.mayChange = true
-	q, found, err := l.state.Query(id)
-	if err != nil {
+	found, err := l.find(&storev1.Finding{Kind: storev1.FindingKind_FINDING_KIND_QUERY, Id: id[:]})
+	switch {
+	case err != nil:
 		return n, true, err
-	}
-	if !found {
+	case !found.GetFound():
 		return n.OfUnknownQuery(), true, nil
+	default:
+		return n.OfQuery(found.GetName(), found.GetByPrefix()), true, nil
 	}
-	stored := q.Record.GetQuery()
-	return n.OfQuery(stored.GetName(), stored.GetMatch() == storev1.QueryMatch_QUERY_MATCH_PREFIX), true, nil
 }
 
 // session finds the session that a need names, which may have ended.
@@ -113,7 +129,7 @@ func (l *lookup) session(n authz.Need) (authz.Need, bool, error) {
 		return n, true, err
 	}
 	if !known {
-		l.mayChange = true
+		l.absent = true
 		return unknownSession(n)
 	}
 	need, applies := n.OfSession(authz.SessionFacts{

@@ -3,6 +3,8 @@ package access
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -114,6 +116,63 @@ func TestWhatAMemberHasNotHeardOfIsNotAllowed(t *testing.T) {
 	}
 }
 
+// TestAChangeMeetsWhatWasDecidedAbout decides about changes on an empty catalog, and has others register what they name before they are applied.
+func TestAChangeMeetsWhatWasDecidedAbout(t *testing.T) {
+	node, query := unheardNode, unheardQuery
+	for _, c := range []struct {
+		what, method string
+		request      proto.Message
+		change       *storev1.Command
+	}{
+		{
+			"an instance is deregistered", tenurev1.CatalogService_DeregisterService_FullMethodName,
+			&tenurev1.DeregisterServiceRequest{Node: "mine", ServiceId: "i"},
+			&storev1.Command{Kind: &storev1.Command_Deregister{Deregister: &storev1.Deregister{Name: &storev1.CatalogName{Node: "mine", ServiceId: "i"}}}},
+		},
+		{
+			"a check is deregistered", tenurev1.CatalogService_DeregisterCheck_FullMethodName,
+			&tenurev1.DeregisterCheckRequest{Node: "mine", CheckId: "c"},
+			&storev1.Command{Kind: &storev1.Command_Deregister{Deregister: &storev1.Deregister{Name: &storev1.CatalogName{Node: "mine", CheckId: "c"}}}},
+		},
+		{
+			"a node's id is taken", tenurev1.CatalogService_RegisterNode_FullMethodName,
+			&tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: "mine", NodeId: node.String(), Address: "10.0.0.3"}},
+			&storev1.Command{Kind: &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{
+				Node: &storev1.Node{Name: "mine", NodeId: node[:], Address: "10.0.0.3"},
+			}}},
+		},
+		{
+			"a query is deleted", tenurev1.QueryService_DeleteQuery_FullMethodName, &tenurev1.DeleteQueryRequest{QueryId: query.String()},
+			&storev1.Command{Kind: &storev1.Command_DeleteQuery{DeleteQuery: &storev1.DeleteQuery{QueryId: query[:]}}},
+		},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			member, a, caller := lagging(t, "node \"mine\" write\nservice \"mine\" write\nquery \"mine\" write\n")
+			coming := member.missed
+			member.missed = nil
+			ctx, err := a.Call(t.Context(), caller, c.method, c.request)
+			if err != nil {
+				t.Fatal("while nothing is there:", err)
+			}
+			var attempts []storev1.FailureReason
+			_, err = Ordered(ctx, member.Store, func(_ string, below uint64) (*storev1.Result, error) {
+				for _, other := range coming {
+					member.apply(t, other)
+				}
+				coming = nil
+				own := proto.CloneOf(c.change)
+				own.WallTimeMs, own.AuthorisedBelow, own.Findings = 2, below, Findings(ctx)
+				result := member.result(t, own)
+				attempts = append(attempts, result.GetFailure().GetReason())
+				return result, nil
+			})
+			if !isDenial(err) || len(attempts) != 1 || attempts[0] != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+				t.Errorf("got %v after %v, want PERMISSION_DENIED after DENY_REVISION_OLD", err, attempts)
+			}
+		})
+	}
+}
+
 // TestAReadIsDecidedOnWhatItShows reads a session that the member hears of after it decided about the read.
 func TestAReadIsDecidedOnWhatItShows(t *testing.T) {
 	member, a, caller := lagging(t, "session \"mine\" read\n")
@@ -144,6 +203,29 @@ func TestAWatchOfAnUnheardSession(t *testing.T) {
 	if err := stream.Message(ctx, &tenurev1.WatchRequest{SessionIds: []string{unheardSession.String()}}); !isDenial(err) {
 		t.Errorf("got %v, want PERMISSION_DENIED", err)
 	}
+}
+
+// stuck is a member that does not catch up.
+type stuck struct{ *cut }
+
+func (stuck) ReadIndex(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestRenewalsDoNotWaitForAMemberThatLags renews a session that a member does not know, which does not catch up: its client is told, and moves.
+func TestRenewalsDoNotWaitForAMemberThatLags(t *testing.T) {
+	member, a, caller := lagging(t, "session \"mine\" write\n")
+	a.node = stuck{member.cut}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stream := a.Open(t.Context(), func() *identity.Client { return caller }, tenurev1.SessionService_KeepAlive_FullMethodName, func(error) {})
+		defer stream.Close()
+		began := time.Now()
+		err := stream.Message(ctx, &tenurev1.KeepAliveRequest{Renewals: []*tenurev1.SessionRenewal{{SessionId: unheardSession.String()}}})
+		if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_NO_LEADER || time.Since(began) > ProofTimeout {
+			t.Errorf("got %v after %v, want NO_LEADER after %v", err, time.Since(began), ProofTimeout)
+		}
+	})
 }
 
 // TestWhatIsKnownNeedsNoProof decides about a session that the member knows: its name cannot have changed.

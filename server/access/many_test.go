@@ -37,15 +37,24 @@ func (c *cut) change(t *testing.T, change *storev1.ChangeAuth) {
 // apply applies a command.
 func (c *cut) apply(t *testing.T, command *storev1.Command) {
 	t.Helper()
+	if f := c.result(t, command).GetFailure(); f != nil {
+		t.Fatal(f)
+	}
+}
+
+// result applies a command and returns its result.
+func (c *cut) result(t *testing.T, command *storev1.Command) *storev1.Result {
+	t.Helper()
 	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := c.store.Applied()
 	out, err := c.store.Apply([]storage.Entry{{Index: at.Index + 1, Term: at.Term, Data: data}})
-	if err != nil || out.Entries[0].Results[0].GetFailure() != nil {
-		t.Fatal(err, out.Entries)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return out.Entries[0].Results[0]
 }
 
 // TestManyRevocationsOfManyStreams opens 2 000 streams of 20 tokens and revokes one token after the other, 20 a second. The streams of

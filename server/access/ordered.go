@@ -23,8 +23,22 @@ func Authorised(ctx context.Context, at storage.RightsState) (principal string, 
 	}
 }
 
+// Findings returns what was found under ids that the message of a call names, and decided that it is allowed: its change is good as long as nothing
+// else is there.
+func Findings(ctx context.Context) []*storev1.Finding {
+	grant := Of(ctx)
+	if grant == nil {
+		return nil
+	}
+	if found := grant.found.Load(); found != nil {
+		return found.found
+	}
+	return nil
+}
+
 // Ordered has a change ordered under the rights that its caller has now, at the member with this store. A change that meets rights that
-// were taken away in the meantime is decided about again, a few times. order proposes it as Authorised says.
+// were taken away in the meantime, or something else under an id than was found, is decided about again, a few times. order proposes it as
+// Authorised and Findings say.
 func Ordered(
 	ctx context.Context, store func() *storage.Store, order func(principal string, below uint64) (*storev1.Result, error),
 ) (*storev1.Result, error) {

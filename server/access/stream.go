@@ -60,11 +60,29 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 // decide decides about a message of the stream.
 func (s *Stream) decide(ctx context.Context, m any) (*Grant, error) {
 	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method}
-	err := g.about(ctx, m)
-	if renewals, ok := m.(*tenurev1.KeepAliveRequest); ok && g.who.Load() != nil && isDenial(err) {
-		return g.ofRenewals(renewals)
+	renewals, ok := m.(*tenurev1.KeepAliveRequest)
+	if !ok {
+		return g, g.about(ctx, m)
 	}
-	return g, err
+	// A member that lags must not hold up the renewals of all sessions for the sake of one that it does not know.
+	short, cancel := context.WithTimeout(ctx, ProofTimeout)
+	defer cancel()
+	err := g.about(short, m)
+	switch {
+	case g.who.Load() != nil && isDenial(err):
+		return g.ofRenewals(renewals)
+	default:
+		return g, orNoProof(ctx, short, err)
+	}
+}
+
+// orNoProof returns the error of a proof for which there was a short time; where that has ended, and the outer one has not, one that has clients go
+// to another member.
+func orNoProof(outer, short context.Context, err error) error {
+	if err != nil && short.Err() != nil && outer.Err() == nil {
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member could not prove that the right is there still")
+	}
+	return err
 }
 
 // Again decides again about renewals that came on a stream, whose context it is given. It returns one with what was decided.
@@ -182,10 +200,7 @@ func (a *Authority) review(ctx context.Context, now storage.RightsState, changed
 	}
 	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
-	fresh := a.node.ReadIndex(short)
-	if fresh != nil && reason.Of(fresh) == nil && short.Err() != nil {
-		fresh = reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member could not prove that the right is there still")
-	}
+	fresh := orNoProof(ctx, short, a.node.ReadIndex(short))
 	for s, at := range refused {
 		g := s.grant.Load()
 		err := g.afresh(short, at, fresh)

@@ -220,10 +220,11 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 // order has a change ordered under the rights that its caller has now.
 func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
 	return access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
-		// Compared where the command is applied, which may be after rights that this member has not heard of.
-		change.Command.AuthorisedBelow = below
-		if storage.KeepsPrincipal(change.Command) && storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) {
-			change.Command.Principal = principal
+		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) { // Older programs stop at fields that they do not know.
+			change.Command.AuthorisedBelow, change.Command.Findings = below, access.Findings(ctx)
+			if storage.KeepsPrincipal(change.Command) {
+				change.Command.Principal = principal
+			}
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
 		return c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))

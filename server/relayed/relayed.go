@@ -51,7 +51,7 @@ func bytesMax(field protoreflect.FieldDescriptor) int {
 // catalogBytesMax is bytesMax for what is only in the catalog.
 func catalogBytesMax(field protoreflect.FieldDescriptor) int {
 	switch field.Name() {
-	case "service_id", "check_id", "check_ids", "delete_services", "delete_checks", "tags", "address", "service", "ignore_checks", "near":
+	case "service_id", "check_id", "entry_id", "check_ids", "delete_services", "delete_checks", "tags", "address", "service", "ignore_checks", "near":
 		return call.NameBytesMax
 	case "regexp":
 		return catalog.RegexpBytesMax

@@ -18,7 +18,7 @@ import (
 var bounds = map[string]int{
 	"key": 1024, "prefix": 1024, "value": 512 << 10, "put": 512 << 10, "name": 256, "node": 256, "owner": 256, "to_owner": 256,
 	"reason": 1024, "by": 256, "peer_address": 256, "metadata.name": 4096, "metadata.value": 4096,
-	"meta.name": 4096, "meta.value": 4096, "tagged_addresses.name": 4096, "tagged_addresses.value": 4096, "service_id": 256, "check_id": 256,
+	"meta.name": 4096, "meta.value": 4096, "tagged_addresses.name": 4096, "tagged_addresses.value": 4096, "service_id": 256, "check_id": 256, "entry_id": 256,
 	"check_ids": 256, "delete_services": 256, "delete_checks": 256, "tags": 256, "address": 256, "gossip_address": 512, "zone": 128,
 	"service": 256, "ignore_checks": 256, "near": 256, "regexp": 1024,
 	"node_meta.name": 4096, "node_meta.value": 4096, "service_meta.name": 4096, "service_meta.value": 4096,

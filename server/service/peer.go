@@ -116,7 +116,8 @@ func (s *Peer) propose(ctx context.Context, r *peerv1.ProposeRequest) (*peerv1.P
 		return nil, err
 	}
 	r.Command.WallTimeMs = time.Now().UnixMilli()
-	if ofClient := r.GetCommand().GetChangeAuth().GetTokensUsed() == nil; ofClient && r.GetCommand().GetAuthorisedBelow() == 0 {
+	ofClient := r.GetCommand().GetChangeAuth().GetTokensUsed() == nil
+	if ofClient && r.GetCommand().GetAuthorisedBelow() == 0 && storage.KnowsPrincipals(a.Node.Store().Applied().ClusterVersion) {
 		// A member that says nothing knows of no rights. What it relays is good as long as there are none.
 		r.Command.AuthorisedBelow = 1
 	}

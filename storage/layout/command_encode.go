@@ -8,8 +8,8 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 )
 
-// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards, and any member could decode
-// it. It returns false if that is for proto to do.
+// encodeCommand encodes a command as proto would, if it is a put, or takes a lock or gives it back, without guards and findings, and any member
+// could decode it. It returns false if that is for proto to do.
 func encodeCommand(m *storev1.Command) ([]byte, bool) {
 	if size := commandSize(m); size > smallBytes {
 		return appendCommand(make([]byte, 0, size), m)
@@ -41,7 +41,7 @@ func commandSize(m *storev1.Command) int {
 
 // appendCommand appends a command.
 func appendCommand(b []byte, m *storev1.Command) ([]byte, bool) {
-	if !plain(m) || len(m.GetGuards()) > 0 || !utf8.ValidString(m.GetPrincipal()) {
+	if !plain(m) || len(m.GetGuards())+len(m.GetFindings()) > 0 || !utf8.ValidString(m.GetPrincipal()) {
 		return b, false
 	}
 	b = appendNumber(b, 1, m.GetNamespaceId())

@@ -124,7 +124,11 @@ func (w *Work) Entry(e layout.Entry) (EntryOutcome, error) {
 
 // command applies one command once: an attempt that is remembered gets its first result.
 func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, error) {
-	if f := w.denied(cmd); f != nil {
+	f, err := w.denied(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
 		return &storev1.Result{Revision: w.state.Revision, Failure: f}, nil
 	}
 	c := newCommand(w, term, cmd)
@@ -155,21 +159,49 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	return result, nil
 }
 
-// denied returns the failure of a command that was authorised before rights were taken away. Whether they are its caller's is
-// for whoever proposed it to find out.
+// denied returns the failure of a command that was authorised before rights were taken away, or by what was found under an id where something
+// else is now. Whether the rights are its caller's is for whoever proposed it to find out.
 //
 // Revocations of tokens in one entry do not deny each other: none of them was answered yet, and in whatever order they are made, the same tokens
 // are gone in the end. So those that come together all succeed.
-func (w *Work) denied(cmd *storev1.Command) *storev1.Failure {
+func (w *Work) denied(cmd *storev1.Command) (*storev1.Failure, error) {
 	deny := w.state.DenyRevision
 	if revokes(cmd) {
 		deny = w.denyRevision
 	}
-	if below := cmd.GetAuthorisedBelow(); below == 0 || below > deny {
-		return nil
+	below := cmd.GetAuthorisedBelow()
+	old := below != 0 && below <= deny
+	if !old && w.state.ClusterVersion >= layout.Version3 {
+		var err error
+		if old, err = w.outrun(cmd.GetFindings()); err != nil {
+			return nil, err
+		}
+	}
+	if !old {
+		return nil, nil //nolint:nilnil // Most commands are not denied, which is no error.
 	}
 	return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD,
-		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, cmd.GetAuthorisedBelow()-1, deny))
+		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, max(below, 1)-1, deny)), nil
+}
+
+// findingsMax is how many findings a command may have; of those of more nothing is believed.
+const findingsMax = 1024
+
+// outrun reports whether something else is now where a member found what decided about a command.
+func (w *Work) outrun(findings []*storev1.Finding) (bool, error) {
+	if len(findings) > findingsMax {
+		return true, nil
+	}
+	for _, was := range findings {
+		now, err := records.Find(w.rows, was)
+		if err != nil {
+			return false, err
+		}
+		if now.GetFound() != was.GetFound() || now.GetName() != was.GetName() || now.GetByPrefix() != was.GetByPrefix() {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // revokes reports whether a command revokes a token.

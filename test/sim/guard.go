@@ -133,7 +133,8 @@ func (r guarding) change(k *call, cmd *storev1.Command, answer func(reply)) {
 		}
 		result, err := access.Ordered(ctx, guarded{r.life}.Store, func(principal string, below uint64) (*storev1.Result, error) {
 			own := proto.CloneOf(cmd)
-			if own.AuthorisedBelow = below; storage.KeepsPrincipal(own) {
+			own.AuthorisedBelow, own.Findings = below, access.Findings(ctx)
+			if storage.KeepsPrincipal(own) {
 				own.Principal = principal
 			}
 			rep := await(ctx, func(bring func(reply)) { r.relay.order(own, bring) })

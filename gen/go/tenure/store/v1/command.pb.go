@@ -26,6 +26,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// FindingKind says what the id of a finding names.
+type FindingKind int32
+
+const (
+	// Unset; never valid.
+	FindingKind_FINDING_KIND_UNSPECIFIED FindingKind = 0
+	// A node, by its node_id. Its name is the node's, in lower case.
+	FindingKind_FINDING_KIND_NODE FindingKind = 1
+	// An instance on a node. Its name is that of its service.
+	FindingKind_FINDING_KIND_SERVICE FindingKind = 2
+	// A check on a node. Its name is that of the service whose check it is; empty: it is the node's.
+	FindingKind_FINDING_KIND_CHECK FindingKind = 3
+	// A prepared query. Its name is the query's.
+	FindingKind_FINDING_KIND_QUERY FindingKind = 4
+)
+
+// Enum value maps for FindingKind.
+var (
+	FindingKind_name = map[int32]string{
+		0: "FINDING_KIND_UNSPECIFIED",
+		1: "FINDING_KIND_NODE",
+		2: "FINDING_KIND_SERVICE",
+		3: "FINDING_KIND_CHECK",
+		4: "FINDING_KIND_QUERY",
+	}
+	FindingKind_value = map[string]int32{
+		"FINDING_KIND_UNSPECIFIED": 0,
+		"FINDING_KIND_NODE":        1,
+		"FINDING_KIND_SERVICE":     2,
+		"FINDING_KIND_CHECK":       3,
+		"FINDING_KIND_QUERY":       4,
+	}
+)
+
+func (x FindingKind) Enum() *FindingKind {
+	p := new(FindingKind)
+	*p = x
+	return p
+}
+
+func (x FindingKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FindingKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_tenure_store_v1_command_proto_enumTypes[0].Descriptor()
+}
+
+func (FindingKind) Type() protoreflect.EnumType {
+	return &file_tenure_store_v1_command_proto_enumTypes[0]
+}
+
+func (x FindingKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FindingKind.Descriptor instead.
+func (FindingKind) EnumDescriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{0}
+}
+
 // SessionBehavior is what happens to the keys of held locks when their session ends.
 type SessionBehavior int32
 
@@ -63,11 +124,11 @@ func (x SessionBehavior) String() string {
 }
 
 func (SessionBehavior) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[0].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[1].Descriptor()
 }
 
 func (SessionBehavior) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[0]
+	return &file_tenure_store_v1_command_proto_enumTypes[1]
 }
 
 func (x SessionBehavior) Number() protoreflect.EnumNumber {
@@ -76,7 +137,7 @@ func (x SessionBehavior) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SessionBehavior.Descriptor instead.
 func (SessionBehavior) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{0}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{1}
 }
 
 // CheckStatus is how a check is.
@@ -120,11 +181,11 @@ func (x CheckStatus) String() string {
 }
 
 func (CheckStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[1].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[2].Descriptor()
 }
 
 func (CheckStatus) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[1]
+	return &file_tenure_store_v1_command_proto_enumTypes[2]
 }
 
 func (x CheckStatus) Number() protoreflect.EnumNumber {
@@ -133,7 +194,7 @@ func (x CheckStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CheckStatus.Descriptor instead.
 func (CheckStatus) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{1}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{2}
 }
 
 // CatalogOrigin is who made an entry of the catalog.
@@ -177,11 +238,11 @@ func (x CatalogOrigin) String() string {
 }
 
 func (CatalogOrigin) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[2].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
 }
 
 func (CatalogOrigin) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[2]
+	return &file_tenure_store_v1_command_proto_enumTypes[3]
 }
 
 func (x CatalogOrigin) Number() protoreflect.EnumNumber {
@@ -190,7 +251,7 @@ func (x CatalogOrigin) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CatalogOrigin.Descriptor instead.
 func (CatalogOrigin) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
 // QueryMatch is which names run a prepared query.
@@ -230,11 +291,11 @@ func (x QueryMatch) String() string {
 }
 
 func (QueryMatch) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[3].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (QueryMatch) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[3]
+	return &file_tenure_store_v1_command_proto_enumTypes[4]
 }
 
 func (x QueryMatch) Number() protoreflect.EnumNumber {
@@ -243,7 +304,7 @@ func (x QueryMatch) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use QueryMatch.Descriptor instead.
 func (QueryMatch) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // SessionEndCause is why a session ended.
@@ -303,11 +364,11 @@ func (x SessionEndCause) String() string {
 }
 
 func (SessionEndCause) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[4].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (SessionEndCause) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[4]
+	return &file_tenure_store_v1_command_proto_enumTypes[5]
 }
 
 func (x SessionEndCause) Number() protoreflect.EnumNumber {
@@ -316,7 +377,7 @@ func (x SessionEndCause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SessionEndCause.Descriptor instead.
 func (SessionEndCause) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // LockMode is how a lock is shared.
@@ -360,11 +421,11 @@ func (x LockMode) String() string {
 }
 
 func (LockMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[5].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[6].Descriptor()
 }
 
 func (LockMode) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[5]
+	return &file_tenure_store_v1_command_proto_enumTypes[6]
 }
 
 func (x LockMode) Number() protoreflect.EnumNumber {
@@ -373,7 +434,7 @@ func (x LockMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LockMode.Descriptor instead.
 func (LockMode) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 // CompareOperator relates a property to an operand.
@@ -421,11 +482,11 @@ func (x CompareOperator) String() string {
 }
 
 func (CompareOperator) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[6].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[7].Descriptor()
 }
 
 func (CompareOperator) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[6]
+	return &file_tenure_store_v1_command_proto_enumTypes[7]
 }
 
 func (x CompareOperator) Number() protoreflect.EnumNumber {
@@ -434,7 +495,7 @@ func (x CompareOperator) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CompareOperator.Descriptor instead.
 func (CompareOperator) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 // ListenerSecurity says who can listen in on what a listener takes.
@@ -486,11 +547,11 @@ func (x ListenerSecurity) String() string {
 }
 
 func (ListenerSecurity) Descriptor() protoreflect.EnumDescriptor {
-	return file_tenure_store_v1_command_proto_enumTypes[7].Descriptor()
+	return file_tenure_store_v1_command_proto_enumTypes[8].Descriptor()
 }
 
 func (ListenerSecurity) Type() protoreflect.EnumType {
-	return &file_tenure_store_v1_command_proto_enumTypes[7]
+	return &file_tenure_store_v1_command_proto_enumTypes[8]
 }
 
 func (x ListenerSecurity) Number() protoreflect.EnumNumber {
@@ -499,7 +560,7 @@ func (x ListenerSecurity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ListenerSecurity.Descriptor instead.
 func (ListenerSecurity) EnumDescriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 // Envelope is the payload of one raft entry: a batch of commands from one proposer.
@@ -600,6 +661,10 @@ type Command struct {
 	// The deny revision under which the request was authorised, plus one: once it has grown, the command does nothing and
 	// fails with DENY_REVISION_OLD. Zero: a decision of a leader, or proposed before cluster version 3; not compared.
 	AuthorisedBelow uint64 `protobuf:"varint,8,opt,name=authorised_below,json=authorisedBelow,proto3" json:"authorised_below,omitempty"`
+	// What the member found that decided whether the caller may make the request, where that names something by an id; at most 1024. If
+	// something else is there when the command is applied, the command does nothing and fails with DENY_REVISION_OLD, too. From cluster
+	// version 3 on.
+	Findings []*Finding `protobuf:"bytes,9,rep,name=findings,proto3" json:"findings,omitempty"`
 	// What to change.
 	//
 	// Types that are valid to be assigned to Kind:
@@ -728,6 +793,13 @@ func (x *Command) GetAuthorisedBelow() uint64 {
 		return x.AuthorisedBelow
 	}
 	return 0
+}
+
+func (x *Command) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
 }
 
 func (x *Command) GetKind() isCommand_Kind {
@@ -1643,6 +1715,106 @@ func (x *KeyGuard) GetHeldBySessionId() []byte {
 	return nil
 }
 
+// Finding is what a member found under an id.
+type Finding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the id names.
+	Kind FindingKind `protobuf:"varint,1,opt,name=kind,proto3,enum=tenure.store.v1.FindingKind" json:"kind,omitempty"`
+	// Node of an instance or a check, in lower case; empty for others.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Id of an instance or a check on the node; empty for others.
+	EntryId string `protobuf:"bytes,3,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
+	// Id of a node or a query, 16 bytes; empty for others.
+	Id []byte `protobuf:"bytes,4,opt,name=id,proto3" json:"id,omitempty"`
+	// Whether it is there.
+	Found bool `protobuf:"varint,5,opt,name=found,proto3" json:"found,omitempty"`
+	// Its name; empty if it is not there.
+	Name string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
+	// Of a query: whether it is also run by longer names.
+	ByPrefix      bool `protobuf:"varint,7,opt,name=by_prefix,json=byPrefix,proto3" json:"by_prefix,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_tenure_store_v1_command_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_tenure_store_v1_command_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Finding) GetKind() FindingKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FindingKind_FINDING_KIND_UNSPECIFIED
+}
+
+func (x *Finding) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Finding) GetEntryId() string {
+	if x != nil {
+		return x.EntryId
+	}
+	return ""
+}
+
+func (x *Finding) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Finding) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
+}
+
+func (x *Finding) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Finding) GetByPrefix() bool {
+	if x != nil {
+		return x.ByPrefix
+	}
+	return false
+}
+
 // SessionRef names a session for a caller that acts as the session. It is refused if its epoch is lower than that of
 // the session.
 type SessionRef struct {
@@ -1657,7 +1829,7 @@ type SessionRef struct {
 
 func (x *SessionRef) Reset() {
 	*x = SessionRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1841,7 @@ func (x *SessionRef) String() string {
 func (*SessionRef) ProtoMessage() {}
 
 func (x *SessionRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[6]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1854,7 @@ func (x *SessionRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRef.ProtoReflect.Descriptor instead.
 func (*SessionRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SessionRef) GetSessionId() []byte {
@@ -1712,7 +1884,7 @@ type MetadataEntry struct {
 
 func (x *MetadataEntry) Reset() {
 	*x = MetadataEntry{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1896,7 @@ func (x *MetadataEntry) String() string {
 func (*MetadataEntry) ProtoMessage() {}
 
 func (x *MetadataEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[7]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1909,7 @@ func (x *MetadataEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataEntry.ProtoReflect.Descriptor instead.
 func (*MetadataEntry) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MetadataEntry) GetName() string {
@@ -1786,7 +1958,7 @@ type CreateSession struct {
 
 func (x *CreateSession) Reset() {
 	*x = CreateSession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +1970,7 @@ func (x *CreateSession) String() string {
 func (*CreateSession) ProtoMessage() {}
 
 func (x *CreateSession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[8]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +1983,7 @@ func (x *CreateSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSession.ProtoReflect.Descriptor instead.
 func (*CreateSession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{8}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateSession) GetSessionId() []byte {
@@ -1902,7 +2074,7 @@ type SessionChecks struct {
 
 func (x *SessionChecks) Reset() {
 	*x = SessionChecks{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2086,7 @@ func (x *SessionChecks) String() string {
 func (*SessionChecks) ProtoMessage() {}
 
 func (x *SessionChecks) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[9]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2099,7 @@ func (x *SessionChecks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionChecks.ProtoReflect.Descriptor instead.
 func (*SessionChecks) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SessionChecks) GetCheckIds() []string {
@@ -1960,7 +2132,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2144,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[10]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2157,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Node) GetName() string {
@@ -2064,7 +2236,7 @@ type Service struct {
 
 func (x *Service) Reset() {
 	*x = Service{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2076,7 +2248,7 @@ func (x *Service) String() string {
 func (*Service) ProtoMessage() {}
 
 func (x *Service) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[11]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2089,7 +2261,7 @@ func (x *Service) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Service.ProtoReflect.Descriptor instead.
 func (*Service) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Service) GetServiceId() string {
@@ -2180,7 +2352,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2364,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[12]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2377,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{12}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Check) GetCheckId() string {
@@ -2287,7 +2459,7 @@ type RegisterNode struct {
 
 func (x *RegisterNode) Reset() {
 	*x = RegisterNode{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2471,7 @@ func (x *RegisterNode) String() string {
 func (*RegisterNode) ProtoMessage() {}
 
 func (x *RegisterNode) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[13]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2484,7 @@ func (x *RegisterNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterNode.ProtoReflect.Descriptor instead.
 func (*RegisterNode) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{13}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RegisterNode) GetNode() *Node {
@@ -2377,7 +2549,7 @@ type SyncNumber struct {
 
 func (x *SyncNumber) Reset() {
 	*x = SyncNumber{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2561,7 @@ func (x *SyncNumber) String() string {
 func (*SyncNumber) ProtoMessage() {}
 
 func (x *SyncNumber) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[14]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2574,7 @@ func (x *SyncNumber) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncNumber.ProtoReflect.Descriptor instead.
 func (*SyncNumber) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{14}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SyncNumber) GetBoot() uint64 {
@@ -2442,7 +2614,7 @@ type SyncNode struct {
 
 func (x *SyncNode) Reset() {
 	*x = SyncNode{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2626,7 @@ func (x *SyncNode) String() string {
 func (*SyncNode) ProtoMessage() {}
 
 func (x *SyncNode) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[15]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2639,7 @@ func (x *SyncNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncNode.ProtoReflect.Descriptor instead.
 func (*SyncNode) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{15}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SyncNode) GetNodeId() []byte {
@@ -2536,7 +2708,7 @@ type UpdateCheck struct {
 
 func (x *UpdateCheck) Reset() {
 	*x = UpdateCheck{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2720,7 @@ func (x *UpdateCheck) String() string {
 func (*UpdateCheck) ProtoMessage() {}
 
 func (x *UpdateCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[16]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2733,7 @@ func (x *UpdateCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCheck.ProtoReflect.Descriptor instead.
 func (*UpdateCheck) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{16}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateCheck) GetNode() string {
@@ -2607,7 +2779,7 @@ type CatalogName struct {
 
 func (x *CatalogName) Reset() {
 	*x = CatalogName{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2791,7 @@ func (x *CatalogName) String() string {
 func (*CatalogName) ProtoMessage() {}
 
 func (x *CatalogName) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[17]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2804,7 @@ func (x *CatalogName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogName.ProtoReflect.Descriptor instead.
 func (*CatalogName) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{17}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CatalogName) GetNode() string {
@@ -2674,7 +2846,7 @@ type Deregister struct {
 
 func (x *Deregister) Reset() {
 	*x = Deregister{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2686,7 +2858,7 @@ func (x *Deregister) String() string {
 func (*Deregister) ProtoMessage() {}
 
 func (x *Deregister) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[18]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2871,7 @@ func (x *Deregister) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deregister.ProtoReflect.Descriptor instead.
 func (*Deregister) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{18}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Deregister) GetName() *CatalogName {
@@ -2748,7 +2920,7 @@ type SetLiveness struct {
 
 func (x *SetLiveness) Reset() {
 	*x = SetLiveness{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2932,7 @@ func (x *SetLiveness) String() string {
 func (*SetLiveness) ProtoMessage() {}
 
 func (x *SetLiveness) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[19]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2945,7 @@ func (x *SetLiveness) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLiveness.ProtoReflect.Descriptor instead.
 func (*SetLiveness) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{19}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetLiveness) GetTerm() uint64 {
@@ -2815,7 +2987,7 @@ type EndMarked struct {
 
 func (x *EndMarked) Reset() {
 	*x = EndMarked{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +2999,7 @@ func (x *EndMarked) String() string {
 func (*EndMarked) ProtoMessage() {}
 
 func (x *EndMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[20]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +3012,7 @@ func (x *EndMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndMarked.ProtoReflect.Descriptor instead.
 func (*EndMarked) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{20}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EndMarked) GetTerm() uint64 {
@@ -2865,7 +3037,7 @@ type QueryFallback struct {
 
 func (x *QueryFallback) Reset() {
 	*x = QueryFallback{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +3049,7 @@ func (x *QueryFallback) String() string {
 func (*QueryFallback) ProtoMessage() {}
 
 func (x *QueryFallback) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[21]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +3062,7 @@ func (x *QueryFallback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryFallback.ProtoReflect.Descriptor instead.
 func (*QueryFallback) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *QueryFallback) GetService() string {
@@ -2951,7 +3123,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3135,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[22]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3148,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Query) GetName() string {
@@ -3096,7 +3268,7 @@ type PutQuery struct {
 
 func (x *PutQuery) Reset() {
 	*x = PutQuery{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3280,7 @@ func (x *PutQuery) String() string {
 func (*PutQuery) ProtoMessage() {}
 
 func (x *PutQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[23]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3293,7 @@ func (x *PutQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutQuery.ProtoReflect.Descriptor instead.
 func (*PutQuery) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PutQuery) GetQueryId() []byte {
@@ -3170,7 +3342,7 @@ type DeleteQuery struct {
 
 func (x *DeleteQuery) Reset() {
 	*x = DeleteQuery{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3182,7 +3354,7 @@ func (x *DeleteQuery) String() string {
 func (*DeleteQuery) ProtoMessage() {}
 
 func (x *DeleteQuery) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[24]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3195,7 +3367,7 @@ func (x *DeleteQuery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteQuery.ProtoReflect.Descriptor instead.
 func (*DeleteQuery) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteQuery) GetQueryId() []byte {
@@ -3224,7 +3396,7 @@ type DestroySession struct {
 
 func (x *DestroySession) Reset() {
 	*x = DestroySession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3236,7 +3408,7 @@ func (x *DestroySession) String() string {
 func (*DestroySession) ProtoMessage() {}
 
 func (x *DestroySession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[25]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3249,7 +3421,7 @@ func (x *DestroySession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestroySession.ProtoReflect.Descriptor instead.
 func (*DestroySession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DestroySession) GetSession() *SessionRef {
@@ -3300,7 +3472,7 @@ type ExpireSessions struct {
 
 func (x *ExpireSessions) Reset() {
 	*x = ExpireSessions{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3312,7 +3484,7 @@ func (x *ExpireSessions) String() string {
 func (*ExpireSessions) ProtoMessage() {}
 
 func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[26]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3325,7 +3497,7 @@ func (x *ExpireSessions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpireSessions.ProtoReflect.Descriptor instead.
 func (*ExpireSessions) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExpireSessions) GetTerm() uint64 {
@@ -3362,7 +3534,7 @@ type TakeOverSession struct {
 
 func (x *TakeOverSession) Reset() {
 	*x = TakeOverSession{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3546,7 @@ func (x *TakeOverSession) String() string {
 func (*TakeOverSession) ProtoMessage() {}
 
 func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[27]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3559,7 @@ func (x *TakeOverSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeOverSession.ProtoReflect.Descriptor instead.
 func (*TakeOverSession) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TakeOverSession) GetSessionId() []byte {
@@ -3448,7 +3620,7 @@ type Put struct {
 
 func (x *Put) Reset() {
 	*x = Put{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3632,7 @@ func (x *Put) String() string {
 func (*Put) ProtoMessage() {}
 
 func (x *Put) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[28]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3645,7 @@ func (x *Put) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Put.ProtoReflect.Descriptor instead.
 func (*Put) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Put) GetKey() string {
@@ -3562,7 +3734,7 @@ type Delete struct {
 
 func (x *Delete) Reset() {
 	*x = Delete{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3574,7 +3746,7 @@ func (x *Delete) String() string {
 func (*Delete) ProtoMessage() {}
 
 func (x *Delete) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[29]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3587,7 +3759,7 @@ func (x *Delete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delete.ProtoReflect.Descriptor instead.
 func (*Delete) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Delete) GetKey() string {
@@ -3628,7 +3800,7 @@ type DeletePrefix struct {
 
 func (x *DeletePrefix) Reset() {
 	*x = DeletePrefix{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3640,7 +3812,7 @@ func (x *DeletePrefix) String() string {
 func (*DeletePrefix) ProtoMessage() {}
 
 func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[30]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3653,7 +3825,7 @@ func (x *DeletePrefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePrefix.ProtoReflect.Descriptor instead.
 func (*DeletePrefix) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeletePrefix) GetPrefix() string {
@@ -3709,7 +3881,7 @@ type AcquireLock struct {
 
 func (x *AcquireLock) Reset() {
 	*x = AcquireLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3893,7 @@ func (x *AcquireLock) String() string {
 func (*AcquireLock) ProtoMessage() {}
 
 func (x *AcquireLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[31]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3906,7 @@ func (x *AcquireLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireLock.ProtoReflect.Descriptor instead.
 func (*AcquireLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AcquireLock) GetKey() string {
@@ -3833,7 +4005,7 @@ type CancelWait struct {
 
 func (x *CancelWait) Reset() {
 	*x = CancelWait{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3845,7 +4017,7 @@ func (x *CancelWait) String() string {
 func (*CancelWait) ProtoMessage() {}
 
 func (x *CancelWait) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[32]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3858,7 +4030,7 @@ func (x *CancelWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelWait.ProtoReflect.Descriptor instead.
 func (*CancelWait) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelWait) GetKey() string {
@@ -3911,7 +4083,7 @@ type PlaceRef struct {
 
 func (x *PlaceRef) Reset() {
 	*x = PlaceRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3923,7 +4095,7 @@ func (x *PlaceRef) String() string {
 func (*PlaceRef) ProtoMessage() {}
 
 func (x *PlaceRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[33]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3936,7 +4108,7 @@ func (x *PlaceRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceRef.ProtoReflect.Descriptor instead.
 func (*PlaceRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PlaceRef) GetKey() string {
@@ -3973,7 +4145,7 @@ type EndWaits struct {
 
 func (x *EndWaits) Reset() {
 	*x = EndWaits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3985,7 +4157,7 @@ func (x *EndWaits) String() string {
 func (*EndWaits) ProtoMessage() {}
 
 func (x *EndWaits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[34]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3998,7 +4170,7 @@ func (x *EndWaits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndWaits.ProtoReflect.Descriptor instead.
 func (*EndWaits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *EndWaits) GetTerm() uint64 {
@@ -4043,7 +4215,7 @@ type ReleaseLock struct {
 
 func (x *ReleaseLock) Reset() {
 	*x = ReleaseLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4055,7 +4227,7 @@ func (x *ReleaseLock) String() string {
 func (*ReleaseLock) ProtoMessage() {}
 
 func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[35]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4068,7 +4240,7 @@ func (x *ReleaseLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseLock.ProtoReflect.Descriptor instead.
 func (*ReleaseLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReleaseLock) GetKey() string {
@@ -4177,7 +4349,7 @@ type Resign struct {
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4189,7 +4361,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[36]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4202,7 +4374,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Resign) GetKey() string {
@@ -4272,7 +4444,7 @@ type BreakLock struct {
 
 func (x *BreakLock) Reset() {
 	*x = BreakLock{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4284,7 +4456,7 @@ func (x *BreakLock) String() string {
 func (*BreakLock) ProtoMessage() {}
 
 func (x *BreakLock) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[37]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4297,7 +4469,7 @@ func (x *BreakLock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakLock.ProtoReflect.Descriptor instead.
 func (*BreakLock) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BreakLock) GetKey() string {
@@ -4365,7 +4537,7 @@ type BreakPoint struct {
 
 func (x *BreakPoint) Reset() {
 	*x = BreakPoint{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4377,7 +4549,7 @@ func (x *BreakPoint) String() string {
 func (*BreakPoint) ProtoMessage() {}
 
 func (x *BreakPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[38]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4390,7 +4562,7 @@ func (x *BreakPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BreakPoint.ProtoReflect.Descriptor instead.
 func (*BreakPoint) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *BreakPoint) GetRevision() uint64 {
@@ -4429,7 +4601,7 @@ type DelayRef struct {
 
 func (x *DelayRef) Reset() {
 	*x = DelayRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4441,7 +4613,7 @@ func (x *DelayRef) String() string {
 func (*DelayRef) ProtoMessage() {}
 
 func (x *DelayRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[39]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4454,7 +4626,7 @@ func (x *DelayRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelayRef.ProtoReflect.Descriptor instead.
 func (*DelayRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DelayRef) GetKey() string {
@@ -4491,7 +4663,7 @@ type EndDelays struct {
 
 func (x *EndDelays) Reset() {
 	*x = EndDelays{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4503,7 +4675,7 @@ func (x *EndDelays) String() string {
 func (*EndDelays) ProtoMessage() {}
 
 func (x *EndDelays) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[40]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4516,7 +4688,7 @@ func (x *EndDelays) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndDelays.ProtoReflect.Descriptor instead.
 func (*EndDelays) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EndDelays) GetTerm() uint64 {
@@ -4544,7 +4716,7 @@ type GrantWaiters struct {
 
 func (x *GrantWaiters) Reset() {
 	*x = GrantWaiters{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4556,7 +4728,7 @@ func (x *GrantWaiters) String() string {
 func (*GrantWaiters) ProtoMessage() {}
 
 func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[41]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4569,7 +4741,7 @@ func (x *GrantWaiters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantWaiters.ProtoReflect.Descriptor instead.
 func (*GrantWaiters) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GrantWaiters) GetTerm() uint64 {
@@ -4594,7 +4766,7 @@ type Txn struct {
 
 func (x *Txn) Reset() {
 	*x = Txn{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4606,7 +4778,7 @@ func (x *Txn) String() string {
 func (*Txn) ProtoMessage() {}
 
 func (x *Txn) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[42]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4619,7 +4791,7 @@ func (x *Txn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Txn.ProtoReflect.Descriptor instead.
 func (*Txn) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{42}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Txn) GetCompares() []*Compare {
@@ -4668,7 +4840,7 @@ type Compare struct {
 
 func (x *Compare) Reset() {
 	*x = Compare{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4680,7 +4852,7 @@ func (x *Compare) String() string {
 func (*Compare) ProtoMessage() {}
 
 func (x *Compare) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[43]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4693,7 +4865,7 @@ func (x *Compare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compare.ProtoReflect.Descriptor instead.
 func (*Compare) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{43}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Compare) GetKey() string {
@@ -4856,7 +5028,7 @@ type Op struct {
 
 func (x *Op) Reset() {
 	*x = Op{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +5040,7 @@ func (x *Op) String() string {
 func (*Op) ProtoMessage() {}
 
 func (x *Op) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[44]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +5053,7 @@ func (x *Op) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Op.ProtoReflect.Descriptor instead.
 func (*Op) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{44}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Op) GetKind() isOp_Kind {
@@ -5061,7 +5233,7 @@ type CatalogOp struct {
 
 func (x *CatalogOp) Reset() {
 	*x = CatalogOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5073,7 +5245,7 @@ func (x *CatalogOp) String() string {
 func (*CatalogOp) ProtoMessage() {}
 
 func (x *CatalogOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[45]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5086,7 +5258,7 @@ func (x *CatalogOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CatalogOp.ProtoReflect.Descriptor instead.
 func (*CatalogOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{45}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CatalogOp) GetKind() isCatalogOp_Kind {
@@ -5200,7 +5372,7 @@ type PutNodeOp struct {
 
 func (x *PutNodeOp) Reset() {
 	*x = PutNodeOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5212,7 +5384,7 @@ func (x *PutNodeOp) String() string {
 func (*PutNodeOp) ProtoMessage() {}
 
 func (x *PutNodeOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[46]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5225,7 +5397,7 @@ func (x *PutNodeOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutNodeOp.ProtoReflect.Descriptor instead.
 func (*PutNodeOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{46}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *PutNodeOp) GetNode() *Node {
@@ -5255,7 +5427,7 @@ type PutServiceOp struct {
 
 func (x *PutServiceOp) Reset() {
 	*x = PutServiceOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5267,7 +5439,7 @@ func (x *PutServiceOp) String() string {
 func (*PutServiceOp) ProtoMessage() {}
 
 func (x *PutServiceOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[47]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5280,7 +5452,7 @@ func (x *PutServiceOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutServiceOp.ProtoReflect.Descriptor instead.
 func (*PutServiceOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{47}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PutServiceOp) GetNode() string {
@@ -5310,7 +5482,7 @@ type PutCheckOp struct {
 
 func (x *PutCheckOp) Reset() {
 	*x = PutCheckOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5322,7 +5494,7 @@ func (x *PutCheckOp) String() string {
 func (*PutCheckOp) ProtoMessage() {}
 
 func (x *PutCheckOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[48]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5335,7 +5507,7 @@ func (x *PutCheckOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCheckOp.ProtoReflect.Descriptor instead.
 func (*PutCheckOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{48}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PutCheckOp) GetNode() string {
@@ -5365,7 +5537,7 @@ type GetOp struct {
 
 func (x *GetOp) Reset() {
 	*x = GetOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5377,7 +5549,7 @@ func (x *GetOp) String() string {
 func (*GetOp) ProtoMessage() {}
 
 func (x *GetOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[49]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5390,7 +5562,7 @@ func (x *GetOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetOp.ProtoReflect.Descriptor instead.
 func (*GetOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{49}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetOp) GetKey() string {
@@ -5420,7 +5592,7 @@ type ListOp struct {
 
 func (x *ListOp) Reset() {
 	*x = ListOp{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5432,7 +5604,7 @@ func (x *ListOp) String() string {
 func (*ListOp) ProtoMessage() {}
 
 func (x *ListOp) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[50]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5445,7 +5617,7 @@ func (x *ListOp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOp.ProtoReflect.Descriptor instead.
 func (*ListOp) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{50}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListOp) GetPrefix() string {
@@ -5476,7 +5648,7 @@ type Compact struct {
 
 func (x *Compact) Reset() {
 	*x = Compact{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5488,7 +5660,7 @@ func (x *Compact) String() string {
 func (*Compact) ProtoMessage() {}
 
 func (x *Compact) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[51]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5501,7 +5673,7 @@ func (x *Compact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compact.ProtoReflect.Descriptor instead.
 func (*Compact) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{51}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Compact) GetRevision() uint64 {
@@ -5533,7 +5705,7 @@ type SetLimits struct {
 
 func (x *SetLimits) Reset() {
 	*x = SetLimits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5545,7 +5717,7 @@ func (x *SetLimits) String() string {
 func (*SetLimits) ProtoMessage() {}
 
 func (x *SetLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[52]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5558,7 +5730,7 @@ func (x *SetLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimits.ProtoReflect.Descriptor instead.
 func (*SetLimits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{52}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SetLimits) GetLimits() *Limits {
@@ -5619,7 +5791,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5631,7 +5803,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[53]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5644,7 +5816,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{53}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Limits) GetWaitersMax() uint32 {
@@ -5771,7 +5943,7 @@ type SetClusterVersion struct {
 
 func (x *SetClusterVersion) Reset() {
 	*x = SetClusterVersion{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5783,7 +5955,7 @@ func (x *SetClusterVersion) String() string {
 func (*SetClusterVersion) ProtoMessage() {}
 
 func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[54]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5796,7 +5968,7 @@ func (x *SetClusterVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClusterVersion.ProtoReflect.Descriptor instead.
 func (*SetClusterVersion) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{54}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SetClusterVersion) GetVersion() uint32 {
@@ -5819,7 +5991,7 @@ type EndFreeze struct {
 
 func (x *EndFreeze) Reset() {
 	*x = EndFreeze{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5831,7 +6003,7 @@ func (x *EndFreeze) String() string {
 func (*EndFreeze) ProtoMessage() {}
 
 func (x *EndFreeze) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[55]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5844,7 +6016,7 @@ func (x *EndFreeze) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndFreeze.ProtoReflect.Descriptor instead.
 func (*EndFreeze) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{55}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *EndFreeze) GetTerm() uint64 {
@@ -5873,7 +6045,7 @@ type PutMember struct {
 
 func (x *PutMember) Reset() {
 	*x = PutMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5885,7 +6057,7 @@ func (x *PutMember) String() string {
 func (*PutMember) ProtoMessage() {}
 
 func (x *PutMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[56]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5898,7 +6070,7 @@ func (x *PutMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutMember.ProtoReflect.Descriptor instead.
 func (*PutMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{56}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PutMember) GetMember() *Member {
@@ -5931,7 +6103,7 @@ type MakeJoinToken struct {
 
 func (x *MakeJoinToken) Reset() {
 	*x = MakeJoinToken{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5943,7 +6115,7 @@ func (x *MakeJoinToken) String() string {
 func (*MakeJoinToken) ProtoMessage() {}
 
 func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[57]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5956,7 +6128,7 @@ func (x *MakeJoinToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MakeJoinToken.ProtoReflect.Descriptor instead.
 func (*MakeJoinToken) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{57}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *MakeJoinToken) GetName() string {
@@ -6016,7 +6188,7 @@ type JoinMember struct {
 
 func (x *JoinMember) Reset() {
 	*x = JoinMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6028,7 +6200,7 @@ func (x *JoinMember) String() string {
 func (*JoinMember) ProtoMessage() {}
 
 func (x *JoinMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[58]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6041,7 +6213,7 @@ func (x *JoinMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinMember.ProtoReflect.Descriptor instead.
 func (*JoinMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{58}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *JoinMember) GetMember() *Member {
@@ -6071,7 +6243,7 @@ type EndJoinTokens struct {
 
 func (x *EndJoinTokens) Reset() {
 	*x = EndJoinTokens{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6255,7 @@ func (x *EndJoinTokens) String() string {
 func (*EndJoinTokens) ProtoMessage() {}
 
 func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[59]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6268,7 @@ func (x *EndJoinTokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJoinTokens.ProtoReflect.Descriptor instead.
 func (*EndJoinTokens) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{59}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *EndJoinTokens) GetTerm() uint64 {
@@ -6126,7 +6298,7 @@ type JoinTokenRef struct {
 
 func (x *JoinTokenRef) Reset() {
 	*x = JoinTokenRef{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6138,7 +6310,7 @@ func (x *JoinTokenRef) String() string {
 func (*JoinTokenRef) ProtoMessage() {}
 
 func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[60]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6151,7 +6323,7 @@ func (x *JoinTokenRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinTokenRef.ProtoReflect.Descriptor instead.
 func (*JoinTokenRef) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{60}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *JoinTokenRef) GetName() string {
@@ -6181,7 +6353,7 @@ type DeleteMember struct {
 
 func (x *DeleteMember) Reset() {
 	*x = DeleteMember{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6193,7 +6365,7 @@ func (x *DeleteMember) String() string {
 func (*DeleteMember) ProtoMessage() {}
 
 func (x *DeleteMember) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[61]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6206,7 +6378,7 @@ func (x *DeleteMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMember.ProtoReflect.Descriptor instead.
 func (*DeleteMember) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{61}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DeleteMember) GetId() uint64 {
@@ -6255,7 +6427,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6267,7 +6439,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_tenure_store_v1_command_proto_msgTypes[62]
+	mi := &file_tenure_store_v1_command_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6280,7 +6452,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{62}
+	return file_tenure_store_v1_command_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Member) GetId() uint64 {
@@ -6397,7 +6569,7 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1a\n" +
 	"\bproposer\x18\x02 \x01(\x04R\bproposer\x12\x1a\n" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\x124\n" +
-	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xa4\x14\n" +
+	"\bcommands\x18\x04 \x03(\v2\x18.tenure.store.v1.CommandR\bcommands\"\xda\x14\n" +
 	"\aCommand\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\x04R\vnamespaceId\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12 \n" +
@@ -6408,7 +6580,8 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x05 \x01(\fR\x0eidempotencyKey\x12%\n" +
 	"\x0erequest_digest\x18\x06 \x01(\fR\rrequestDigest\x12.\n" +
 	"\x06guards\x18\a \x03(\v2\x16.tenure.store.v1.GuardR\x06guards\x12)\n" +
-	"\x10authorised_below\x18\b \x01(\x04R\x0fauthorisedBelow\x12G\n" +
+	"\x10authorised_below\x18\b \x01(\x04R\x0fauthorisedBelow\x124\n" +
+	"\bfindings\x18\t \x03(\v2\x18.tenure.store.v1.FindingR\bfindings\x12G\n" +
 	"\x0ecreate_session\x18\x10 \x01(\v2\x1e.tenure.store.v1.CreateSessionH\x00R\rcreateSession\x12J\n" +
 	"\x0fdestroy_session\x18\x11 \x01(\v2\x1f.tenure.store.v1.DestroySessionH\x00R\x0edestroySession\x12J\n" +
 	"\x0fexpire_sessions\x18\x12 \x01(\v2\x1f.tenure.store.v1.ExpireSessionsH\x00R\x0eexpireSessions\x12N\n" +
@@ -6488,7 +6661,15 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x10_create_revisionB\n" +
 	"\n" +
 	"\b_versionB\x15\n" +
-	"\x13_held_by_session_id\"A\n" +
+	"\x13_held_by_session_id\"\xc1\x01\n" +
+	"\aFinding\x120\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1c.tenure.store.v1.FindingKindR\x04kind\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x19\n" +
+	"\bentry_id\x18\x03 \x01(\tR\aentryId\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\fR\x02id\x12\x14\n" +
+	"\x05found\x18\x05 \x01(\bR\x05found\x12\x12\n" +
+	"\x04name\x18\x06 \x01(\tR\x04name\x12\x1b\n" +
+	"\tby_prefix\x18\a \x01(\bR\bbyPrefix\"A\n" +
 	"\n" +
 	"SessionRef\x12\x1d\n" +
 	"\n" +
@@ -6882,7 +7063,13 @@ const file_tenure_store_v1_command_proto_rawDesc = "" +
 	"\x06starts\x18\f \x01(\x04R\x06starts\x12!\n" +
 	"\fstay_learner\x18\r \x01(\bR\vstayLearner\x12J\n" +
 	"\x0fclient_security\x18\x0e \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\x0eclientSecurity\x12F\n" +
-	"\rpeer_security\x18\x0f \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\fpeerSecurity*n\n" +
+	"\rpeer_security\x18\x0f \x01(\x0e2!.tenure.store.v1.ListenerSecurityR\fpeerSecurity*\x8c\x01\n" +
+	"\vFindingKind\x12\x1c\n" +
+	"\x18FINDING_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11FINDING_KIND_NODE\x10\x01\x12\x18\n" +
+	"\x14FINDING_KIND_SERVICE\x10\x02\x12\x16\n" +
+	"\x12FINDING_KIND_CHECK\x10\x03\x12\x16\n" +
+	"\x12FINDING_KIND_QUERY\x10\x04*n\n" +
 	"\x0fSessionBehavior\x12 \n" +
 	"\x1cSESSION_BEHAVIOR_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18SESSION_BEHAVIOR_RELEASE\x10\x01\x12\x1b\n" +
@@ -6943,194 +7130,198 @@ func file_tenure_store_v1_command_proto_rawDescGZIP() []byte {
 	return file_tenure_store_v1_command_proto_rawDescData
 }
 
-var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_tenure_store_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_tenure_store_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_tenure_store_v1_command_proto_goTypes = []any{
-	(SessionBehavior)(0),      // 0: tenure.store.v1.SessionBehavior
-	(CheckStatus)(0),          // 1: tenure.store.v1.CheckStatus
-	(CatalogOrigin)(0),        // 2: tenure.store.v1.CatalogOrigin
-	(QueryMatch)(0),           // 3: tenure.store.v1.QueryMatch
-	(SessionEndCause)(0),      // 4: tenure.store.v1.SessionEndCause
-	(LockMode)(0),             // 5: tenure.store.v1.LockMode
-	(CompareOperator)(0),      // 6: tenure.store.v1.CompareOperator
-	(ListenerSecurity)(0),     // 7: tenure.store.v1.ListenerSecurity
-	(*Envelope)(nil),          // 8: tenure.store.v1.Envelope
-	(*Command)(nil),           // 9: tenure.store.v1.Command
-	(*RequestID)(nil),         // 10: tenure.store.v1.RequestID
-	(*Guard)(nil),             // 11: tenure.store.v1.Guard
-	(*HeldGuard)(nil),         // 12: tenure.store.v1.HeldGuard
-	(*KeyGuard)(nil),          // 13: tenure.store.v1.KeyGuard
-	(*SessionRef)(nil),        // 14: tenure.store.v1.SessionRef
-	(*MetadataEntry)(nil),     // 15: tenure.store.v1.MetadataEntry
-	(*CreateSession)(nil),     // 16: tenure.store.v1.CreateSession
-	(*SessionChecks)(nil),     // 17: tenure.store.v1.SessionChecks
-	(*Node)(nil),              // 18: tenure.store.v1.Node
-	(*Service)(nil),           // 19: tenure.store.v1.Service
-	(*Check)(nil),             // 20: tenure.store.v1.Check
-	(*RegisterNode)(nil),      // 21: tenure.store.v1.RegisterNode
-	(*SyncNumber)(nil),        // 22: tenure.store.v1.SyncNumber
-	(*SyncNode)(nil),          // 23: tenure.store.v1.SyncNode
-	(*UpdateCheck)(nil),       // 24: tenure.store.v1.UpdateCheck
-	(*CatalogName)(nil),       // 25: tenure.store.v1.CatalogName
-	(*Deregister)(nil),        // 26: tenure.store.v1.Deregister
-	(*SetLiveness)(nil),       // 27: tenure.store.v1.SetLiveness
-	(*EndMarked)(nil),         // 28: tenure.store.v1.EndMarked
-	(*QueryFallback)(nil),     // 29: tenure.store.v1.QueryFallback
-	(*Query)(nil),             // 30: tenure.store.v1.Query
-	(*PutQuery)(nil),          // 31: tenure.store.v1.PutQuery
-	(*DeleteQuery)(nil),       // 32: tenure.store.v1.DeleteQuery
-	(*DestroySession)(nil),    // 33: tenure.store.v1.DestroySession
-	(*ExpireSessions)(nil),    // 34: tenure.store.v1.ExpireSessions
-	(*TakeOverSession)(nil),   // 35: tenure.store.v1.TakeOverSession
-	(*Put)(nil),               // 36: tenure.store.v1.Put
-	(*Delete)(nil),            // 37: tenure.store.v1.Delete
-	(*DeletePrefix)(nil),      // 38: tenure.store.v1.DeletePrefix
-	(*AcquireLock)(nil),       // 39: tenure.store.v1.AcquireLock
-	(*CancelWait)(nil),        // 40: tenure.store.v1.CancelWait
-	(*PlaceRef)(nil),          // 41: tenure.store.v1.PlaceRef
-	(*EndWaits)(nil),          // 42: tenure.store.v1.EndWaits
-	(*ReleaseLock)(nil),       // 43: tenure.store.v1.ReleaseLock
-	(*Resign)(nil),            // 44: tenure.store.v1.Resign
-	(*BreakLock)(nil),         // 45: tenure.store.v1.BreakLock
-	(*BreakPoint)(nil),        // 46: tenure.store.v1.BreakPoint
-	(*DelayRef)(nil),          // 47: tenure.store.v1.DelayRef
-	(*EndDelays)(nil),         // 48: tenure.store.v1.EndDelays
-	(*GrantWaiters)(nil),      // 49: tenure.store.v1.GrantWaiters
-	(*Txn)(nil),               // 50: tenure.store.v1.Txn
-	(*Compare)(nil),           // 51: tenure.store.v1.Compare
-	(*Op)(nil),                // 52: tenure.store.v1.Op
-	(*CatalogOp)(nil),         // 53: tenure.store.v1.CatalogOp
-	(*PutNodeOp)(nil),         // 54: tenure.store.v1.PutNodeOp
-	(*PutServiceOp)(nil),      // 55: tenure.store.v1.PutServiceOp
-	(*PutCheckOp)(nil),        // 56: tenure.store.v1.PutCheckOp
-	(*GetOp)(nil),             // 57: tenure.store.v1.GetOp
-	(*ListOp)(nil),            // 58: tenure.store.v1.ListOp
-	(*Compact)(nil),           // 59: tenure.store.v1.Compact
-	(*SetLimits)(nil),         // 60: tenure.store.v1.SetLimits
-	(*Limits)(nil),            // 61: tenure.store.v1.Limits
-	(*SetClusterVersion)(nil), // 62: tenure.store.v1.SetClusterVersion
-	(*EndFreeze)(nil),         // 63: tenure.store.v1.EndFreeze
-	(*PutMember)(nil),         // 64: tenure.store.v1.PutMember
-	(*MakeJoinToken)(nil),     // 65: tenure.store.v1.MakeJoinToken
-	(*JoinMember)(nil),        // 66: tenure.store.v1.JoinMember
-	(*EndJoinTokens)(nil),     // 67: tenure.store.v1.EndJoinTokens
-	(*JoinTokenRef)(nil),      // 68: tenure.store.v1.JoinTokenRef
-	(*DeleteMember)(nil),      // 69: tenure.store.v1.DeleteMember
-	(*Member)(nil),            // 70: tenure.store.v1.Member
-	(*ChangeAuth)(nil),        // 71: tenure.store.v1.ChangeAuth
-	(*EndTokens)(nil),         // 72: tenure.store.v1.EndTokens
+	(FindingKind)(0),          // 0: tenure.store.v1.FindingKind
+	(SessionBehavior)(0),      // 1: tenure.store.v1.SessionBehavior
+	(CheckStatus)(0),          // 2: tenure.store.v1.CheckStatus
+	(CatalogOrigin)(0),        // 3: tenure.store.v1.CatalogOrigin
+	(QueryMatch)(0),           // 4: tenure.store.v1.QueryMatch
+	(SessionEndCause)(0),      // 5: tenure.store.v1.SessionEndCause
+	(LockMode)(0),             // 6: tenure.store.v1.LockMode
+	(CompareOperator)(0),      // 7: tenure.store.v1.CompareOperator
+	(ListenerSecurity)(0),     // 8: tenure.store.v1.ListenerSecurity
+	(*Envelope)(nil),          // 9: tenure.store.v1.Envelope
+	(*Command)(nil),           // 10: tenure.store.v1.Command
+	(*RequestID)(nil),         // 11: tenure.store.v1.RequestID
+	(*Guard)(nil),             // 12: tenure.store.v1.Guard
+	(*HeldGuard)(nil),         // 13: tenure.store.v1.HeldGuard
+	(*KeyGuard)(nil),          // 14: tenure.store.v1.KeyGuard
+	(*Finding)(nil),           // 15: tenure.store.v1.Finding
+	(*SessionRef)(nil),        // 16: tenure.store.v1.SessionRef
+	(*MetadataEntry)(nil),     // 17: tenure.store.v1.MetadataEntry
+	(*CreateSession)(nil),     // 18: tenure.store.v1.CreateSession
+	(*SessionChecks)(nil),     // 19: tenure.store.v1.SessionChecks
+	(*Node)(nil),              // 20: tenure.store.v1.Node
+	(*Service)(nil),           // 21: tenure.store.v1.Service
+	(*Check)(nil),             // 22: tenure.store.v1.Check
+	(*RegisterNode)(nil),      // 23: tenure.store.v1.RegisterNode
+	(*SyncNumber)(nil),        // 24: tenure.store.v1.SyncNumber
+	(*SyncNode)(nil),          // 25: tenure.store.v1.SyncNode
+	(*UpdateCheck)(nil),       // 26: tenure.store.v1.UpdateCheck
+	(*CatalogName)(nil),       // 27: tenure.store.v1.CatalogName
+	(*Deregister)(nil),        // 28: tenure.store.v1.Deregister
+	(*SetLiveness)(nil),       // 29: tenure.store.v1.SetLiveness
+	(*EndMarked)(nil),         // 30: tenure.store.v1.EndMarked
+	(*QueryFallback)(nil),     // 31: tenure.store.v1.QueryFallback
+	(*Query)(nil),             // 32: tenure.store.v1.Query
+	(*PutQuery)(nil),          // 33: tenure.store.v1.PutQuery
+	(*DeleteQuery)(nil),       // 34: tenure.store.v1.DeleteQuery
+	(*DestroySession)(nil),    // 35: tenure.store.v1.DestroySession
+	(*ExpireSessions)(nil),    // 36: tenure.store.v1.ExpireSessions
+	(*TakeOverSession)(nil),   // 37: tenure.store.v1.TakeOverSession
+	(*Put)(nil),               // 38: tenure.store.v1.Put
+	(*Delete)(nil),            // 39: tenure.store.v1.Delete
+	(*DeletePrefix)(nil),      // 40: tenure.store.v1.DeletePrefix
+	(*AcquireLock)(nil),       // 41: tenure.store.v1.AcquireLock
+	(*CancelWait)(nil),        // 42: tenure.store.v1.CancelWait
+	(*PlaceRef)(nil),          // 43: tenure.store.v1.PlaceRef
+	(*EndWaits)(nil),          // 44: tenure.store.v1.EndWaits
+	(*ReleaseLock)(nil),       // 45: tenure.store.v1.ReleaseLock
+	(*Resign)(nil),            // 46: tenure.store.v1.Resign
+	(*BreakLock)(nil),         // 47: tenure.store.v1.BreakLock
+	(*BreakPoint)(nil),        // 48: tenure.store.v1.BreakPoint
+	(*DelayRef)(nil),          // 49: tenure.store.v1.DelayRef
+	(*EndDelays)(nil),         // 50: tenure.store.v1.EndDelays
+	(*GrantWaiters)(nil),      // 51: tenure.store.v1.GrantWaiters
+	(*Txn)(nil),               // 52: tenure.store.v1.Txn
+	(*Compare)(nil),           // 53: tenure.store.v1.Compare
+	(*Op)(nil),                // 54: tenure.store.v1.Op
+	(*CatalogOp)(nil),         // 55: tenure.store.v1.CatalogOp
+	(*PutNodeOp)(nil),         // 56: tenure.store.v1.PutNodeOp
+	(*PutServiceOp)(nil),      // 57: tenure.store.v1.PutServiceOp
+	(*PutCheckOp)(nil),        // 58: tenure.store.v1.PutCheckOp
+	(*GetOp)(nil),             // 59: tenure.store.v1.GetOp
+	(*ListOp)(nil),            // 60: tenure.store.v1.ListOp
+	(*Compact)(nil),           // 61: tenure.store.v1.Compact
+	(*SetLimits)(nil),         // 62: tenure.store.v1.SetLimits
+	(*Limits)(nil),            // 63: tenure.store.v1.Limits
+	(*SetClusterVersion)(nil), // 64: tenure.store.v1.SetClusterVersion
+	(*EndFreeze)(nil),         // 65: tenure.store.v1.EndFreeze
+	(*PutMember)(nil),         // 66: tenure.store.v1.PutMember
+	(*MakeJoinToken)(nil),     // 67: tenure.store.v1.MakeJoinToken
+	(*JoinMember)(nil),        // 68: tenure.store.v1.JoinMember
+	(*EndJoinTokens)(nil),     // 69: tenure.store.v1.EndJoinTokens
+	(*JoinTokenRef)(nil),      // 70: tenure.store.v1.JoinTokenRef
+	(*DeleteMember)(nil),      // 71: tenure.store.v1.DeleteMember
+	(*Member)(nil),            // 72: tenure.store.v1.Member
+	(*ChangeAuth)(nil),        // 73: tenure.store.v1.ChangeAuth
+	(*EndTokens)(nil),         // 74: tenure.store.v1.EndTokens
 }
 var file_tenure_store_v1_command_proto_depIdxs = []int32{
-	9,   // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
-	10,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
-	11,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
-	16,  // 3: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
-	33,  // 4: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
-	34,  // 5: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
-	35,  // 6: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
-	36,  // 7: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
-	37,  // 8: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
-	38,  // 9: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	50,  // 10: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
-	39,  // 11: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	40,  // 12: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
-	42,  // 13: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
-	43,  // 14: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	45,  // 15: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
-	48,  // 16: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
-	49,  // 17: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
-	59,  // 18: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
-	60,  // 19: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
-	62,  // 20: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
-	44,  // 21: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
-	63,  // 22: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
-	64,  // 23: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
-	69,  // 24: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
-	71,  // 25: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
-	72,  // 26: tenure.store.v1.Command.end_tokens:type_name -> tenure.store.v1.EndTokens
-	21,  // 27: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
-	23,  // 28: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
-	24,  // 29: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
-	26,  // 30: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
-	27,  // 31: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
-	28,  // 32: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
-	31,  // 33: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
-	32,  // 34: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
-	65,  // 35: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
-	66,  // 36: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
-	67,  // 37: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
-	12,  // 38: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
-	13,  // 39: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
-	15,  // 40: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
-	0,   // 41: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
-	17,  // 42: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
-	15,  // 43: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
-	15,  // 44: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
-	15,  // 45: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
-	1,   // 46: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
-	18,  // 47: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
-	19,  // 48: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
-	20,  // 49: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
-	2,   // 50: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
-	22,  // 51: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
-	18,  // 52: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
-	19,  // 53: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
-	20,  // 54: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
-	1,   // 55: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
-	25,  // 56: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
-	1,   // 57: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
-	3,   // 58: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
-	15,  // 59: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
-	15,  // 60: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
-	29,  // 61: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
-	15,  // 62: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
-	30,  // 63: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
-	14,  // 64: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
-	14,  // 65: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
-	14,  // 66: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
-	14,  // 67: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
-	14,  // 68: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
-	14,  // 69: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
-	5,   // 70: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
-	14,  // 71: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
-	41,  // 72: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
-	14,  // 73: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
-	14,  // 74: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
-	46,  // 75: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
-	47,  // 76: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
-	51,  // 77: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
-	52,  // 78: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
-	52,  // 79: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
-	6,   // 80: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
-	11,  // 81: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
-	57,  // 82: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
-	36,  // 83: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
-	37,  // 84: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
-	38,  // 85: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
-	39,  // 86: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
-	43,  // 87: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
-	11,  // 88: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
-	58,  // 89: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
-	53,  // 90: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
-	54,  // 91: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
-	55,  // 92: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
-	56,  // 93: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
-	25,  // 94: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
-	25,  // 95: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
-	18,  // 96: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
-	19,  // 97: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
-	20,  // 98: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
-	61,  // 99: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
-	70,  // 100: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
-	70,  // 101: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
-	68,  // 102: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
-	7,   // 103: tenure.store.v1.Member.client_security:type_name -> tenure.store.v1.ListenerSecurity
-	7,   // 104: tenure.store.v1.Member.peer_security:type_name -> tenure.store.v1.ListenerSecurity
-	105, // [105:105] is the sub-list for method output_type
-	105, // [105:105] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	10,  // 0: tenure.store.v1.Envelope.commands:type_name -> tenure.store.v1.Command
+	11,  // 1: tenure.store.v1.Command.request_id:type_name -> tenure.store.v1.RequestID
+	12,  // 2: tenure.store.v1.Command.guards:type_name -> tenure.store.v1.Guard
+	15,  // 3: tenure.store.v1.Command.findings:type_name -> tenure.store.v1.Finding
+	18,  // 4: tenure.store.v1.Command.create_session:type_name -> tenure.store.v1.CreateSession
+	35,  // 5: tenure.store.v1.Command.destroy_session:type_name -> tenure.store.v1.DestroySession
+	36,  // 6: tenure.store.v1.Command.expire_sessions:type_name -> tenure.store.v1.ExpireSessions
+	37,  // 7: tenure.store.v1.Command.take_over_session:type_name -> tenure.store.v1.TakeOverSession
+	38,  // 8: tenure.store.v1.Command.put:type_name -> tenure.store.v1.Put
+	39,  // 9: tenure.store.v1.Command.delete:type_name -> tenure.store.v1.Delete
+	40,  // 10: tenure.store.v1.Command.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	52,  // 11: tenure.store.v1.Command.txn:type_name -> tenure.store.v1.Txn
+	41,  // 12: tenure.store.v1.Command.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	42,  // 13: tenure.store.v1.Command.cancel_wait:type_name -> tenure.store.v1.CancelWait
+	44,  // 14: tenure.store.v1.Command.end_waits:type_name -> tenure.store.v1.EndWaits
+	45,  // 15: tenure.store.v1.Command.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	47,  // 16: tenure.store.v1.Command.break_lock:type_name -> tenure.store.v1.BreakLock
+	50,  // 17: tenure.store.v1.Command.end_delays:type_name -> tenure.store.v1.EndDelays
+	51,  // 18: tenure.store.v1.Command.grant_waiters:type_name -> tenure.store.v1.GrantWaiters
+	61,  // 19: tenure.store.v1.Command.compact:type_name -> tenure.store.v1.Compact
+	62,  // 20: tenure.store.v1.Command.set_limits:type_name -> tenure.store.v1.SetLimits
+	64,  // 21: tenure.store.v1.Command.set_cluster_version:type_name -> tenure.store.v1.SetClusterVersion
+	46,  // 22: tenure.store.v1.Command.resign:type_name -> tenure.store.v1.Resign
+	65,  // 23: tenure.store.v1.Command.end_freeze:type_name -> tenure.store.v1.EndFreeze
+	66,  // 24: tenure.store.v1.Command.put_member:type_name -> tenure.store.v1.PutMember
+	71,  // 25: tenure.store.v1.Command.delete_member:type_name -> tenure.store.v1.DeleteMember
+	73,  // 26: tenure.store.v1.Command.change_auth:type_name -> tenure.store.v1.ChangeAuth
+	74,  // 27: tenure.store.v1.Command.end_tokens:type_name -> tenure.store.v1.EndTokens
+	23,  // 28: tenure.store.v1.Command.register_node:type_name -> tenure.store.v1.RegisterNode
+	25,  // 29: tenure.store.v1.Command.sync_node:type_name -> tenure.store.v1.SyncNode
+	26,  // 30: tenure.store.v1.Command.update_check:type_name -> tenure.store.v1.UpdateCheck
+	28,  // 31: tenure.store.v1.Command.deregister:type_name -> tenure.store.v1.Deregister
+	29,  // 32: tenure.store.v1.Command.set_liveness:type_name -> tenure.store.v1.SetLiveness
+	30,  // 33: tenure.store.v1.Command.end_marked:type_name -> tenure.store.v1.EndMarked
+	33,  // 34: tenure.store.v1.Command.put_query:type_name -> tenure.store.v1.PutQuery
+	34,  // 35: tenure.store.v1.Command.delete_query:type_name -> tenure.store.v1.DeleteQuery
+	67,  // 36: tenure.store.v1.Command.make_join_token:type_name -> tenure.store.v1.MakeJoinToken
+	68,  // 37: tenure.store.v1.Command.join_member:type_name -> tenure.store.v1.JoinMember
+	69,  // 38: tenure.store.v1.Command.end_join_tokens:type_name -> tenure.store.v1.EndJoinTokens
+	13,  // 39: tenure.store.v1.Guard.held:type_name -> tenure.store.v1.HeldGuard
+	14,  // 40: tenure.store.v1.Guard.key:type_name -> tenure.store.v1.KeyGuard
+	0,   // 41: tenure.store.v1.Finding.kind:type_name -> tenure.store.v1.FindingKind
+	17,  // 42: tenure.store.v1.CreateSession.metadata:type_name -> tenure.store.v1.MetadataEntry
+	1,   // 43: tenure.store.v1.CreateSession.behavior:type_name -> tenure.store.v1.SessionBehavior
+	19,  // 44: tenure.store.v1.CreateSession.checks:type_name -> tenure.store.v1.SessionChecks
+	17,  // 45: tenure.store.v1.Node.tagged_addresses:type_name -> tenure.store.v1.MetadataEntry
+	17,  // 46: tenure.store.v1.Node.meta:type_name -> tenure.store.v1.MetadataEntry
+	17,  // 47: tenure.store.v1.Service.meta:type_name -> tenure.store.v1.MetadataEntry
+	2,   // 48: tenure.store.v1.Check.status:type_name -> tenure.store.v1.CheckStatus
+	20,  // 49: tenure.store.v1.RegisterNode.node:type_name -> tenure.store.v1.Node
+	21,  // 50: tenure.store.v1.RegisterNode.services:type_name -> tenure.store.v1.Service
+	22,  // 51: tenure.store.v1.RegisterNode.checks:type_name -> tenure.store.v1.Check
+	3,   // 52: tenure.store.v1.RegisterNode.origin:type_name -> tenure.store.v1.CatalogOrigin
+	24,  // 53: tenure.store.v1.SyncNode.sync:type_name -> tenure.store.v1.SyncNumber
+	20,  // 54: tenure.store.v1.SyncNode.node:type_name -> tenure.store.v1.Node
+	21,  // 55: tenure.store.v1.SyncNode.services:type_name -> tenure.store.v1.Service
+	22,  // 56: tenure.store.v1.SyncNode.checks:type_name -> tenure.store.v1.Check
+	2,   // 57: tenure.store.v1.UpdateCheck.status:type_name -> tenure.store.v1.CheckStatus
+	27,  // 58: tenure.store.v1.Deregister.name:type_name -> tenure.store.v1.CatalogName
+	2,   // 59: tenure.store.v1.SetLiveness.status:type_name -> tenure.store.v1.CheckStatus
+	4,   // 60: tenure.store.v1.Query.match:type_name -> tenure.store.v1.QueryMatch
+	17,  // 61: tenure.store.v1.Query.node_meta:type_name -> tenure.store.v1.MetadataEntry
+	17,  // 62: tenure.store.v1.Query.service_meta:type_name -> tenure.store.v1.MetadataEntry
+	31,  // 63: tenure.store.v1.Query.fallbacks:type_name -> tenure.store.v1.QueryFallback
+	17,  // 64: tenure.store.v1.Query.meta:type_name -> tenure.store.v1.MetadataEntry
+	32,  // 65: tenure.store.v1.PutQuery.query:type_name -> tenure.store.v1.Query
+	16,  // 66: tenure.store.v1.PutQuery.session:type_name -> tenure.store.v1.SessionRef
+	16,  // 67: tenure.store.v1.DestroySession.session:type_name -> tenure.store.v1.SessionRef
+	16,  // 68: tenure.store.v1.Put.acquire:type_name -> tenure.store.v1.SessionRef
+	16,  // 69: tenure.store.v1.Put.release:type_name -> tenure.store.v1.SessionRef
+	16,  // 70: tenure.store.v1.Put.bind_session:type_name -> tenure.store.v1.SessionRef
+	16,  // 71: tenure.store.v1.AcquireLock.session:type_name -> tenure.store.v1.SessionRef
+	6,   // 72: tenure.store.v1.AcquireLock.mode:type_name -> tenure.store.v1.LockMode
+	16,  // 73: tenure.store.v1.CancelWait.session:type_name -> tenure.store.v1.SessionRef
+	43,  // 74: tenure.store.v1.EndWaits.places:type_name -> tenure.store.v1.PlaceRef
+	16,  // 75: tenure.store.v1.ReleaseLock.session:type_name -> tenure.store.v1.SessionRef
+	16,  // 76: tenure.store.v1.Resign.session:type_name -> tenure.store.v1.SessionRef
+	48,  // 77: tenure.store.v1.BreakLock.from:type_name -> tenure.store.v1.BreakPoint
+	49,  // 78: tenure.store.v1.EndDelays.delays:type_name -> tenure.store.v1.DelayRef
+	53,  // 79: tenure.store.v1.Txn.compares:type_name -> tenure.store.v1.Compare
+	54,  // 80: tenure.store.v1.Txn.then_ops:type_name -> tenure.store.v1.Op
+	54,  // 81: tenure.store.v1.Txn.else_ops:type_name -> tenure.store.v1.Op
+	7,   // 82: tenure.store.v1.Compare.operator:type_name -> tenure.store.v1.CompareOperator
+	12,  // 83: tenure.store.v1.Compare.guard:type_name -> tenure.store.v1.Guard
+	59,  // 84: tenure.store.v1.Op.get:type_name -> tenure.store.v1.GetOp
+	38,  // 85: tenure.store.v1.Op.put:type_name -> tenure.store.v1.Put
+	39,  // 86: tenure.store.v1.Op.delete:type_name -> tenure.store.v1.Delete
+	40,  // 87: tenure.store.v1.Op.delete_prefix:type_name -> tenure.store.v1.DeletePrefix
+	41,  // 88: tenure.store.v1.Op.acquire_lock:type_name -> tenure.store.v1.AcquireLock
+	45,  // 89: tenure.store.v1.Op.release_lock:type_name -> tenure.store.v1.ReleaseLock
+	12,  // 90: tenure.store.v1.Op.check:type_name -> tenure.store.v1.Guard
+	60,  // 91: tenure.store.v1.Op.list:type_name -> tenure.store.v1.ListOp
+	55,  // 92: tenure.store.v1.Op.catalog:type_name -> tenure.store.v1.CatalogOp
+	56,  // 93: tenure.store.v1.CatalogOp.put_node:type_name -> tenure.store.v1.PutNodeOp
+	57,  // 94: tenure.store.v1.CatalogOp.put_service:type_name -> tenure.store.v1.PutServiceOp
+	58,  // 95: tenure.store.v1.CatalogOp.put_check:type_name -> tenure.store.v1.PutCheckOp
+	27,  // 96: tenure.store.v1.CatalogOp.get:type_name -> tenure.store.v1.CatalogName
+	27,  // 97: tenure.store.v1.CatalogOp.delete:type_name -> tenure.store.v1.CatalogName
+	20,  // 98: tenure.store.v1.PutNodeOp.node:type_name -> tenure.store.v1.Node
+	21,  // 99: tenure.store.v1.PutServiceOp.service:type_name -> tenure.store.v1.Service
+	22,  // 100: tenure.store.v1.PutCheckOp.check:type_name -> tenure.store.v1.Check
+	63,  // 101: tenure.store.v1.SetLimits.limits:type_name -> tenure.store.v1.Limits
+	72,  // 102: tenure.store.v1.PutMember.member:type_name -> tenure.store.v1.Member
+	72,  // 103: tenure.store.v1.JoinMember.member:type_name -> tenure.store.v1.Member
+	70,  // 104: tenure.store.v1.EndJoinTokens.tokens:type_name -> tenure.store.v1.JoinTokenRef
+	8,   // 105: tenure.store.v1.Member.client_security:type_name -> tenure.store.v1.ListenerSecurity
+	8,   // 106: tenure.store.v1.Member.peer_security:type_name -> tenure.store.v1.ListenerSecurity
+	107, // [107:107] is the sub-list for method output_type
+	107, // [107:107] is the sub-list for method input_type
+	107, // [107:107] is the sub-list for extension type_name
+	107, // [107:107] is the sub-list for extension extendee
+	0,   // [0:107] is the sub-list for field type_name
 }
 
 func init() { file_tenure_store_v1_command_proto_init() }
@@ -7182,16 +7373,16 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Guard_Key)(nil),
 	}
 	file_tenure_store_v1_command_proto_msgTypes[5].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[23].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[28].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[24].OneofWrappers = []any{}
 	file_tenure_store_v1_command_proto_msgTypes[29].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[31].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[35].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[30].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[32].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[36].OneofWrappers = []any{
 		(*ReleaseLock_Put)(nil),
 		(*ReleaseLock_Delete)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[37].OneofWrappers = []any{}
-	file_tenure_store_v1_command_proto_msgTypes[43].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[38].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[44].OneofWrappers = []any{
 		(*Compare_Value)(nil),
 		(*Compare_ModRevision)(nil),
 		(*Compare_CreateRevision)(nil),
@@ -7200,7 +7391,7 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Compare_HeldBySessionId)(nil),
 		(*Compare_Guard)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[44].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[45].OneofWrappers = []any{
 		(*Op_Get)(nil),
 		(*Op_Put)(nil),
 		(*Op_Delete)(nil),
@@ -7211,21 +7402,21 @@ func file_tenure_store_v1_command_proto_init() {
 		(*Op_List)(nil),
 		(*Op_Catalog)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[45].OneofWrappers = []any{
+	file_tenure_store_v1_command_proto_msgTypes[46].OneofWrappers = []any{
 		(*CatalogOp_PutNode)(nil),
 		(*CatalogOp_PutService)(nil),
 		(*CatalogOp_PutCheck)(nil),
 		(*CatalogOp_Get)(nil),
 		(*CatalogOp_Delete)(nil),
 	}
-	file_tenure_store_v1_command_proto_msgTypes[53].OneofWrappers = []any{}
+	file_tenure_store_v1_command_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tenure_store_v1_command_proto_rawDesc), len(file_tenure_store_v1_command_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   63,
+			NumEnums:      9,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
