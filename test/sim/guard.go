@@ -133,10 +133,8 @@ func (r guarding) change(k *call, cmd *storev1.Command, answer func(reply)) {
 		}
 		result, err := access.Ordered(ctx, guarded{r.life}.Store, func(principal string, below uint64) (*storev1.Result, error) {
 			own := proto.CloneOf(cmd)
-			own.AuthorisedBelow, own.Findings = below, access.Findings(ctx)
-			if storage.KeepsPrincipal(own) {
-				own.Principal = principal
-			}
+			// The checker asks whose each command is, so here all say so, also those of which nothing keeps it.
+			own.Principal, own.AuthorisedBelow, own.Findings = principal, below, access.Findings(ctx)
 			rep := await(ctx, func(bring func(reply)) { r.relay.order(own, bring) })
 			if rep.result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
 				r.w.floors.ChangesDecidedAgain++
