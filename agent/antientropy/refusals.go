@@ -44,7 +44,7 @@ func (r refusal) stands(now proto.Message) bool {
 		check, is := now.(*tenurev1.Check)
 		return is && check.GetServiceId() == of.GetServiceId()
 	default:
-		return false
+		return now == nil // It is still to be deleted.
 	}
 }
 
@@ -67,34 +67,15 @@ func title(key string) string {
 
 // difference is difference without what was refused.
 func (r refusals) difference(catalog, agent rows, outputs bool) *batch {
-	for key, of := range r {
-		switch id := key[1:]; of.entry.(type) {
-		case *tenurev1.Service:
-			leave(agent.services, catalog.services, id, of)
-		case *tenurev1.Check:
-			leave(agent.checks, catalog.checks, id, of)
-		}
-	}
 	b := difference(catalog, agent, outputs)
-	b.deleteServices = slices.DeleteFunc(b.deleteServices, func(id string) bool { return r.has(deleteKey(ServiceKey(id))) })
-	b.deleteChecks = slices.DeleteFunc(b.deleteChecks, func(id string) bool { return r.has(deleteKey(CheckKey(id))) })
+	b.leaveOut(r.stands)
 	return b
 }
 
-// leave leaves an entry as the catalog has it, if the agent still has what was refused.
-func leave[M interface {
-	comparable
-	proto.Message
-}](agent, catalog map[string]M, id string, of refusal) {
-	var none M
-	if agent[id] == none || !of.stands(agent[id]) {
-		return
-	}
-	if is := catalog[id]; is != none {
-		agent[id] = is
-	} else {
-		delete(agent, id)
-	}
+// stands reports whether an entry was refused, and trying it again would not help.
+func (r refusals) stands(key string, now proto.Message) bool {
+	of, is := r[key]
+	return is && of.stands(now)
 }
 
 // has reports whether an entry was refused.

@@ -68,6 +68,14 @@ func (b *batch) each(do func(key string, entry proto.Message)) {
 	}
 }
 
+// leaveOut takes entries out of a batch by their key and content.
+func (b *batch) leaveOut(out func(key string, entry proto.Message) bool) {
+	b.services = slices.DeleteFunc(b.services, func(m *tenurev1.Service) bool { return out(ServiceKey(m.GetServiceId()), m) })
+	b.checks = slices.DeleteFunc(b.checks, func(m *tenurev1.Check) bool { return out(CheckKey(m.GetCheckId()), m) })
+	b.deleteServices = slices.DeleteFunc(b.deleteServices, func(id string) bool { return out(deleteKey(ServiceKey(id)), nil) })
+	b.deleteChecks = slices.DeleteFunc(b.deleteChecks, func(id string) bool { return out(deleteKey(CheckKey(id)), nil) })
+}
+
 // takeEach moves entries of some keys, and checks of such services, into batches of one entry each, in the order in which they have to be made.
 func (b *batch) takeEach(of func(key string) bool) []*batch {
 	var each []*batch

@@ -340,6 +340,46 @@ func TestAnEntryWithoutARightDoesNotKeepTheRest(t *testing.T) {
 	})
 }
 
+// A service that is in the catalog, and whose change is refused, stays there as it is. Nothing waits for it, and no change of another entry sends it.
+func TestAChangeWithoutARightDoesNotKeepTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(a *agent) { a.add([]string{"bad"}, "c@bad", "e") })
+		pass(time.Minute) // The agent has read the entries as the catalog shows them.
+		c.mu.Lock()
+		c.deny["bad"] = true
+		c.mu.Unlock()
+		c.taken()
+		changed := registry.Service{ID: "bad", Name: "web", Port: 81}
+		if err := a.Add(registry.Addition{Content: registry.Content{Services: []registry.Service{changed}}}); err != nil {
+			t.Fatal(err)
+		}
+		a.report("c@bad", check.Passing, "")
+		if n := c.denied(); n == 0 {
+			t.Error("the changes were not tried")
+		}
+		s := a.sync.State()
+		if s.Missing != 2 || s.Refused != 2 || !s.OutOfSync[antientropy.ServiceKey("bad")] || !s.OutOfSync[antientropy.CheckKey("c@bad")] {
+			t.Errorf("state: got %+v, want two differences, all refused", s)
+		}
+		c.taken()
+		a.report("e", check.Passing, "")
+		c.want(t, "1m0s: sync +e=passing")
+		a.report("c@bad", check.Warning, "")
+		c.want(t)
+		c.mu.Lock()
+		if bad := c.services["bad"]; bad.GetPort() != 0 || c.checks["c@bad"].GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_CRITICAL {
+			t.Errorf("got %v and %v, want both as they were", bad, c.checks["c@bad"])
+		}
+		clear(c.deny)
+		c.mu.Unlock()
+		pass(time.Minute)
+		if s := a.sync.State(); s.Missing != 0 || s.Err != nil || c.services["bad"].GetPort() != 81 {
+			t.Errorf("a minute after the right came: got %v and state %+v, want no difference", c.services["bad"], s)
+		}
+	})
+}
+
 // What the agent no longer has, and its token may not delete, stays in the catalog, and nothing else waits for it.
 func TestADeletionWithoutARightDoesNotKeepTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
