@@ -133,8 +133,11 @@ func (s *Syncer) refuse(key string, of refusal) {
 	}
 }
 
-// accept forgets that the cluster refused an entry.
-func (s *Syncer) accept(key string, _ proto.Message) {
+// accept forgets that the cluster refused an entry. Checks may have been refused because of their service: with it, they are tried again.
+func (s *Syncer) accept(key string, entry proto.Message) {
+	if service, is := entry.(*tenurev1.Service); is {
+		s.refused.free(service.GetServiceId())
+	}
 	if s.refused.has(key) || s.before.has(key) {
 		delete(s.refused, key)
 		delete(s.before, key)

@@ -28,11 +28,16 @@ type refusal struct {
 	// entry is what the agent has; nil: the entry was to be deleted.
 	entry proto.Message
 	err   error
+	// freed means that the cluster accepted the service of this check since.
+	freed bool
 }
 
 // stands reports whether trying again would not help, because the agent still has what was refused. A right does not depend on the content of an
 // entry, only on its service.
 func (r refusal) stands(now proto.Message) bool {
+	if r.freed {
+		return false
+	}
 	if errorinfo.Reason(r.err) != tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED {
 		return proto.Equal(now, r.entry)
 	}
@@ -82,6 +87,26 @@ func (r refusals) stands(key string, now proto.Message) bool {
 func (r refusals) has(key string) bool {
 	_, is := r[key]
 	return is
+}
+
+// free lets checks of a service be tried again.
+func (r refusals) free(service string) {
+	for key, of := range r {
+		if check, is := of.entry.(*tenurev1.Check); is && check.GetServiceId() == service {
+			of.freed = true
+			r[key] = of
+		}
+	}
+}
+
+// freed reports whether a check is to be tried again.
+func (r refusals) freed() bool {
+	for _, of := range r {
+		if of.freed {
+			return true
+		}
+	}
+	return false
 }
 
 // err says which entries were refused, and why; nil: none was. It is for rounds that wrote everything else.

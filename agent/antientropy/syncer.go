@@ -248,9 +248,11 @@ func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
 		}
 		s.catalog, s.known = found, true
 	}
-	todo := s.refused.difference(s.catalog, s.agent(), outputs)
-	if todo.size() > 0 {
-		if err := s.write(ctx, todo); err != nil {
+	if err := s.write(ctx, outputs); err != nil {
+		return err
+	}
+	if s.refused.freed() { // Services have no service, so once more is enough.
+		if err := s.write(ctx, outputs); err != nil {
 			return err
 		}
 	}
@@ -261,7 +263,11 @@ func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
 }
 
 // write makes what is to be written and deleted. What was refused before comes last and alone: nothing waits for it, and it takes one call.
-func (s *Syncer) write(ctx context.Context, todo *batch) error {
+func (s *Syncer) write(ctx context.Context, outputs bool) error {
+	todo := s.refused.difference(s.catalog, s.agent(), outputs)
+	if todo.size() == 0 {
+		return nil
+	}
 	if err := s.options.Save(); err != nil {
 		return err
 	}

@@ -380,6 +380,34 @@ func TestAChangeWithoutARightDoesNotKeepTheRest(t *testing.T) {
 	})
 }
 
+// A service that was refused comes to the catalog under another name, and its checks with it.
+func TestChecksOfAServiceThatIsNoLongerRefusedAreWrittenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		c.deny["bad"] = true
+		a := start(t, c, 1, func(a *agent) { a.add([]string{"bad"}, "c@bad", "d@bad") })
+		if s := a.sync.State(); s.Refused != 3 {
+			t.Fatalf("state: got %+v, want all refused", s)
+		}
+		c.mu.Lock()
+		clear(c.deny)
+		c.mu.Unlock()
+		c.taken()
+		renamed := registry.Service{ID: "bad", Name: "good"}
+		if err := a.Add(registry.Addition{Content: registry.Content{Services: []registry.Service{renamed}}}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		c.want(t, "100ms: sync +bad", "100ms: sync +c@bad=critical +d@bad=critical")
+		if s := a.sync.State(); s.Missing != 0 || s.Err != nil {
+			t.Errorf("state: got %+v, want no difference", s)
+		}
+		if got := a.logs.FilterMessage("the cluster accepted an entry that it had refused").Len(); got != 3 {
+			t.Errorf("log lines of entries that are accepted: got %d, want one for each entry", got)
+		}
+	})
+}
+
 // What the agent no longer has, and its token may not delete, stays in the catalog, and nothing else waits for it.
 func TestADeletionWithoutARightDoesNotKeepTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
