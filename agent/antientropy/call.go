@@ -106,16 +106,19 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 	return s.push(ctx, b)
 }
 
-// refuseOrphans takes checks out of a batch whose service was refused and is not in the catalog: they cannot be there either. Where the batch has
-// the service, too, the cluster decides.
+// orphan reports whether an entry is a check whose service was refused and is not in the catalog: it cannot be there either.
+func (s *Syncer) orphan(entry proto.Message) bool {
+	check, is := entry.(*tenurev1.Check)
+	return is && s.refused.has(ServiceKey(check.GetServiceId())) && s.catalog.services[check.GetServiceId()] == nil
+}
+
+// refuseOrphans takes orphans out of a batch. Where the batch has the service, too, the cluster decides.
 func (s *Syncer) refuseOrphans(b *batch) {
 	b.checks = slices.DeleteFunc(b.checks, func(m *tenurev1.Check) bool {
-		of, is := s.refused[ServiceKey(m.GetServiceId())]
-		if !is || s.catalog.services[m.GetServiceId()] != nil || slices.ContainsFunc(b.services, func(with *tenurev1.Service) bool {
-			return with.GetServiceId() == m.GetServiceId()
-		}) {
+		if !s.orphan(m) || slices.ContainsFunc(b.services, func(with *tenurev1.Service) bool { return with.GetServiceId() == m.GetServiceId() }) {
 			return false
 		}
+		of := s.refused[ServiceKey(m.GetServiceId())]
 		s.refuse(CheckKey(m.GetCheckId()), refusal{entry: m, err: fmt.Errorf("its service was refused: %w", of.err)})
 		return true
 	})
@@ -124,9 +127,6 @@ func (s *Syncer) refuseOrphans(b *batch) {
 // refuse remembers an entry that the cluster refused. The same refusal again is not logged.
 func (s *Syncer) refuse(key string, of refusal) {
 	last, is := s.refused[key]
-	if !is {
-		last, is = s.before[key]
-	}
 	s.refused[key] = of
 	if !is || last.err.Error() != of.err.Error() {
 		s.options.Log.Warn("the cluster refused an entry", zap.String("entry", title(key)), zap.Error(of.err))
@@ -138,9 +138,8 @@ func (s *Syncer) accept(key string, entry proto.Message) {
 	if service, is := entry.(*tenurev1.Service); is {
 		s.refused.free(service.GetServiceId())
 	}
-	if s.refused.has(key) || s.before.has(key) {
+	if s.refused.has(key) {
 		delete(s.refused, key)
-		delete(s.before, key)
 		s.options.Log.Info("the cluster accepted an entry that it had refused", zap.String("entry", title(key)))
 	}
 }

@@ -83,6 +83,13 @@ func (r refusals) stands(key string, now proto.Message) bool {
 	return is && of.stands(now)
 }
 
+// keep forgets what is no longer to be made.
+func (r refusals) keep(open *batch) {
+	there := map[string]bool{}
+	open.each(func(key string, _ proto.Message) { there[key] = true })
+	maps.DeleteFunc(r, func(key string, _ refusal) bool { return !there[key] })
+}
+
 // has reports whether an entry was refused.
 func (r refusals) has(key string) bool {
 	_, is := r[key]

@@ -76,33 +76,22 @@ func (b *batch) leaveOut(out func(key string, entry proto.Message) bool) {
 	b.deleteChecks = slices.DeleteFunc(b.deleteChecks, func(id string) bool { return out(deleteKey(CheckKey(id)), nil) })
 }
 
-// takeEach moves entries of some keys, and checks of such services, into batches of one entry each, in the order in which they have to be made.
-func (b *batch) takeEach(of func(key string) bool) []*batch {
-	var each []*batch
-	b.services = split(b.services, &each, func(m *tenurev1.Service) (bool, batch) {
-		return of(ServiceKey(m.GetServiceId())), batch{services: []*tenurev1.Service{m}}
-	})
-	b.checks = split(b.checks, &each, func(m *tenurev1.Check) (bool, batch) {
-		return of(CheckKey(m.GetCheckId())) || of(ServiceKey(m.GetServiceId())), batch{checks: []*tenurev1.Check{m}}
-	})
-	b.deleteServices = split(b.deleteServices, &each, func(id string) (bool, batch) {
-		return of(deleteKey(ServiceKey(id))), batch{deleteServices: []string{id}}
-	})
-	b.deleteChecks = split(b.deleteChecks, &each, func(id string) (bool, batch) {
-		return of(deleteKey(CheckKey(id))), batch{deleteChecks: []string{id}}
-	})
+// alone returns a batch for each entry but the node, by its key.
+func (b *batch) alone() map[string]*batch {
+	each := map[string]*batch{}
+	for _, m := range b.services {
+		each[ServiceKey(m.GetServiceId())] = &batch{services: []*tenurev1.Service{m}}
+	}
+	for _, m := range b.checks {
+		each[CheckKey(m.GetCheckId())] = &batch{checks: []*tenurev1.Check{m}}
+	}
+	for _, id := range b.deleteServices {
+		each[deleteKey(ServiceKey(id))] = &batch{deleteServices: []string{id}}
+	}
+	for _, id := range b.deleteChecks {
+		each[deleteKey(CheckKey(id))] = &batch{deleteChecks: []string{id}}
+	}
 	return each
-}
-
-// split moves entries that are taken into a batch each, and returns the others.
-func split[T any](all []T, each *[]*batch, taken func(T) (bool, batch)) []T {
-	return slices.DeleteFunc(all, func(entry T) bool {
-		is, alone := taken(entry)
-		if is {
-			*each = append(*each, &alone)
-		}
-		return is
-	})
 }
 
 func cut[T any](all []T, n *int) (first, rest []T) {

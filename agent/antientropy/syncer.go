@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ const (
 	// fullEvery is how often all is compared, with up to nodesSmall nodes.
 	fullEvery  = time.Minute
 	nodesSmall = 128
+	// refusedAgainMax is how many entries that were refused a full comparison tries again in vain. It leaves the others to the next one.
+	refusedAgainMax = 32
 )
 
 // Options say what a Syncer needs.
@@ -51,9 +54,9 @@ type Syncer struct {
 	// catalog is what the cluster has, as far as known is true.
 	catalog rows
 	known   bool
-	// refused are left out until everything is compared again, or until they change. before are those of earlier comparisons, which the present one has
-	// not tried yet.
-	refused, before refusals
+	// refused are left out until they change, or a full comparison tries them again. The last that one tried is tried.
+	refused refusals
+	tried   string
 
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -76,7 +79,7 @@ type State struct {
 	OutOfSync map[string]bool
 	// Missing counts all differences, also those of the node and of what is to be deleted.
 	Missing int
-	// Refused counts those of them that the cluster refused, so that they wait for the next comparison of everything, or for a change.
+	// Refused counts those of them that the cluster refused, so that they wait for their turn in a comparison of everything, or for a change.
 	Refused int
 	// LastTime is when a round succeeded; zero: none has.
 	LastTime time.Time
@@ -99,7 +102,7 @@ func New(options Options) *Syncer {
 		options.Nodes = func() int { return 0 }
 	}
 	s := &Syncer{options: options, nodeID: options.Node().GetNodeId(), catalog: newRows(), wake: make(chan struct{}, 1)}
-	s.refused, s.before = refusals{}, refusals{}
+	s.refused = refusals{}
 	s.number.boot = options.Boot
 	return s
 }
@@ -240,52 +243,88 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 
 func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
 	if full {
-		maps.Copy(s.before, s.refused)
-		clear(s.refused)
 		found, err := s.read(ctx, s.options.Node())
 		if err != nil {
 			return err
 		}
 		s.catalog, s.known = found, true
 	}
+	before := maps.Clone(s.refused)
 	if err := s.write(ctx, outputs); err != nil {
 		return err
 	}
-	if s.refused.freed() { // Services have no service, so once more is enough.
-		if err := s.write(ctx, outputs); err != nil {
+	if full {
+		if err := s.retry(ctx, before); err != nil {
 			return err
 		}
 	}
-	if full {
-		clear(s.before)
+	if s.refused.freed() { // Services have no service, so once more is enough.
+		return s.write(ctx, outputs)
 	}
 	return nil
 }
 
-// write makes what is to be written and deleted. What was refused before comes last and alone: nothing waits for it, and it takes one call.
+// write makes what is to be written and deleted but for what was refused.
 func (s *Syncer) write(ctx context.Context, outputs bool) error {
 	todo := s.refused.difference(s.catalog, s.agent(), outputs)
 	if todo.size() == 0 {
 		return nil
 	}
-	if err := s.options.Save(); err != nil {
+	if err := s.ready(); err != nil {
 		return err
 	}
-	if err := s.options.Continue(s.number.boot); err != nil {
-		return err
-	}
-	again := todo.takeEach(s.before.has)
 	for todo.size() > 0 {
 		if err := s.push(ctx, todo.take(rowsMax)); err != nil {
 			return err
 		}
 	}
-	for _, one := range again {
-		if err := s.push(ctx, one); err != nil {
+	return nil
+}
+
+// retry tries what was refused before this comparison, each entry alone, so that it takes one call. It goes on after the entry that the last
+// comparison ended with, and ends when refusedAgainMax of them are refused again: the others stay refused until it is their turn. What is accepted
+// does not count, since it is not tried again.
+func (s *Syncer) retry(ctx context.Context, before refusals) error {
+	if len(before) == 0 {
+		return nil
+	}
+	open := difference(s.catalog, s.agent(), true)
+	s.refused.keep(open)
+	open.leaveOut(func(key string, entry proto.Message) bool { return !before.stands(key, entry) || s.orphan(entry) })
+	again := open.alone()
+	if len(again) == 0 {
+		return nil
+	}
+	if err := s.ready(); err != nil {
+		return err
+	}
+	keys := slices.Sorted(maps.Keys(again))
+	next, is := slices.BinarySearch(keys, s.tried)
+	if is {
+		next++
+	}
+	left := refusedAgainMax
+	for _, key := range slices.Concat(keys[next:], keys[:next]) {
+		s.tried = key
+		if err := s.push(ctx, again[key]); err != nil {
 			return err
+		}
+		if s.refused.has(key) {
+			left--
+		}
+		if left == 0 {
+			break
 		}
 	}
 	return nil
+}
+
+// ready is called before entries are sent.
+func (s *Syncer) ready() error {
+	if err := s.options.Save(); err != nil {
+		return err
+	}
+	return s.options.Continue(s.number.boot)
 }
 
 // agent returns the rows that the agent is right about.

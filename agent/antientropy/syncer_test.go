@@ -408,6 +408,80 @@ func TestChecksOfAServiceThatIsNoLongerRefusedAreWrittenAtOnce(t *testing.T) {
 	})
 }
 
+// However many entries are refused, a full comparison tries few of them again, and each of them in turn.
+func TestAFullComparisonTriesFewRefusedEntriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const entries, most, mostRounds = 100, 32, 4
+		c := newCatalog()
+		var ids []string
+		for i := range entries {
+			ids = append(ids, fmt.Sprint("bad", i))
+			c.deny[ids[i]] = true
+		}
+		a := start(t, c, 1, func(a *agent) {
+			for _, id := range ids {
+				a.add([]string{id}, "c@"+id)
+			}
+			a.add(nil, "e")
+		})
+		c.taken()
+		// Each comparison begins with a read.
+		tried, reads := map[string]int{}, 0
+		for reads < mostRounds {
+			pass(time.Second)
+			n := 0
+			for _, call := range c.taken() {
+				_, what, _ := strings.Cut(call, ": ")
+				if id, is := strings.CutPrefix(what, "denied +"); is {
+					tried[id]++
+					n++
+				} else if what != "read" {
+					t.Errorf("call: got %q", call)
+				} else {
+					reads++
+				}
+			}
+			if n > most {
+				t.Errorf("one comparison made %d calls that were denied, want at most %d", n, most)
+			}
+		}
+		for _, id := range ids {
+			if tried[id] < 1 || tried[id] > 2 {
+				t.Errorf("%s was tried %d times in %d comparisons, want each in its turn", id, tried[id], reads)
+			}
+		}
+		s := a.sync.State()
+		if s.Missing != 2*entries || s.Refused != 2*entries || s.Err == nil || !strings.Contains(s.Err.Error(), fmt.Sprint(2*entries, " entries")) {
+			t.Errorf("state: got %d missing, %d refused and %v, want all refused", s.Missing, s.Refused, s.Err)
+		}
+		if got := a.logs.FilterMessage("the cluster refused an entry").Len(); got != 2*entries {
+			t.Errorf("log lines of refusals: got %d, want one for each entry", got)
+		}
+		// A new check of a service that has not had its turn costs no call, and what may be written is.
+		a.add(nil, "d@"+ids[0], "f")
+		pass(time.Second)
+		if got := a.sync.State().Refused; got != 2*entries+1 || c.checks["f"] == nil {
+			t.Errorf("got %d refused and check %v, want one more refused and the other written", got, c.checks["f"])
+		}
+		// What the agent no longer has is not tried.
+		if _, err := a.RemoveService(ids[1]); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if s := a.sync.State(); s.Refused != 2*entries-1 || !strings.Contains(s.Err.Error(), fmt.Sprint(2*entries-1, " entries")) {
+			t.Errorf("state: got %d refused and %v, want those of the other services", s.Refused, s.Err)
+		}
+		// The right comes: what is accepted does not count.
+		c.mu.Lock()
+		clear(c.deny)
+		c.mu.Unlock()
+		pass(time.Minute)
+		if s := a.sync.State(); s.Missing != 0 || s.Err != nil || len(c.services) != entries-1 || len(c.checks) != entries+2 {
+			t.Errorf("a minute after the right came: got %d services, %d checks and state %+v, want all", len(c.services), len(c.checks), s)
+		}
+	})
+}
+
 // What the agent no longer has, and its token may not delete, stays in the catalog, and nothing else waits for it.
 func TestADeletionWithoutARightDoesNotKeepTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
