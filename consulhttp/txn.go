@@ -253,8 +253,12 @@ func (t *transaction) errors(failed map[int]tenurev1.ErrorReason) []txnErrorJSON
 	return out
 }
 
-// never is a revision that no key and no entry ever has.
-const never = uint64(math.MaxUint64)
+const (
+	// never is a revision that no key and no entry ever has.
+	never = uint64(math.MaxUint64)
+	// noCheckID is the id of no check: one has no control characters. What is not there may be named with them, too.
+	noCheckID = "\x00"
+)
 
 // writes reports whether an operation may change something.
 func writes(op *tenurev1.Op) bool {
@@ -286,11 +290,12 @@ func failingCheck(key string) *tenurev1.Op {
 	return checkOp(&tenurev1.KeyCondition{Key: key, Exists: &exists, CreateRevision: &created})
 }
 
-// failingDelete returns a delete on a node that always fails. An entry is written once in a transaction, so it is about one that nobody writes.
+// failingDelete returns a delete on a node that always fails. It is about a check that cannot exist: one that does would take the right to its service,
+// and an entry is written once in a transaction.
 func failingDelete(node string) *tenurev1.Op {
 	revision := never
 	return &tenurev1.Op{Kind: &tenurev1.Op_Catalog{Catalog: &tenurev1.CatalogOp{
-		Kind: &tenurev1.CatalogOp_Delete{Delete: &tenurev1.CatalogName{Node: node, CheckId: "-"}}, IfRevision: &revision,
+		Kind: &tenurev1.CatalogOp_Delete{Delete: &tenurev1.CatalogName{Node: node, CheckId: noCheckID}}, IfRevision: &revision,
 	}}}
 }
 
@@ -317,8 +322,9 @@ func (t *transaction) send() sentOps {
 	return sent
 }
 
-// failing returns an operation that always fails, and takes no right that the first operation that writes does not take. For a key that is the one
-// to read it, which those who write in Consul's way have.
+// failing returns an operation that always fails. On the node of an entry that is written it takes no right but that to write the node. On a key that
+// is written it takes the right to read it, which the write does not, but which those who write in Consul's way have: a key is written once in a
+// transaction.
 func (t *transaction) failing() *tenurev1.Op {
 	for i, op := range t.native {
 		switch {

@@ -270,3 +270,25 @@ func TestAnOperationThatFailsHereTakesNoOtherRight(t *testing.T) {
 		})
 	}
 }
+
+// TestATransactionThatFailsHereTouchesNoCheck is about checks with a short name beside an operation that is found to fail without the cluster.
+func TestATransactionThatFailsHereTouchesNoCheck(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.want("PUT", "/v1/catalog/register", `{"Node":"n","Address":"10.0.0.1","Service":{"Service":"theirs"},"Checks":[{"CheckID":"-","ServiceID":"theirs"}]}`, 200, "true")
+	r.want("PUT", "/v1/catalog/register", `{"Node":"m","Address":"10.0.0.2"}`, 200, "true")
+	token := r.bootstrap("node * write\n")
+	as := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
+	const missing = `{"Check":{"Verb":"get","Check":{"Node":"m","CheckID":"none"}}},`
+	for name, ops := range map[string]string{
+		"it is written":      missing + `{"Check":{"Verb":"set","Check":{"Node":"m","CheckID":"-","Status":"passing"}}}`,
+		"it is of a service": missing + `{"Node":{"Verb":"set","Node":{"Node":"n","Address":"10.0.0.3"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := r.sendAs("PUT", "/v1/txn", "["+ops+"]", as)
+			const want = `"Errors":[{"OpIndex":0,"What":"check \"none\" on node \"m\" doesn't exist"}]`
+			if got.status != 409 || !strings.Contains(got.body, want) {
+				t.Errorf("got %d %s, want 409 and %s", got.status, got.body, want)
+			}
+		})
+	}
+}
