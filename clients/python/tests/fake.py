@@ -110,13 +110,14 @@ class FakeMember:
         self.deadlines = False  # Whether calls end by themselves; else only those that are answered, or cut.
         self.cut_off = False  # Whether it ends every stream of renewals.
         self.refused = 0  # Why it does not renew, if it says so.
+        self.denied: set[str] = set()  # Sessions that may not be renewed, nor attached to.
         self.ttl = 15
         self._came = asyncio.Event()
         self.streams: dict[str, Callable[[Any], AsyncIterator[Any]]] = {}
         self.calls: dict[str, Callable[[Any], Any]] = {
             _rpc.LIST_MEMBERS.path: lambda r: cluster_pb2.ListMembersResponse(),
             _rpc.CREATE_SESSION.path: self._create_session,
-            _rpc.ATTACH_SESSION.path: lambda r: self.attached(),
+            _rpc.ATTACH_SESSION.path: self._attach_session,
             _rpc.DESTROY_SESSION.path: lambda r: session_pb2.DestroySessionResponse(),
             _rpc.RELEASE_LOCK.path: lambda r: lock_pb2.ReleaseLockResponse(released=True),
             _rpc.CANCEL_WAIT.path: lambda r: lock_pb2.CancelWaitResponse(cancelled=True),
@@ -162,6 +163,11 @@ class FakeMember:
     def _create_session(self, request: Any) -> Any:
         return session_pb2.CreateSessionResponse(session_id=SESSION, ttl=request.ttl, epoch=1)
 
+    def _attach_session(self, request: Any) -> Any:
+        if request.session_id in self.denied:
+            raise errors.PermissionDenied("it may not be attached to", applied=False)
+        return self.attached()
+
     def attached(self, *holds: session_pb2.Hold, places: tuple[session_pb2.Place, ...] = ()) -> Any:
         """Returns an answer to AttachSession."""
         return session_pb2.AttachSessionResponse(
@@ -204,6 +210,8 @@ class FakeMember:
                     verdict = answer.verdicts.add(session_id=renewal.session_id, number=renewal.number)
                     if self.refused:
                         verdict.refused = self.refused  # type: ignore[assignment]
+                    elif renewal.session_id in self.denied:
+                        verdict.refused = types_pb2.ERROR_REASON_PERMISSION_DENIED
                     else:
                         verdict.ttl.FromSeconds(self.ttl)
                 yield answer

@@ -93,6 +93,11 @@ class Lease:
         if number == self._number:
             self._outstanding = None
 
+    def denied(self, number: int) -> None:
+        """Takes a refusal that any member would give: it is an answer, and the link is as good as before."""
+        if number == self._number:
+            self.forget_sent()
+
     def forget_sent(self) -> None:
         """Forgets the renewal that can no longer be answered: its stream is gone."""
         self._outstanding = self._waiting_since = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenure import _convert, errors
 from tenure._core.backoff import Backoff
+from tenure._core.denials import Denials
 from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
 from tenure._core.requests import RequestWindow
 from tenure._core.retry import decide
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 RENEW_JITTER = 0.1
 PUT_OFF_SECONDS = 0.1
-DENIED_SECONDS_MAX = 5.0
 RECONCILE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
 
@@ -89,7 +89,7 @@ class SessionCore:
         self._attempt = 0
         self._renew_at = 0.0
         self._refused: errors.TenureError | None = None  # Why it was not renewed: a right or the credential.
-        self._denials = 0  # Renewals in a row that were refused so.
+        self._denials = Denials(client._rng)
         self._reconciled_at = client._clock.now()
         self._jeopardy_since = float("inf")
         self._no_waits = asyncio.Event()  # Set when no more waits begin, and those that there are end.
@@ -310,7 +310,10 @@ class SessionCore:
         self._client._note(self)
 
     async def _attach(self, link: Link) -> None:
-        """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot."""
+        """Re-attaches through a member: learns the truth, and is renewed at once. Leaves a member that cannot.
+
+        While the right to it is gone it tries ever more rarely.
+        """
         give_up = self._client._clock.now() + self._machine.lease.silence
         backoff = Backoff(self._client._rng)
         failures = 0
@@ -324,8 +327,13 @@ class SessionCore:
                 if type(error) in _CAUSES:
                     self._take_refusal(error, sure=True)
                     return
-                failures += 1
                 self._not_renewed(error)
+                if self._refused is not None:  # Any member says the same, and others use the connection.
+                    self._suspend()
+                    await asyncio.sleep(self._denials.add(self._client._clock.now(), self._beat()))
+                    failures, give_up = 0, self._client._clock.now() + self._machine.lease.silence
+                    continue
+                failures += 1
                 decision = decide(error, failures=failures)
                 if decision.move or not decision.retry or self._client._clock.now() >= give_up:
                     link.break_off()
@@ -371,6 +379,11 @@ class SessionCore:
         denied = isinstance(error, (errors.PermissionDenied, errors.Unauthenticated))
         self._refused = error if denied else None
 
+    def _suspend(self) -> None:
+        """Notes that it is not renewed, though the connection is as good as any."""
+        self._machine.link_down()
+        self._publish()
+
     def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
         """Takes the answer to a renewal."""
         now = self._client._clock.now()
@@ -381,16 +394,18 @@ class SessionCore:
             if type(error) in _CAUSES:
                 self._take_refusal(error, sure=True)
                 return
-            self._machine.lease.put_off(verdict.number)
             self._not_renewed(error)
-            pause = PUT_OFF_SECONDS
             if self._refused is not None:
-                # Nothing here brings the right back; but if it comes, the session is renewed in time.
-                self._denials += 1
-                pause = min(PUT_OFF_SECONDS * 2 ** min(self._denials, 10), DENIED_SECONDS_MAX, self._beat())
-            self._renew_at = now + pause * self._client._rng.uniform(0.5, 1.5)
+                self._machine.lease.denied(verdict.number)
+                self._renew_at = now + self._denials.add(now, self._beat())
+                if self._denials.last(now) >= self._machine.lease.silence:
+                    self._suspend()
+            else:
+                self._machine.lease.put_off(verdict.number)
+                self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
         elif self._machine.acknowledged(verdict.number, _convert.seconds(verdict.ttl)):
-            self._refused, self._denials = None, 0
+            self._refused = None
+            self._denials.clear()
             self._renew_at = now + self._beat()
             self._publish()
             acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
