@@ -170,3 +170,36 @@ func TestASessionWithoutTheRightToRenewStaysWithItsMember(t *testing.T) {
 		}
 	})
 }
+
+// TestASessionThatMayNotBeAttachedToLeavesTheConnectionToTheOthers breaks the connection of two sessions, of which one lost its rights.
+func TestASessionThatMayNotBeAttachedToLeavesTheConnectionToTheOthers(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		other, err := b.client.OpenSession(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second) // Both are renewed: else they have nothing to ask for after a break.
+		b.mu.Lock()
+		b.denied = b.session.ID()
+		b.mu.Unlock()
+		connected := b.members[0].Connected()
+		b.members[0].Cut()
+		pass(ttl / 2)
+		b.mu.Lock()
+		denials := b.denials
+		b.denied = ""
+		b.mu.Unlock()
+		if again := b.members[0].Connected() - connected; again != 1 || denials < 2 || denials > 12 {
+			t.Errorf("connected %d times after %d denials, want once after 2 to 12", again, denials)
+		}
+		if state, _ := other.State(); state != tenure.StateConnected || !errors.Is(b.session.Refusal(), tenure.ErrAuth) {
+			t.Errorf("the other session is %v, and the denied one says %v", state, b.session.Refusal())
+		}
+		b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED")
+		pass(ttl / 3)
+		b.states.demand(t, "CONNECTING", "CONNECTED", "SUSPENDED", "CONNECTED")
+		if again := b.members[0].Connected() - connected; again != 1 {
+			t.Errorf("connected %d times, want once", again)
+		}
+	})
+}

@@ -43,6 +43,8 @@ type fakeCluster struct {
 	refuse     tenurev1.ErrorReason
 	refuseOnce bool                    // Whether refuse is over with the first renewal.
 	refusals   int                     // How many renewals were refused.
+	denied     string                  // The session that may not be attached to.
+	denials    int                     // How often that was refused.
 	hints      []*tenurev1.SessionHint // They go with the next answer to a renewal.
 	destroys   []*tenurev1.DestroySessionRequest
 	breaks     fakeBreaks
@@ -174,6 +176,10 @@ func (m *fakeMember) AttachSession(
 	s, reason := f.session(r.GetSessionId())
 	if reason != 0 {
 		return nil, refusal(codes.FailedPrecondition, reason, "no")
+	}
+	if r.GetSessionId() == f.denied {
+		f.denials++
+		return nil, refusal(codes.PermissionDenied, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no")
 	}
 	s.attempts = append(s.attempts, r.GetAttempt())
 	if f.outdated > 0 {

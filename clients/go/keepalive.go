@@ -123,7 +123,7 @@ func (d *denials) pause(every time.Duration) time.Duration {
 // run renews until something breaks, and tells what.
 func (k *keeper) run(ctx context.Context) error {
 	if k.attach {
-		if err := k.askTruth(ctx); err != nil {
+		if err := k.askAllowed(ctx); err != nil {
 			return err
 		}
 	}
@@ -131,6 +131,32 @@ func (k *keeper) run(ctx context.Context) error {
 	k.stream = k.session.client.renewers.join(k)
 	defer k.stream.leave(k)
 	return k.converse(ctx)
+}
+
+// askAllowed asks for the truth, more and more rarely while that is denied: all members say the same, so the connection, which others use, too, is as
+// good as any.
+func (k *keeper) askAllowed(ctx context.Context) error {
+	for {
+		err := k.askTruth(ctx)
+		if _, denied := renewalRefusal(errorinfo.Reason(err)); !denied {
+			return err
+		}
+		k.session.failed(err)
+		k.session.linkDown()
+		if err = k.rest(ctx, k.denied.pause(k.session.every)); err != nil {
+			return err
+		}
+	}
+}
+
+// rest waits, unless the stream should move to another link; it returns why it did not wait.
+func (k *keeper) rest(ctx context.Context, d time.Duration) error {
+	linked, end := onLink(ctx, k.link)
+	defer end()
+	if backoff.Pause(linked, d) {
+		return nil
+	}
+	return context.Cause(linked)
 }
 
 // askTruth attaches: it learns what the session holds, and gives back what ended here meanwhile.
