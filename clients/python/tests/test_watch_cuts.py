@@ -14,6 +14,7 @@ from fake import ADDRESS, PATIENCE, Dice, FakeMember
 
 import tenure
 from tenure import EventType, _rpc, aio, errors
+from tenure.aio import _follow
 from tenure.v1 import election_pb2, types_pb2, watch_pb2
 
 HEADER = types_pb2.ResponseHeader(revision=7, history_id="h")
@@ -290,3 +291,64 @@ def test_a_thread_that_read_a_part_of_a_message_goes_on_before_it(member: FakeMe
         watch = client.watch(prefix="")
         assert (next(watch).key, watch.resume_token) == ("a", "t7")
         assert (next(watch).key, watch.resume_token) == ("b", "t8")
+
+
+class Silence:
+    """Watches: the first begins and then says nothing, as of a member without a leader; the next ones tell a key."""
+
+    def __init__(self, member: FakeMember) -> None:
+        self._begun = 0
+        member.streams[_rpc.WATCH.path] = self.serve
+
+    async def serve(self, request: Any) -> AsyncIterator[watch_pb2.WatchResponse]:
+        self._begun += 1
+        yield started()
+        if self._begun > 1:
+            yield initial("c", complete=True) if request.initial else put("c", 8)
+        await asyncio.Event().wait()
+
+
+async def next_of(client: aio.Client) -> str:
+    async with client.watch(prefix="") as watch:
+        return (await anext(watch)).key
+
+
+async def filled(client: aio.Client) -> str:
+    async with client.cache("", timeout=PATIENCE) as cache:
+        return cache.keys()[0]
+
+
+@pytest.mark.parametrize("look", [next_of, filled])
+def test_a_member_that_says_nothing_on_a_watch_is_left(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch, look: Callable[[aio.Client], Any]
+) -> None:
+    async def watch() -> None:
+        Silence(member)
+        async with member.client() as client:
+            assert await asyncio.wait_for(look(client), PATIENCE) == "c"
+        assert len(member.links) == 2
+        assert [r.resume_token for r in member.requests(_rpc.WATCH)] == (["", "t7"] if look is next_of else ["", ""])
+
+    monkeypatch.setattr(_follow, "SILENCE_SECONDS", 0.05)
+    asyncio.run(watch())
+
+
+def test_a_thread_does_not_stay_with_a_member_that_says_nothing_on_a_watch(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_follow, "SILENCE_SECONDS", 0.05)
+    Silence(member)
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client, client.watch(prefix="") as watch:
+        too_late = threading.Timer(PATIENCE, watch.close)
+        too_late.start()
+        key = next(watch).key
+        too_late.cancel()
+    assert (key, len(member.links)) == ("c", 2)
+
+
+@pytest.mark.parametrize(("interval", "seconds"), [(None, 15.0), (1.0, 15.0), (60.0, 180.0)])
+def test_a_member_may_say_nothing_for_three_times_as_long_as_it_was_told_to(
+    member: FakeMember, interval: float | None, seconds: float
+) -> None:
+    watch = member.client().watch(prefix="", progress_interval=interval)
+    assert watch._silence() == seconds

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# How long a stream may say nothing before its member is left, where that is to say something now and then.
+SILENCE_SECONDS = 15.0
+
 
 class Follower(Generic[Req, Res]):
     """Reads one message after another. It raises Unavailable when it cannot begin within the client's timeout."""
@@ -40,6 +43,7 @@ class Follower(Generic[Req, Res]):
         self._failures = 0
         # A read that is cancelled loses what was on its way: nobody may read the same stream behind it.
         self._reading = asyncio.Lock()
+        self._silent = False  # Whether the member said nothing for too long, which ended the stream.
         self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
 
     def _request(self) -> Req:
@@ -50,6 +54,10 @@ class Follower(Generic[Req, Res]):
         """Takes note that a stream broke. Returns whether to go on for certain."""
         return False
 
+    def _silence(self) -> float:
+        """For how many seconds a stream may say nothing; infinite where nobody was told to say something."""
+        return float("inf")
+
     async def _next_message(self) -> Res | None:
         """Reads one message, from a new stream if there is none. None: look again, it may be closed."""
         async with self._reading:
@@ -58,7 +66,7 @@ class Follower(Generic[Req, Res]):
                     await self._open()
                 if self._closed or self._stream is None:
                     return None
-                message = await self._stream.read()
+                message = await self._read_in_time(self._stream)
                 if message is None:
                     raise errors.LinkLost(f"the stream of {self._what} ended", applied=False)
             except errors.TenureError as error:
@@ -73,6 +81,28 @@ class Follower(Generic[Req, Res]):
             self._failures = 0
             self._backoff.reset()
             return message
+
+    async def _read_in_time(self, stream: Followed[Req, Res]) -> Res | None:
+        """Reads one message. A member that says nothing for too long may be there and know nothing new: LinkLost."""
+        silence = self._silence()
+        if silence == float("inf"):
+            return await stream.read()
+        self._silent = False
+        # Only while somebody reads: readers may take their time.
+        timer = asyncio.get_running_loop().call_later(silence, self._fall_silent, stream)
+        try:
+            return await stream.read()
+        except errors.LinkLost:
+            if self._silent:
+                text = f"the member said nothing on {self._what} for {silence:.0f} s"
+                raise errors.LinkLost(text, applied=False) from None
+            raise
+        finally:
+            timer.cancel()
+
+    def _fall_silent(self, stream: Followed[Req, Res]) -> None:
+        self._silent = True
+        stream.cancel()
 
     async def _open(self) -> None:
         self._client._start()

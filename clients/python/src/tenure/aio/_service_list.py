@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._rpc import LIST_INSTANCES, WATCH
+from tenure.aio import _follow
 from tenure.aio._dispatch import Listeners
 from tenure.aio._follow import Follower
 from tenure.aio._wait import stop, until_set, within
@@ -38,6 +39,9 @@ class _Feed(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
         return watch_pb2.WatchRequest(
             services=self._names, resume_token=self._token, progress_interval=_convert.duration(PROGRESS_SECONDS)
         )
+
+    def _silence(self) -> float:
+        return _follow.SILENCE_SECONDS
 
     def _broke(self, error: errors.TenureError) -> bool:
         lost = isinstance(error, errors.HistoryError)

@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._rpc import WATCH
+from tenure.aio import _follow
 from tenure.aio._follow import Follower
 from tenure.types import Event, EventType
 from tenure.v1 import watch_pb2
@@ -126,6 +127,9 @@ class Watch(Follower[watch_pb2.WatchRequest, watch_pb2.WatchResponse]):
             request.after_revision = self._after
             request.history_id = self._history
         return request
+
+    def _silence(self) -> float:
+        return max(_follow.SILENCE_SECONDS, 3 * (self._options.progress_interval or 0.0))
 
     async def start(self) -> None:
         """Waits until the watch has started: every change from now on will be delivered."""
