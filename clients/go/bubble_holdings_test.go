@@ -343,3 +343,41 @@ func TestAGrantThatComesInJeopardyIsBelievedWhenTheSessionIsSafe(t *testing.T) {
 		})
 	}
 }
+
+// TestALossOfWhichNoHintCameIsFound takes a lock away without a hint: at any time, and between the answer to what the session has and the first
+// renewal over a new stream, before which no hints come.
+func TestALossOfWhichNoHintCameIsFound(t *testing.T) {
+	tests := map[string]struct {
+		lose   func(b *bubble)
+		within time.Duration
+	}{
+		"within half a minute": {func(b *bubble) { b.breakLock("app/a", false) }, 30 * time.Second},
+		"with the first renewal over a new stream": {func(b *bubble) {
+			b.mu.Lock()
+			b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+			b.mu.Unlock()
+			b.each(func(m *fakeMember) { m.Cut() })
+			pass(time.Second)
+			b.breakLock("app/a", false)
+			b.mu.Lock()
+			b.refuse = 0
+			b.mu.Unlock()
+		}, 2 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				held, other := b.acquire(t, "a"), b.acquire(t, "b")
+				pass(time.Minute)
+				test.lose(b)
+				pass(test.within)
+				if held.Safe() || held.Cause() != tenure.EndTakenAway {
+					t.Errorf("after %v: safe %v, cause %v; want that it was taken away", test.within, held.Safe(), held.Cause())
+				}
+				if !other.Safe() {
+					t.Errorf("the other hold ended: %v", other.Cause())
+				}
+			})
+		})
+	}
+}

@@ -304,7 +304,8 @@ func TestALostMemberIsReplacedAtOnceWithoutLosingAnything(t *testing.T) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		attempts := b.sessions[b.session.ID()].attempts
-		if len(attempts) != 5 || !slices.IsSorted(attempts) || attempts[0] == attempts[4] {
+		// Two for each break, before and after the first renewal over the new stream; one more if the lock was there before the very first.
+		if n := len(attempts); n != 10 && n != 11 || len(slices.Compact(slices.Clone(attempts))) != n || !slices.IsSorted(attempts) {
 			t.Errorf("attempts to attach %v", attempts)
 		}
 	})

@@ -18,6 +18,9 @@ const (
 	renewalPatienceMax = 5 * time.Second
 )
 
+// reconcileEvery is how often a session asks which of its holds the cluster still counts: a hint that one was lost may not have come.
+const reconcileEvery = 30 * time.Second
+
 var (
 	errNoVerdict   = errors.New("a renewal was not answered in time")
 	errStreamEnded = errors.New("the member ended the stream")
@@ -104,6 +107,10 @@ type keeper struct {
 	open    bool          // Whether a renewal is without verdict.
 	refused backoff.Backoff
 	denied  *denials // Those of the session, whatever the link.
+
+	renewed     bool        // Whether the stream has renewed the session: before that no hints come.
+	reconcile   *time.Timer // Runs until the truth is asked for again.
+	reconciling group       // Asks for it, beside the renewals.
 }
 
 // denialPauseMin bounds the first pause after a renewal that was refused for want of a right or of a credential.
@@ -128,6 +135,9 @@ func (k *keeper) run(ctx context.Context) error {
 		}
 	}
 	k.verdicts = make(chan *tenurev1.RenewalVerdict, 1)
+	k.reconcile = time.NewTimer(reconcileEvery)
+	defer k.reconcile.Stop()
+	defer k.reconciling.stop()
 	k.stream = k.session.client.renewers.join(k)
 	defer k.stream.leave(k)
 	return k.converse(ctx)
@@ -181,6 +191,18 @@ func (k *keeper) askTruth(ctx context.Context) error {
 	return err
 }
 
+// askBeside asks for the truth if something is held, while renewals go on. If that fails, the next time will do.
+func (k *keeper) askBeside() {
+	k.reconcile.Reset(reconcileEvery)
+	s := k.session
+	s.mu.Lock()
+	holding := s.custody.holdings.any()
+	s.mu.Unlock()
+	if holding {
+		k.reconciling.start(func(ctx context.Context) { _ = k.askTruth(ctx) })
+	}
+}
+
 // finalCause returns how a refusal ends the session, or CauseNone if it may pass.
 func finalCause(reason tenurev1.ErrorReason) Cause {
 	switch reason {
@@ -224,6 +246,8 @@ func (k *keeper) converse(ctx context.Context) error {
 				return err
 			}
 			timer.Reset(pause)
+		case <-k.reconcile.C:
+			k.askBeside()
 		case <-k.stream.broken:
 			return k.stream.why
 		case <-ctx.Done():
@@ -259,6 +283,10 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 			s.custody.giveBackDue()
 		}
 		wake(s.onRenewed)
+		if !k.renewed {
+			k.renewed = true
+			k.askBeside() // What happened before this stream tells of it.
+		}
 		return jittered(s.every), nil
 	}
 	if cause := finalCause(reason); cause != CauseNone {
