@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from conftest import PATIENCE, Proxied, Seen, Twin
 import tenure
 from tenure import errors
 from tenure._core.clock import Clock
+from tenure.aio import _token
 from tenure.aio._token import TOKEN_SECONDS, Token
 from tenure.testing import Member
 
@@ -166,6 +168,63 @@ def test_there_is_no_token(twin: Twin, gate: Gate) -> None:
     assert refused.value.applied is False
 
 
+class Hanging:
+    """A function that returns a token, until it hangs."""
+
+    def __init__(self) -> None:
+        self.token = "hanging"
+        self.goes_on = threading.Event()
+        self.goes_on.set()
+        self.hanging = 0  # Calls that have hung.
+
+    def __call__(self) -> str:
+        if not self.goes_on.is_set():
+            self.hanging += 1
+        assert self.goes_on.wait(3 * PATIENCE)
+        return self.token
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+    """A function that is asked anew for each call."""
+    monkeypatch.setattr(_token, "TOKEN_SECONDS", 0.0)
+    monkeypatch.setattr(_token, "RENEW_SECONDS", 0.2)
+    made = Hanging()
+    try:
+        yield made
+    finally:
+        made.goes_on.set()
+
+
+def test_a_function_that_hangs_does_not_hold_up_calls(twin: Twin, gate: Gate, hanging: Hanging) -> None:
+    gate.accepted = hanging.token
+    client = twin.client(gate.address, timeout=PATIENCE, token=hanging)
+    twin.do(client.kv.put, "k", b"v")
+    hanging.goes_on.clear()
+    with pytest.raises(errors.DeadlineExceeded, match="no token") as late:
+        twin.do(client.kv.put, "k", b"w", timeout=0.1)
+    assert late.value.applied is False
+    assert twin.do(client.kv.get, "k").value == b"v"  # The token before may be good still.
+    gate.accepted = "another"
+    twin.do(_break, client)
+    with pytest.raises(errors.Unauthenticated, match="not known: Bearer hanging"):
+        twin.do(client.kv.get, "k")
+    assert hanging.hanging == 1
+    hanging.token = "another"
+    hanging.goes_on.set()
+    assert twin.do(client.kv.get, "k").value == b"v"
+
+
+def test_a_function_that_hangs_from_the_start_does_not_hold_up_calls_nor_the_end(
+    twin: Twin, gate: Gate, hanging: Hanging
+) -> None:
+    hanging.goes_on.clear()
+    client = twin.client(gate.address, timeout=0.5, token=hanging)
+    with pytest.raises(errors.Unavailable):
+        twin.do(client.kv.get, "k")
+    twin.do(client.close)
+
+
 def test_a_token_that_is_refused_is_read_again(twin: Twin, gate: Gate, seen: Seen) -> None:
     issued = ["first"]
     gate.accepted = "first"
@@ -232,19 +291,19 @@ def test_a_token_is_read_again_when_it_is_old() -> None:
 
     async def run() -> None:
         token = Token(source, clock)
-        assert (await token.get(), len(asked)) == ("a", 1)
+        assert (await token.get(None), len(asked)) == ("a", 1)
         texts.append("b\n")
         clock.at += TOKEN_SECONDS - 0.001
-        assert (await token.get(), len(asked)) == ("a", 1)
+        assert (await token.get(None), len(asked)) == ("a", 1)
         clock.at += 0.001
-        assert (await token.get(), len(asked)) == ("b", 2)
+        assert (await token.get(None), len(asked)) == ("b", 2)
         texts.append("")  # What there was may be good still.
         clock.at += TOKEN_SECONDS
-        assert (await token.get(), len(asked)) == ("b", 3)
-        assert (await token.renew("b"), len(asked)) == (False, 4)
+        assert (await token.get(None), len(asked)) == ("b", 3)
+        assert (await token.renew("b", None), len(asked)) == (False, 4)
         texts.append("c")
-        assert (await token.renew("b"), len(asked)) == (True, 5)
-        assert (await token.renew("b"), len(asked)) == (True, 5)
-        assert await token.get() == "c"
+        assert (await token.renew("b", None), len(asked)) == (True, 5)
+        assert (await token.renew("b", None), len(asked)) == (True, 5)
+        assert await token.get(None) == "c"
 
     asyncio.run(run())

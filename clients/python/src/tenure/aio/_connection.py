@@ -193,6 +193,7 @@ class Connection:
             if self._link is not None:
                 await self._link.close()
             self._link = self._keeper = None
+            await self._door.close()
             self._change_state(State.CLOSED, CloseCause.CLOSED)
             await self._dispatcher.close()
 

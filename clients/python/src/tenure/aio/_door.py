@@ -62,6 +62,11 @@ class Door:
             options.append(("grpc.ssl_target_name_override", self._security.server_name))
         return grpc.aio.secure_channel(address, credentials, options=options, interceptors=self._interceptors)
 
+    async def close(self) -> None:
+        """Stops asking for a token."""
+        if self.token is not None:
+            await self.token.close()
+
     @property
     def sends_certificate(self) -> bool:
         """Whether the client has a certificate of its own, as far as is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
@@ -169,13 +170,14 @@ class Link:
         """Makes a call and returns its answer. Raises a typed error."""
         if self._token is None:
             return await self._unary(rpc, request, timeout, "")
-        used = await self.race(self._token.get())
+        left = _left(timeout)
+        used = await self.race(self._token.get(left()))
         try:
-            return await self._unary(rpc, request, timeout, used)
+            return await self._unary(rpc, request, left(), used)
         except errors.Unauthenticated:
-            if not await self.race(self._token.renew(used)):
+            if not await self.race(self._token.renew(used, left())):
                 raise
-        return await self._unary(rpc, request, timeout, self._token.text)
+        return await self._unary(rpc, request, left(), self._token.text)
 
     async def _unary(self, rpc: Unary[Req, Res], request: Req, timeout: float | None, token: str) -> Res:
         """Makes a call, on the line or by itself, and notes whether the member said something."""
@@ -230,7 +232,7 @@ class Link:
 
     async def _refused(self, error: errors.Unauthenticated, used: str) -> errors.TenureError:
         """Returns what a stream fails with whose token was refused: it may be begun again once that was replaced."""
-        if self._token is None or not await self.race(self._token.renew(used)):
+        if self._token is None or not await self.race(self._token.renew(used, None)):
             return error
         return errors.Unavailable("the token was replaced", applied=False)
 
@@ -351,6 +353,14 @@ class Stream(Generic[Req, Res]):
     def cancel(self) -> None:
         """Ends the call. A read that waits raises LinkLost."""
         self._call.cancel()
+
+
+def _left(seconds: float | None) -> Callable[[], float | None]:
+    """Returns what tells how many of so many seconds are left from now on."""
+    if seconds is None:
+        return lambda: None
+    end = time.monotonic() + seconds
+    return lambda: max(0.001, end - time.monotonic())
 
 
 async def _typed(begin: Callable[[], Awaitable[T]]) -> T:

@@ -37,11 +37,11 @@ async def until_set(event: asyncio.Event, timeout: float | None) -> None:
 async def stop(task: asyncio.Future[Any]) -> None:
     """Cancels a task and waits until it has ended, however. Who is cancelled meanwhile does not cancel it once more."""
     task.cancel()
-    task.add_done_callback(_hear)
+    task.add_done_callback(hear)
     await asyncio.wait({task})
 
 
-def _hear(task: asyncio.Future[Any]) -> None:
+def hear(task: asyncio.Future[Any]) -> None:
     """Takes note of how a task failed: nobody else will."""
     if not task.cancelled():
         task.exception()
