@@ -104,6 +104,7 @@ class Connection:
         self._sessions: dict[str, SessionCore] = {}
         self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
+        self._taken_back: dict[tuple[str, str], asyncio.Task[None]] = {}  # Registrations given up, by node and id.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
         self._unlinked_since = self._clock.now()  # While there is no link.

@@ -116,6 +116,10 @@ class Registrar(Protocol):
         """Deletes instance and check."""
         ...
 
+    async def take_back(self, service: Service, health: Health, limits: Limits) -> None:
+        """Deletes what `register` may have written, or may still write, though its caller gave up."""
+        ...
+
 
 class CatalogRegistrar:
     """Registers in the catalog itself."""
@@ -124,21 +128,30 @@ class CatalogRegistrar:
 
     def __init__(self, client: Connection) -> None:
         self._client = client
+        self._key = secrets.token_bytes(16)  # Of the first request.
 
     async def register(self, service: Service, health: Health, limits: Limits) -> None:
         """Writes instance and check."""
+        await self._write(service, health, limits, self._key)
+
+    async def _write(self, service: Service, health: Health, limits: Limits, key: bytes) -> None:
         request = catalog_pb2.RegisterNodeRequest(
             node=catalog_pb2.Node(name=service.node),
             skip_node_update=True,
             services=[service.message()],
             checks=[service.check(health)],
-            options=types_pb2.CallOptions(idempotency_key=secrets.token_bytes(16)),
+            options=types_pb2.CallOptions(idempotency_key=key),
         )
         await self._client._call(REGISTER_NODE, request, change=True, limits=limits)
 
     async def report(self, service: Service, health: Health, limits: Limits) -> None:
         """Writes all of it: what is there already changes nothing."""
+        await self._write(service, health, limits, secrets.token_bytes(16))
+
+    async def take_back(self, service: Service, health: Health, limits: Limits) -> None:
+        """Deletes it. Asked the same again, the cluster has certainly written it before."""
         await self.register(service, health, limits)
+        await self.deregister(service, limits)
 
     async def deregister(self, service: Service, limits: Limits) -> None:
         """Deletes instance and check."""
@@ -161,7 +174,8 @@ class AgentRegistrar:
     async def register(self, service: Service, health: Health, limits: Limits) -> None:
         """Writes instance and check, and waits a moment for the catalog to have them."""
         request = agent_pb2.AddAgentServiceRequest(service=service.message(), checks=[service.check(health)])
-        await self._client._call(ADD_AGENT_SERVICE, request, limits=limits)
+        await self._client._call(ADD_AGENT_SERVICE, request, change=True, own=True, limits=limits)
+        limits.sent = True  # What fails from here on leaves it there.
         await self._report(service, health, limits)  # An agent keeps the status of a check that it had before.
         for _ in range(int(REPORT_SECONDS / SETTLE_SECONDS)):
             if await self._in_sync(service, limits):
@@ -189,6 +203,10 @@ class AgentRegistrar:
         except errors.CheckNotFound:
             await self.register(service, health, limits)
 
+    async def take_back(self, service: Service, health: Health, limits: Limits) -> None:
+        """Deletes it."""
+        await self.deregister(service, limits)
+
     async def deregister(self, service: Service, limits: Limits) -> None:
         """Deletes instance and check."""
         request = agent_pb2.RemoveAgentServiceRequest(service_id=service.id)
@@ -202,14 +220,31 @@ async def _ask(function: HealthFunction) -> Health:
 
 
 async def register(client: Connection, registrar: Registrar, service: Service, timeout: float | None) -> Registration:
-    """Registers an instance, and keeps it registered."""
+    """Registers an instance, and keeps it registered. If the caller gives up, it is deregistered in the background."""
     client._start()
     limits = Limits(client, timeout, None)
+    name = (service.node, service.id)
+    if (before := client._taken_back.get(name)) is not None:  # It would take this one back, too.
+        await asyncio.wait({before}, timeout=limits.left())
+        limits.check()
     health = Health(CheckStatus.PASSING)
     if service.health is not None:
         health = await asyncio.wait_for(_ask(service.health), min(limits.left(), service.ttl))
-    await registrar.register(service, health, limits)
+    try:
+        await registrar.register(service, health, limits)
+    except BaseException:
+        if limits.sent:
+            taken_back = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
+            client._taken_back[name] = taken_back
+            taken_back.add_done_callback(lambda _: client._taken_back.pop(name))
+        raise
     return Registration(client, registrar, service, health)
+
+
+async def _take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
+    """Deregisters what may have been registered for nobody, if that can be told within a few seconds."""
+    with contextlib.suppress(errors.TenureError):
+        await registrar.take_back(service, health, Limits(client, CLOSE_SECONDS, None, closing=True))
 
 
 class Registration:

@@ -1,0 +1,73 @@
+"""Registrations whose callers give up, against a member or an agent in memory: nothing of them stays."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake import PATIENCE, FakeLink, FakeMember, cancelled
+
+from tenure import _rpc, aio, errors
+from tenure.aio import _register
+from tenure.v1 import agent_pb2, catalog_pb2
+
+
+class Late:
+    """An answer that comes when it is let through."""
+
+    def __init__(self, answer: Any) -> None:
+        self.comes = asyncio.Event()
+        self._answer = answer
+
+    async def __call__(self, request: Any) -> Any:
+        await self.comes.wait()
+        return self._answer
+
+
+@pytest.mark.parametrize("how", ["cancelled", "timed out"])
+def test_a_registration_whose_caller_gave_up_is_taken_back(member: FakeMember, how: str) -> None:
+    async def work() -> None:
+        answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        member.deadlines = True
+        async with member.client() as client:
+            opening = client.register("web", node="n", timeout=0.05 if how == "timed out" else None)
+            registering = asyncio.ensure_future(opening.__aenter__())
+            await member.asked_for(_rpc.REGISTER_NODE)
+            if how == "cancelled":
+                await cancelled(registering)
+            else:
+                with pytest.raises(errors.DeadlineExceeded):
+                    await registering
+            again = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await member.asked_for(_rpc.REGISTER_NODE, 2)
+            answer.comes.set()
+            await asyncio.wait_for(again, PATIENCE)
+            changes = [(p, r) for p, r in member.asked if p in (_rpc.REGISTER_NODE.path, _rpc.DEREGISTER_SERVICE.path)]
+            at = [p for p, _ in changes].index(_rpc.DEREGISTER_SERVICE.path)
+            assert (changes[at][1].node, changes[at][1].service_id) == ("n", "web")
+            # Before it is taken back, it is certain that the first was applied, and the next comes after that.
+            keys = [r.options.idempotency_key for _, r in changes]
+            assert len(set(keys[:at])) == 1
+            assert len(keys[at + 1 :]) == 1
+            assert keys[-1] != keys[0]
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_registration_that_an_agent_has_is_taken_back(member: FakeMember, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_register, "Link", lambda address, door: FakeLink(member, address))
+
+    async def work() -> None:
+        member.calls[_rpc.GET_AGENT.path] = lambda r: agent_pb2.GetAgentResponse(node="n")
+        member.calls[_rpc.ADD_AGENT_SERVICE.path] = lambda r: agent_pb2.AddAgentServiceResponse()
+        member.calls[_rpc.REPORT_CHECK.path] = Late(agent_pb2.ReportCheckResponse())
+        member.calls[_rpc.REMOVE_AGENT_SERVICE.path] = lambda r: agent_pb2.RemoveAgentServiceResponse()
+        async with aio.Agent("fake:1") as agent:
+            registering = asyncio.ensure_future(agent.register("web").__aenter__())
+            await member.asked_for(_rpc.REPORT_CHECK)
+            await cancelled(registering)
+            assert (await member.asked_for(_rpc.REMOVE_AGENT_SERVICE)).service_id == "web"
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
