@@ -46,7 +46,9 @@ type Client struct {
 	care    care
 	resumes resumes
 
-	openings group // Sessions that are being opened, or undone because nobody waits for them any more.
+	takebacks takebacks
+
+	openings group // Sessions that are being opened, or undone because nobody waits for them any more, and registrations undone so.
 	endings  group // Sessions that the cluster ended, which nobody may ever close.
 	streams  group // Caches and service lists.
 	running  group // The pool.

@@ -126,6 +126,9 @@ func (s Service) full() (Service, error) {
 	return s, nil
 }
 
+// name returns what nothing else in the catalog is called.
+func (s *Service) name() instanceName { return instanceName{node: s.Node, id: s.ID} }
+
 // message returns the instance as the API has it.
 func (s *Service) message() *tenurev1.Service {
 	return &tenurev1.Service{

@@ -36,6 +36,8 @@ type registrar interface {
 	repeat() time.Duration
 	// deregister deletes instance and check.
 	deregister(ctx context.Context, s *Service) error
+	// takeBack deletes what a register that failed may have written, or may still write.
+	takeBack(ctx context.Context, s *Service, h Health) error
 }
 
 // Registration is an instance of a service that stays registered until it is closed, with a check that the library keeps:
@@ -70,7 +72,7 @@ func (c *Client) Register(ctx context.Context, service Service) (*Registration, 
 		}
 		service.Node = host
 	}
-	return register(ctx, c, service, catalogRegistrar{c})
+	return register(ctx, c, service, catalogRegistrar{client: c, key: randomBytes(16)})
 }
 
 // register registers an instance, and keeps it registered.
@@ -90,7 +92,13 @@ func register(ctx context.Context, c *Client, service Service, at registrar) (*R
 	if err := r.health.check(); err != nil {
 		return nil, err
 	}
+	if err := c.takebacks.await(ctx, r.service.name()); err != nil {
+		return nil, err
+	}
 	if err := at.register(ctx, &r.service, r.health); err != nil {
+		if AppliedOf(err) != AppliedNo {
+			r.takeBack()
+		}
 		return nil, err
 	}
 	r.reported, r.last = r.health, c.clock()
@@ -253,9 +261,17 @@ func (r *Registration) deregister() error {
 }
 
 // catalogRegistrar registers in the catalog itself.
-type catalogRegistrar struct{ client *Client }
+type catalogRegistrar struct {
+	client *Client
+	key    []byte // Of the first request.
+}
 
 func (a catalogRegistrar) register(ctx context.Context, s *Service, h Health) error {
+	return a.write(ctx, s, h, a.key)
+}
+
+// write registers; a request with the same key is applied once.
+func (a catalogRegistrar) write(ctx context.Context, s *Service, h Health, key []byte) error {
 	request := &tenurev1.RegisterNodeRequest{
 		Node: &tenurev1.Node{Name: s.Node}, SkipNodeUpdate: true,
 		Services: []*tenurev1.Service{s.message()}, Checks: []*tenurev1.Check{s.check(h)},
@@ -263,15 +279,23 @@ func (a catalogRegistrar) register(ctx context.Context, s *Service, h Health) er
 	if err := sendable(request); err != nil {
 		return err
 	}
-	return a.client.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error {
-		request.Options = o
+	request.Options = &tenurev1.CallOptions{IdempotencyKey: key}
+	return a.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
 		_, err := tenurev1.NewCatalogServiceClient(l).RegisterNode(ctx, request)
 		return err
-	})
+	}, kindChange)
 }
 
 func (a catalogRegistrar) report(ctx context.Context, s *Service, h Health) error {
-	return a.register(ctx, s, h)
+	return a.write(ctx, s, h, randomBytes(16))
+}
+
+// takeBack asks the same again first: then the cluster has written it for certain, and does not do so later.
+func (a catalogRegistrar) takeBack(ctx context.Context, s *Service, h Health) error {
+	if err := a.register(ctx, s, h); err != nil {
+		return err
+	}
+	return a.deregister(ctx, s)
 }
 
 func (catalogRegistrar) repeat() time.Duration { return repeatEvery }
@@ -293,17 +317,24 @@ func (a agentRegistrar) register(ctx context.Context, s *Service, h Health) erro
 	if err := sendable(request); err != nil {
 		return err
 	}
-	err := a.client.read(ctx, func(ctx context.Context, l *conn.Link) error {
+	err := a.client.retry(ctx, func(ctx context.Context, l *conn.Link) error {
 		_, err := tenurev1.NewAgentServiceClient(l).AddAgentService(ctx, request)
 		return err
-	})
+	}, kindOwn)
 	if err != nil {
 		return err
 	}
-	if err = a.reportOnce(ctx, s, h); err != nil { // An agent keeps the status of a check that it had before.
-		return err
+	if err = a.reportOnce(ctx, s, h); err == nil { // An agent keeps the status of a check that it had before.
+		err = a.settle(ctx, s)
 	}
-	return a.settle(ctx, s)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.with(AppliedUnknown) // The agent has the instance.
+	}
+	return err
+}
+
+func (a agentRegistrar) takeBack(ctx context.Context, s *Service, _ Health) error {
+	return a.deregister(ctx, s)
 }
 
 // reportOnce reports how the check is.
