@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled, lost, refuse
+from fake import PATIENCE, SESSION, FakeMember, at_once, cancelled, in_queue, lost, refuse, run
 from test_ends import Clock
 
 from tenure import State, _rpc, errors
@@ -142,3 +142,18 @@ def test_a_long_call_without_ttl_bears_a_break(member: FakeMember) -> None:
             member.calls[_rpc.LIST_MEMBERS.path] = answer
 
     asyncio.run(asyncio.wait_for(put(), PATIENCE))
+
+
+@pytest.mark.parametrize("turns", range(1, 5))
+def test_a_wait_that_is_cancelled_twice_leaves_the_queue(member: FakeMember, turns: int) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = in_queue(member)
+        acquiring = asyncio.ensure_future(session.lock("k").acquire())
+        await member.asked_for(_rpc.ACQUIRE_LOCK)
+        acquiring.cancel()
+        for _ in range(turns):  # So far into what the first began.
+            await asyncio.sleep(0)
+        await cancelled(acquiring)
+        assert (await member.asked_for(_rpc.CANCEL_WAIT)).key == "k"
+
+    run(member, work)

@@ -203,10 +203,14 @@ class _Wait:
 
     async def _give_up(self, task: asyncio.Future[Any]) -> Leaving | None:
         """Gives up the place, and waits a moment for the cluster to know."""
-        await stop(task)
-        if self._settled or not self._sent:
+        leaving = None
+        try:
+            await stop(task)
+        finally:  # Also when it is cancelled once more meanwhile.
+            if self._sent and not self._settled:
+                leaving = self._session._holdings.leave(self._want.own)
+        if leaving is None:
             return None
-        leaving = self._session._holdings.leave(self._want.own)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(leaving.over.wait(), LEAVE_SECONDS)
         return leaving
