@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from fake import ADDRESS, PATIENCE, Dice, FakeMember
 
-from tenure import _rpc, aio, errors
+from tenure import Event, EventType, KeyValue, _rpc, aio, errors
+from tenure.aio import _backlog
+from tenure.aio._backlog import latest
 from tenure.v1 import types_pb2, watch_pb2
 
 
@@ -149,3 +151,44 @@ def test_a_cache_that_is_fed_no_more_says_why(member: FakeMember) -> None:
                 await asyncio.wait_for(client.cache("").__aenter__(), PATIENCE)
 
     asyncio.run(follow())
+
+
+def of(key: str, type: EventType, version: int = 0) -> Event:
+    return Event(type, key=key, kv=KeyValue(key, b"", version=version) if version else None)
+
+
+def test_a_listener_that_is_slow_gets_the_latest_of_each_key(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_backlog, "BACKLOG_MAX", 10)
+    seen: list[Event] = []
+
+    async def work() -> None:
+        goes_on = asyncio.Event()
+        feed = Feed(member)
+        feed.send(started(1), state(1, "k"))
+
+        async def slow(event: Event) -> None:
+            await goes_on.wait()
+            seen.append(event)
+
+        async with feed.client as client, client.cache("") as cache:
+            cache.on_change(slow)
+            feed.send(*(put(revision) for revision in range(2, 1001)))
+            await until(lambda: cache.revision == 1000)
+            goes_on.set()
+            await until(lambda: seen and seen[-1].revision == 1000)
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+    assert len(seen) <= 20
+    assert [e.revision for e in seen] == sorted({e.revision for e in seen})
+
+
+def test_of_events_that_wait_those_that_later_ones_outdate_are_left_out() -> None:
+    reset, synced = Event(EventType.RESET), Event(EventType.SYNCED)
+    put, gone, present = EventType.PUT, EventType.DELETED, EventType.PRESENT
+    assert latest([of("a", put, 1), of("b", put, 5), of("a", put, 2)]) == [of("b", put, 5), of("a", put, 2)]
+    assert latest([of("a", put, 1), of("b", put, 5), of("a", gone), of("b", gone)]) == [of("b", gone)]
+    assert latest([of("a", gone), of("a", put, 1), of("a", gone)]) == [of("a", gone)]
+    told = [of("a", put, 3), reset, of("b", present, 2), of("c", present, 1), synced, of("b", gone), of("c", put, 2)]
+    assert latest(told) == [reset, synced, of("c", put, 2)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
-from tenure.aio._dispatch import Listeners
+from tenure.aio._backlog import Backlog
 from tenure.aio._wait import within
 from tenure.aio._watch import Watch
 from tenure.types import Event, EventType, KeyValue
@@ -54,7 +54,8 @@ class Cache:
         self._filling: dict[str, KeyValue] | None = {}
         self._settled = asyncio.Event()  # It was filled, or is fed no more.
         self._fresh_at = float("-inf")
-        self._listeners = Listeners(client._dispatcher.line())
+        self._line = client._dispatcher.line()
+        self._backlogs: list[Backlog] = []
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
@@ -94,7 +95,8 @@ class Cache:
         if self._filling is None:
             self.revision = max(self.revision, event.revision)
         if event.type is not EventType.PROGRESS:
-            self._listeners.tell(event)
+            for backlog in self._backlogs:
+                backlog.tell(event)
 
     @property
     def stale(self) -> float:
@@ -127,8 +129,11 @@ class Cache:
         return sorted(self._state, key=str.encode)
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Registers a callback for each event from now on. Also a decorator."""
-        self._listeners.add(callback)
+        """Registers a callback for each event from now on. Also a decorator.
+
+        If it is too slow for that, some events are left out: it always gets the latest of each key.
+        """
+        self._backlogs.append(Backlog(self._line, callback))
         return callback
 
     async def close(self) -> None:

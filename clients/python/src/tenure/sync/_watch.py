@@ -157,7 +157,10 @@ class Cache:
         return self._aio.keys()
 
     def on_change(self, callback: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Registers a callback for each event from now on. Also a decorator."""
+        """Registers a callback for each event from now on. Also a decorator.
+
+        If it is too slow for that, some events are left out: it always gets the latest of each key.
+        """
         self._portal.call(lambda: self._aio.on_change(callback))
         return callback
 
