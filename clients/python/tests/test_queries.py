@@ -98,8 +98,9 @@ def test_a_query_of_a_session_is_deleted_with_it(twin: Twin, cataloged: Member) 
     assert (stored.id, stored.session_id) == (id, session.id)
     twin.do(session.queries.update, dataclasses.replace(stored, service="db", session_id=""))
     assert twin.do(client.queries.get, name).session_id == session.id
-    with pytest.raises(errors.SessionSecretWrong):
+    with pytest.raises(errors.PermissionDenied) as denied:  # No session of the caller's is over.
         twin.do(client.queries.update, stored)
+    assert (denied.value.reason, denied.value.applied) == ("SESSION_SECRET_WRONG", False)
     twin.do(session.close)
     with pytest.raises(errors.QueryNotFound):
         twin.do(client.queries.execute, name)

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from tenure import errors
 from tenure._rpc import Req, Res, Unary
 from tenure.v1 import types_pb2
 
@@ -44,7 +45,12 @@ class Calls:
         options: types_pb2.CallOptions = request.options  # type: ignore[attr-defined]
         options.idempotency_key = secrets.token_bytes(16)
         options.guards.extend(conditions)
-        return await self._client._call(rpc, request, change=True, timeout=timeout)
+        try:
+            return await self._client._call(rpc, request, change=True, timeout=timeout)
+        except errors.SessionSecretWrong as error:  # Of another's session, which is not over for the caller.
+            raise errors.PermissionDenied(
+                str(error), reason=error.reason, applied=error.applied, metadata=error.metadata
+            ) from None
 
     async def _read(self, rpc: Unary[Req, Res], request: Req, timeout: float | None) -> Res:
         return await self._client._call(rpc, request, timeout=timeout, session=self._session)

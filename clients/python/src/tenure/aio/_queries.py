@@ -33,7 +33,8 @@ class Queries(Calls):
         """Replaces the query with the `id` of this one, and returns its mod_revision.
 
         `if_revision` is the mod_revision that it must have; otherwise CompareFailed is raised. A query that is already
-        so does not change. Raises QueryNotFound.
+        so does not change. Raises QueryNotFound, or PermissionDenied if `client.queries` would leave it bound to a
+        session.
         """
         request = query_pb2.UpdateQueryRequest(query_id=query.id, query=self._message(query), if_revision=if_revision)
         return (await self._change(UPDATE_QUERY, request, guards, timeout)).mod_revision

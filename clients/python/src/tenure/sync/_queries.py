@@ -31,7 +31,8 @@ class Queries:
         """Replaces the query with the `id` of this one, and returns its mod_revision.
 
         `if_revision` is the mod_revision that it must have; otherwise CompareFailed is raised. A query that is already
-        so does not change. Raises QueryNotFound.
+        so does not change. Raises QueryNotFound, or PermissionDenied if `client.queries` would leave it bound to a
+        session.
         """
         return self._portal.run(self._aio.update(query, if_revision=if_revision, guards=guards, timeout=timeout))
 
