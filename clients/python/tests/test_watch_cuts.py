@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from fake import ADDRESS, PATIENCE, Dice, FakeMember
+from fake import ADDRESS, PATIENCE, Dice, FakeMember, cancelled
 
 import tenure
 from tenure import EventType, _rpc, aio, errors
 from tenure.aio import _follow
-from tenure.v1 import election_pb2, types_pb2, watch_pb2
+from tenure.v1 import election_pb2, session_pb2, types_pb2, watch_pb2
 
 HEADER = types_pb2.ResponseHeader(revision=7, history_id="h")
 
@@ -352,3 +352,32 @@ def test_a_member_may_say_nothing_for_three_times_as_long_as_it_was_told_to(
 ) -> None:
     watch = member.client().watch(prefix="", progress_interval=interval)
     assert watch._silence() == seconds
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["the same leads", "another one leads"])
+def test_an_observer_whose_read_was_cancelled_says_that_it_may_have_missed_changes(
+    member: FakeMember, again: bool
+) -> None:
+    def leads(token: int) -> election_pb2.ObserveResponse:
+        hold = session_pb2.Hold(sequencer=types_pb2.Sequencer(key="e", fencing_token=token))
+        return election_pb2.ObserveResponse(header=HEADER, leader=election_pb2.Leader(hold=hold))
+
+    streams = [[leads(1)], [leads(1), leads(2)] if again else [leads(2)]]
+
+    async def observed(request: Any) -> AsyncIterator[Any]:
+        for message in streams.pop(0):
+            yield message
+        await asyncio.Event().wait()
+
+    async def observe() -> None:
+        member.streams[_rpc.OBSERVE.path] = observed
+        async with member.client() as client, client.observe("e") as observer:
+            first = await asyncio.wait_for(anext(observer), PATIENCE)
+            assert (first is not None and first.token, observer.gap) == (1, False)
+            reading = asyncio.ensure_future(observer.__anext__())
+            await asyncio.sleep(0)
+            await cancelled(reading)
+            second = await asyncio.wait_for(anext(observer), PATIENCE)
+            assert (second is not None and second.token, observer.gap) == (2, not again)
+
+    asyncio.run(observe())

@@ -77,6 +77,7 @@ class Follower(Generic[Req, Res]):
             except asyncio.CancelledError:
                 # What was on its way is lost with the read; a new stream goes on after the last message.
                 self._leave_stream()
+                self._broke(errors.LinkLost("the read was cancelled", applied=False))
                 raise
             self._failures = 0
             self._backoff.reset()
