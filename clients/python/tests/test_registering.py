@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import threading
 from typing import Any
 
 import pytest
 from fake import PATIENCE, FakeLink, FakeMember, cancelled
 
+import tenure
 from tenure import _rpc, aio, errors
 from tenure.aio import _register
 from tenure.v1 import agent_pb2, catalog_pb2
@@ -71,3 +74,36 @@ def test_a_registration_that_an_agent_has_is_taken_back(member: FakeMember, monk
             assert (await member.asked_for(_rpc.REMOVE_AGENT_SERVICE)).service_id == "web"
 
     asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_an_agent_that_two_threads_close_deregisters_all_the_same(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_register, "Link", lambda address, door: FakeLink(member, address))
+    begun, goes_on = threading.Event(), threading.Event()
+    removed: list[str] = []
+
+    async def remove(request: Any) -> Any:
+        begun.set()
+        await asyncio.to_thread(goes_on.wait, PATIENCE)
+        removed.append(request.service_id)
+        return agent_pb2.RemoveAgentServiceResponse()
+
+    in_sync = agent_pb2.AgentCheck(check=catalog_pb2.Check(check_id="service:web"), in_sync=True)
+    member.calls[_rpc.GET_AGENT.path] = lambda r: agent_pb2.GetAgentResponse(node="n")
+    member.calls[_rpc.ADD_AGENT_SERVICE.path] = lambda r: agent_pb2.AddAgentServiceResponse()
+    member.calls[_rpc.REPORT_CHECK.path] = lambda r: agent_pb2.ReportCheckResponse()
+    member.calls[_rpc.LIST_AGENT_CHECKS.path] = lambda r: agent_pb2.ListAgentChecksResponse(checks=[in_sync])
+    member.calls[_rpc.REMOVE_AGENT_SERVICE.path] = remove
+    agent = tenure.Agent("fake:1")
+    agent.register("web")
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(agent.close)
+        assert begun.wait(PATIENCE)
+        second = threads.submit(agent.close)
+        with pytest.raises(concurrent.futures.TimeoutError):
+            second.result(0.2)
+        goes_on.set()
+        first.result(PATIENCE)
+        second.result(PATIENCE)
+    assert removed == ["web"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,13 +11,14 @@ from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.aio._register import TTL_SECONDS
 from tenure.sync._election import Observer
+from tenure.sync._ending import Ending
 from tenure.sync._kv import KV
 from tenure.sync._portal import Portal
 from tenure.sync._queries import Queries
 from tenure.sync._recipes import Barrier, Presence
 from tenure.sync._services import Registration, ServiceList, asking
 from tenure.sync._session import Session
-from tenure.sync._threads import ThreadDispatcher, let_go, runs_for
+from tenure.sync._threads import ThreadDispatcher
 from tenure.sync._watch import Cache, KeyWatch, Watch
 from tenure.types import (
     Behavior,
@@ -59,10 +59,9 @@ class Client:
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
         **options: Any,
     ) -> None:
-        self._close_begun = threading.Lock()  # Taken by the thread that closes, and never given back.
-        self._close_ended = threading.Event()
         self._dispatcher = ThreadDispatcher()
         self._portal = Portal()
+        self._ending = Ending(self._portal, self._dispatcher)
 
         def make() -> aio.Client:
             client = aio.Client(uri, timeout=timeout, dispatcher=self._dispatcher, **options)
@@ -85,19 +84,8 @@ class Client:
         Several threads can close it: each waits until it is closed, except a callback. In a forked child it does
         nothing.
         """
-        if self._aio._guard.forked or self._portal.closed:
-            return
-        let_go(self._portal)
-        if not self._close_begun.acquire(blocking=False):
-            if not (runs_for(self._portal) or self._dispatcher.calls):  # Whoever closes it may wait for that one.
-                self._close_ended.wait()
-            return
-        try:
-            self._portal.run(self._aio.close())
-        finally:  # Even if it was interrupted: then the sessions end by their TTL.
-            self._portal.close()
-            self._close_ended.set()
-        self._dispatcher.join()
+        if not self._aio._guard.forked:
+            self._ending.run(self._aio.close)
 
     def __repr__(self) -> str:
         return repr(self._aio)

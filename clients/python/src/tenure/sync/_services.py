@@ -14,6 +14,7 @@ from tenure import aio, errors
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.aio._register import TTL_SECONDS
 from tenure.aio._service_list import Instances
+from tenure.sync._ending import Ending
 from tenure.sync._portal import Portal
 from tenure.sync._threads import ThreadDispatcher
 from tenure.types import CheckStatus, Health, Instance
@@ -185,6 +186,7 @@ class Agent:
     def __init__(self, address: str = "", *, timeout: float = DEFAULT_TIMEOUT_SECONDS, **options: Any) -> None:
         self._dispatcher = ThreadDispatcher()
         self._portal = Portal()
+        self._ending = Ending(self._portal, self._dispatcher)
 
         def make() -> aio.Agent:
             agent = aio.Agent(address, timeout=timeout, dispatcher=self._dispatcher, **options)
@@ -240,14 +242,11 @@ class Agent:
         return Registration(self._portal, self._portal.run(registered(), undo=aio.Registration.close))
 
     def close(self) -> None:
-        """Deregisters what was registered through it, and closes the connection. Closing again does nothing."""
-        if self._portal.closed:
-            return
-        try:
-            self._portal.run(self._aio.close())
-        finally:
-            self._portal.close()
-        self._dispatcher.join()
+        """Deregisters what was registered through it, and closes the connection. Closing again does nothing.
+
+        Several threads can close it: each waits until it is closed, except a callback.
+        """
+        self._ending.run(self._aio.close)
 
     def __enter__(self) -> Self:
         return self
