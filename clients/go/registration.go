@@ -63,7 +63,8 @@ type Registration struct {
 // Register registers an instance of a service in the catalog, without an agent, on a node that need not exist yet. It is
 // deregistered when the registration or the client is closed; the node remains. The library repeats the registration
 // every minute, and reports what Service.Health or Registration.Set say at once. If the process dies, nothing turns the
-// check critical: members time no checks. Where that matters, use Agent.Register.
+// check critical: members time no checks. Where that matters, use Agent.Register. If Register fails although the instance may be in
+// the catalog, the library takes it back in the background, for a few seconds at most.
 func (c *Client) Register(ctx context.Context, service Service) (*Registration, error) {
 	if service.Node == "" {
 		host, err := os.Hostname()
