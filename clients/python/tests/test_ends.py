@@ -250,7 +250,7 @@ def test_a_session_says_that_its_renewals_are_refused(member: FakeMember) -> Non
             member.refused = types_pb2.ERROR_REASON_NO_LEADER  # No question of rights.
             await member.until(lambda: session.refusal is None)
         member.refused = types_pb2.ERROR_REASON_PERMISSION_DENIED
-        await member.until(lambda: session._denials >= 4)
+        await member.until(lambda: session._denials._count >= 4)
         assert session._renew_at - client._clock.now() > 2 * PUT_OFF_SECONDS  # More and more rarely.
         member.refused = 0
         await member.until(lambda: session.refusal is None)

@@ -223,8 +223,7 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
     """Registers an instance, and keeps it registered. If the caller gives up, it is deregistered in the background."""
     client._start()
     limits = Limits(client, timeout, None)
-    name = (service.node, service.id)
-    if (before := client._taken_back.get(name)) is not None:  # It would take this one back, too.
+    if (before := client._taken_back.get((service.node, service.id))) is not None:  # It would take this one back, too.
         await asyncio.wait({before}, timeout=limits.left())
         limits.check()
     health = Health(CheckStatus.PASSING)
@@ -234,11 +233,22 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
         await registrar.register(service, health, limits)
     except BaseException:
         if limits.sent:
-            taken_back = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
-            client._taken_back[name] = taken_back
-            taken_back.add_done_callback(lambda _: client._taken_back.pop(name))
+            _begin_take_back(client, registrar, service, health)
         raise
     return Registration(client, registrar, service, health)
+
+
+def _begin_take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
+    """Takes a registration back in the background. The last of an instance is the one to wait for."""
+    name = (service.node, service.id)
+    taking = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
+
+    def forget(ended: asyncio.Task[None]) -> None:
+        if client._taken_back.get(name) is ended:
+            del client._taken_back[name]
+
+    client._taken_back[name] = taking
+    taking.add_done_callback(forget)
 
 
 async def _take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
