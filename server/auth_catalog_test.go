@@ -67,6 +67,15 @@ func TestAnIDOfAnotherNodeIsNoWayToIt(t *testing.T) {
 		NodeId: secondMachine, Sync: &tenurev1.SyncNumber{Boot: 1, Number: 2}, DeleteServices: []string{"db"},
 	})
 	wantDenied(t, err, `service of instance "db" on node id `+secondMachine+" write")
+	mine := as(t.Context(), m.token(t, admin, "mine", "node * write\nservice \"mine\" write\n").GetText())
+	for needs, entries := range map[string]*tenurev1.SyncNodeRequest{
+		`service of instance "db"`: {Services: []*tenurev1.Service{{Node: "elsewhere", ServiceId: "db", Name: "mine"}}},
+		`service of check "db-up"`: {Checks: []*tenurev1.Check{{Node: "elsewhere", CheckId: "db-up", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL}}},
+	} {
+		entries.NodeId, entries.Sync = secondMachine, &tenurev1.SyncNumber{Boot: 1, Number: 2}
+		_, err = m.catalog().SyncNode(mine, entries)
+		wantDenied(t, err, needs+" on node id "+secondMachine+" write")
+	}
 	_, err = m.catalog().RegisterNode(all, &tenurev1.RegisterNodeRequest{
 		Node: &tenurev1.Node{Name: "db1"}, SkipNodeUpdate: true,
 		Checks: []*tenurev1.Check{{Name: "db-up", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL}}, // Its name becomes its id.

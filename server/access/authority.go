@@ -221,6 +221,7 @@ func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Rights.Now().Mode) {
 			return fresh
 		}
+		g.found.Store(nil) // It is served whatever is there.
 		return g.allowed(at, nil)
 	}
 	if who := g.who.Load(); who != nil && who.lacksKeys {
@@ -247,6 +248,7 @@ func (g *Grant) count(err error) error {
 	if !g.authority.enforces(g.method, g.authority.node.Store().Rights.Now().Mode) {
 		g.authority.metrics.wouldDeny.Inc()
 		g.wouldDeny.Store(true)
+		g.found.Store(nil) // It is served whatever is there.
 		return nil
 	}
 	g.authority.metrics.denied.Inc()

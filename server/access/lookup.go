@@ -2,7 +2,9 @@ package access
 
 import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -42,8 +44,15 @@ func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
 	return n, true, nil
 }
 
+// findingsMax is how many ids of a message are looked up: several times what one with as many entries as it may have names. How many it has, its
+// service looks only later.
+const findingsMax = 1024
+
 // find finds what is under an id. A message may name the same node with each of its entries.
 func (l *lookup) find(of *storev1.Finding) (*storev1.Finding, error) {
+	if len(l.found) == findingsMax {
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the request names more than %d entries by their ids", findingsMax)
+	}
 	for _, f := range l.found {
 		if f.GetKind() == of.GetKind() && f.GetEntryId() == of.GetEntryId() && f.GetNode() == of.GetNode() && string(f.GetId()) == string(of.GetId()) {
 			return f, nil

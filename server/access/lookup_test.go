@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,5 +239,32 @@ func TestWhatIsKnownNeedsNoProof(t *testing.T) {
 	if _, err := a.Call(t.Context(), caller, tenurev1.SessionService_RenewSession_FullMethodName,
 		&tenurev1.RenewSessionRequest{SessionId: unheardSession.String()}); err != nil || member.proofs != 0 {
 		t.Errorf("got %v after %d proofs, want none of either", err, member.proofs)
+	}
+}
+
+// TestIDsWithoutEnd names very many checks by their ids, which is refused before each is compared with all others.
+func TestIDsWithoutEnd(t *testing.T) {
+	_, a, caller := lagging(t, "node \"mine\" write\n")
+	sync := &tenurev1.SyncNodeRequest{Node: &tenurev1.Node{Name: "mine"}}
+	for n := range 200_000 {
+		sync.DeleteChecks = append(sync.DeleteChecks, strconv.Itoa(n))
+	}
+	_, err := a.Call(t.Context(), caller, tenurev1.CatalogService_SyncNode_FullMethodName, sync)
+	if e := reason.Of(err); e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE {
+		t.Errorf("got %v, want TOO_LARGE", err)
+	}
+}
+
+// TestAWarningPassesWhateverIsThere makes a change in mode warn, which the caller has no right to once the member has caught up.
+func TestAWarningPassesWhateverIsThere(t *testing.T) {
+	member, a, caller := lagging(t, "node \"mine\" write\n")
+	member.change(t, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_SetMode{SetMode: storev1.AuthMode_AUTH_MODE_WARN}})
+	ctx, err := a.Call(t.Context(), caller, tenurev1.CatalogService_DeregisterService_FullMethodName,
+		&tenurev1.DeregisterServiceRequest{Node: "mine", ServiceId: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := Findings(ctx); len(found) != 0 {
+		t.Errorf("its change depends on %v, want nothing", found)
 	}
 }

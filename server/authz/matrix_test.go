@@ -155,6 +155,8 @@ func crafted(t *testing.T) []proto.Message {
 		&tenurev1.UpdateCheckRequest{Node: "h1", CheckId: "c1"},
 		&tenurev1.RegisterNodeRequest{Node: node, Services: []*tenurev1.Service{{ServiceId: "i1", Name: "api"}}},
 		&tenurev1.RegisterNodeRequest{Node: node, Checks: []*tenurev1.Check{{CheckId: "c1", ServiceId: "i1"}}},
+		// A check that is new is of a service that is not.
+		&tenurev1.RegisterNodeRequest{Node: node, Checks: []*tenurev1.Check{{CheckId: "c9", ServiceId: "i1"}}},
 		// Without an id the name is it; and a node_id names a node, too.
 		&tenurev1.RegisterNodeRequest{Node: node, Services: []*tenurev1.Service{{Name: "i1"}}},
 		&tenurev1.RegisterNodeRequest{Node: node, Checks: []*tenurev1.Check{{Name: "c1"}}},
@@ -165,6 +167,9 @@ func crafted(t *testing.T) []proto.Message {
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteServices: []string{"i1"}}, &tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteChecks: []string{"c1"}},
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Services: []*tenurev1.Service{{ServiceId: "i1", Name: "api"}}},
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Checks: []*tenurev1.Check{{Name: "c1", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL}}},
+		// The node of an entry does not lead elsewhere: its message's node has it.
+		&tenurev1.SyncNodeRequest{NodeId: firstNode, Services: []*tenurev1.Service{{Node: "h2", ServiceId: "i1", Name: "api"}}},
+		&tenurev1.SyncNodeRequest{NodeId: firstNode, Checks: []*tenurev1.Check{{Node: "h2", CheckId: "c1", ServiceId: "i1"}}},
 	)
 	for _, op := range []*tenurev1.CatalogOp{
 		{Kind: &tenurev1.CatalogOp_PutNode{PutNode: &tenurev1.Node{Name: "h1"}}},

@@ -28,19 +28,13 @@ func (n *naive) nodeID(id, name string) {
 }
 
 func (n *naive) serviceEntry(on string, m *tenurev1.Service) {
-	if m.GetNode() != "" {
-		on = m.GetNode()
-	}
-	n.on(on)
+	on = n.onBoth(on, m.GetNode())
 	n.named("service", "write", m.GetName())
 	n.instance(on, or(m.GetServiceId(), m.GetName()))
 }
 
 func (n *naive) checkEntry(on string, m *tenurev1.Check) {
-	if m.GetNode() != "" {
-		on = m.GetNode()
-	}
-	n.on(on)
+	on = n.onBoth(on, m.GetNode())
 	n.check("write", on, or(m.GetCheckId(), m.GetName()))
 	n.instance(on, m.GetServiceId())
 }
@@ -188,6 +182,18 @@ func (n *naive) ofQueries(request proto.Message) bool {
 }
 
 // on is the node of an entry.
+// onBoth asks for the node that an entry names itself, or for that of its message, and returns where the entry goes.
+func (n *naive) onBoth(message, own string) string {
+	if own == "" {
+		own = message
+	}
+	n.on(own)
+	if message == "" {
+		return own
+	}
+	return message
+}
+
 func (n *naive) on(node string) {
 	if strings.HasPrefix(node, "id of ") {
 		*n = append(*n, ask{noun: "any"})

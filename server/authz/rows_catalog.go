@@ -68,13 +68,12 @@ func (v *visit) check(node, id string, verb Verb) {
 	}
 }
 
-// on returns the node of an entry that may leave it to its message.
-func (v *visit) on(node string) string {
-	if node == "" {
-		return v.node
-	}
-	return node
-}
+// on returns the node that an entry names, which it may leave to its message.
+func (v *visit) on(node string) string { return cmp.Or(node, v.node) }
+
+// of returns the node that an entry of a message goes to. The message's is first: where it has one, an entry that names another is refused, or its
+// node is not heeded.
+func (v *visit) of(node string) string { return cmp.Or(v.node, node) }
 
 // addCatalog adds the messages of CatalogService that change it, and what they hold.
 func addCatalog(t *Table) {
@@ -89,7 +88,7 @@ func addCatalog(t *Table) {
 			"create_revision", "mod_revision", "origin"),
 		needs("node", func(v *visit, m *tenurev1.Service) { v.nodeOf(v.on(m.GetNode()), Write) }),
 		needs("service_id", func(v *visit, m *tenurev1.Service) {
-			v.instance(v.on(m.GetNode()), cmp.Or(m.GetServiceId(), m.GetName()), Write) // Its id is its name then.
+			v.instance(v.of(m.GetNode()), cmp.Or(m.GetServiceId(), m.GetName()), Write) // Its id is its name then.
 		}),
 		needs("name", func(v *visit, m *tenurev1.Service) { v.serviceNamed(m.GetName(), Write) }),
 	)...)
@@ -98,9 +97,9 @@ func addCatalog(t *Table) {
 			"create_revision", "mod_revision", "origin"),
 		needs("node", func(v *visit, m *tenurev1.Check) { v.nodeOf(v.on(m.GetNode()), Write) }),
 		needs("check_id", func(v *visit, m *tenurev1.Check) {
-			v.check(v.on(m.GetNode()), cmp.Or(m.GetCheckId(), m.GetName()), Write) // Its id is its name then.
+			v.check(v.of(m.GetNode()), cmp.Or(m.GetCheckId(), m.GetName()), Write) // Its id is its name then.
 		}),
-		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.on(m.GetNode()), m.GetServiceId(), Write) }),
+		needs("service_id", func(v *visit, m *tenurev1.Check) { v.instance(v.of(m.GetNode()), m.GetServiceId(), Write) }),
 	)...)
 	set[*tenurev1.RegisterNodeRequest](t,
 		needs("node", func(v *visit, m *tenurev1.RegisterNodeRequest) {

@@ -216,12 +216,16 @@ func inField(entry string, err error) error {
 	return e
 }
 
-// sameNode refuses an entry that names another node than its request.
+// sameNode refuses an entry that names another node than its request, or any where the request has only a node_id.
 func sameNode(name, given, node string) error {
-	if given == "" || node == "" || catalog.NodeKey(given) == catalog.NodeKey(node) {
+	switch {
+	case given == "", node != "" && catalog.NodeKey(given) == catalog.NodeKey(node):
 		return nil
+	case node == "":
+		return reason.Invalid(name, "must be empty: the request names its node by node_id")
+	default:
+		return reason.Invalid(name, "must be empty or the node of the request")
 	}
-	return reason.Invalid(name, "must be empty or the node of the request")
 }
 
 // OpFromProto validates an operation of a transaction.
