@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tenure import _rpc, aio, errors
+from tenure import _convert, _rpc, aio, errors
 from tenure._core.clock import Clock
 from tenure.aio import _connection
 from tenure.aio._link import Followed, Link, Stream
@@ -111,6 +111,7 @@ class FakeMember:
         self.cut_off = False  # Whether it ends every stream of renewals.
         self.refused = 0  # Why it does not renew, if it says so.
         self.denied: set[str] = set()  # Sessions that may not be renewed, nor attached to.
+        self.beyond: set[str] = set()  # Sessions that the credential of a stream does not cover; that of calls does.
         self.ttl = 15
         self._came = asyncio.Event()
         self.streams: dict[str, Callable[[Any], AsyncIterator[Any]]] = {}
@@ -118,6 +119,7 @@ class FakeMember:
             _rpc.LIST_MEMBERS.path: lambda r: cluster_pb2.ListMembersResponse(),
             _rpc.CREATE_SESSION.path: self._create_session,
             _rpc.ATTACH_SESSION.path: self._attach_session,
+            _rpc.RENEW_SESSION.path: self._renew_session,
             _rpc.DESTROY_SESSION.path: lambda r: session_pb2.DestroySessionResponse(),
             _rpc.RELEASE_LOCK.path: lambda r: lock_pb2.ReleaseLockResponse(released=True),
             _rpc.CANCEL_WAIT.path: lambda r: lock_pb2.CancelWaitResponse(cancelled=True),
@@ -168,6 +170,14 @@ class FakeMember:
             raise errors.PermissionDenied("it may not be attached to", applied=False)
         return self.attached()
 
+    def _renew_session(self, request: Any) -> Any:
+        denied = request.session_id in self.denied
+        if refused := self.refused or (types_pb2.ERROR_REASON_PERMISSION_DENIED if denied else 0):
+            raise _convert.refusal(refused, "it is not renewed")
+        renewed = session_pb2.Session(session_id=request.session_id, epoch=1)
+        renewed.ttl.FromSeconds(self.ttl)
+        return session_pb2.RenewSessionResponse(session=renewed)
+
     def attached(self, *holds: session_pb2.Hold, places: tuple[session_pb2.Place, ...] = ()) -> Any:
         """Returns an answer to AttachSession."""
         return session_pb2.AttachSessionResponse(
@@ -210,7 +220,7 @@ class FakeMember:
                     verdict = answer.verdicts.add(session_id=renewal.session_id, number=renewal.number)
                     if self.refused:
                         verdict.refused = self.refused  # type: ignore[assignment]
-                    elif renewal.session_id in self.denied:
+                    elif renewal.session_id in self.denied | self.beyond:
                         verdict.refused = types_pb2.ERROR_REASON_PERMISSION_DENIED
                     else:
                         verdict.ttl.FromSeconds(self.ttl)

@@ -66,6 +66,7 @@ CREATE_SESSION = _unary("Session", "CreateSession", session_pb2.CreateSessionReq
 KEEP_ALIVE: BidiStream[session_pb2.KeepAliveRequest, session_pb2.KeepAliveResponse] = BidiStream(
     _path("Session", "KeepAlive"), session_pb2.KeepAliveRequest, session_pb2.KeepAliveResponse
 )
+RENEW_SESSION = _unary("Session", "RenewSession", session_pb2.RenewSessionRequest, session_pb2.RenewSessionResponse)
 ATTACH_SESSION = _unary("Session", "AttachSession", session_pb2.AttachSessionRequest, session_pb2.AttachSessionResponse)
 DESTROY_SESSION = _unary(
     "Session", "DestroySession", session_pb2.DestroySessionRequest, session_pb2.DestroySessionResponse

@@ -7,13 +7,15 @@ import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from google.protobuf.duration_pb2 import Duration
+
 from tenure import _convert, errors
 from tenure._core.backoff import Backoff
 from tenure._core.denials import Denials
 from tenure._core.lease import JEOPARDY_WAIT_MAX_SECONDS, Lease, SessionMachine
 from tenure._core.requests import RequestWindow
 from tenure._core.retry import decide
-from tenure._rpc import ATTACH_SESSION, Req, Res, Unary
+from tenure._rpc import ATTACH_SESSION, RENEW_SESSION, Req, Res, Unary
 from tenure.aio._dispatch import Listeners
 from tenure.aio._holdings import Holdings, HoldName, name_of
 from tenure.aio._limits import Limits
@@ -40,6 +42,8 @@ _CAUSES: dict[type[errors.TenureError], CloseCause] = {
     errors.SessionSecretWrong: CloseCause.AUTH_FAILED,
     errors.SessionIDInvalid: CloseCause.EXPIRED,
 }
+# Refusals for want of a right, or of a credential.
+_DENIALS = (errors.PermissionDenied, errors.Unauthenticated)
 _ENDS: dict[CloseCause, EndCause] = {
     CloseCause.CLOSED: EndCause.SESSION_CLOSED,
     CloseCause.EXPIRED: EndCause.SESSION_ENDED,
@@ -376,8 +380,7 @@ class SessionCore:
 
     def _not_renewed(self, error: errors.TenureError) -> None:
         """Notes how an attempt to renew it failed."""
-        denied = isinstance(error, (errors.PermissionDenied, errors.Unauthenticated))
-        self._refused = error if denied else None
+        self._refused = error if isinstance(error, _DENIALS) else None
 
     def _suspend(self) -> None:
         """Notes that it is not renewed, though the connection is as good as any."""
@@ -385,38 +388,66 @@ class SessionCore:
         self._publish()
 
     def _verdict(self, verdict: session_pb2.RenewalVerdict) -> None:
-        """Takes the answer to a renewal."""
-        now = self._client._clock.now()
+        """Takes the answer to a renewal over a stream."""
         if verdict.number != self._machine.lease.number:
             return  # It is of a renewal before, perhaps by who used the session before.
-        if verdict.refused:
-            error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
-            if type(error) in _CAUSES:
-                self._take_refusal(error, sure=True)
-                return
-            self._not_renewed(error)
-            if self._refused is not None:
-                self._machine.lease.denied(verdict.number)
-                self._renew_at = now + self._denials.add(now, self._beat())
-                if self._denials.last(now) >= self._machine.lease.silence:
-                    self._suspend()
-            else:
-                self._machine.lease.put_off(verdict.number)
-                self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
-        elif self._machine.acknowledged(verdict.number, _convert.seconds(verdict.ttl)):
-            self._refused = None
-            self._denials.clear()
-            self._renew_at = now + self._beat()
-            self._publish()
-            acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
-            acknowledged.set()
-            if self._hinted is not self._attached:
+        if not verdict.refused:
+            if self._renewed(verdict.number, verdict.ttl) and self._hinted is not self._attached:
                 self._hinted = self._attached
                 if self._holdings.any:  # What happened to them before this stream was told of.
                     self._client._spawn(self._reconcile(), "reconcile")
+            return
+        error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
+        if isinstance(error, _DENIALS) and (link := self._attached) is not None:
+            self._client._spawn(self._renew_alone(link, verdict.number), "renew")
+        else:
+            self._not_renewed_now(verdict.number, error)
+
+    async def _renew_alone(self, link: Link, number: int) -> None:
+        """Makes a renewal once more that was denied: a stream shows the token that it began with, this the present one.
+
+        It is also told that the session is over, which a stream does not tell whoever may not renew it.
+        """
+        request = session_pb2.RenewSessionRequest(session_id=self.id, options=self._options())
+        try:
+            answer = await link.unary(RENEW_SESSION, request, self._machine.lease.silence)
+        except errors.TenureError as error:
+            if number == self._machine.lease.number and self._attached is link:
+                self._not_renewed_now(number, error)
+        else:
+            self._renewed(number, answer.session.ttl)
+
+    def _not_renewed_now(self, number: int, error: errors.TenureError) -> None:
+        """Takes the refusal of a renewal."""
+        now = self._client._clock.now()
+        if type(error) in _CAUSES:
+            self._take_refusal(error, sure=True)
+            return
+        self._not_renewed(error)
+        if self._refused is not None:
+            self._machine.lease.denied(number)
+            self._renew_at = now + self._denials.add(now, self._beat())
+            if self._denials.last(now) >= self._machine.lease.silence:
+                self._suspend()
+        else:
+            self._machine.lease.put_off(number)
+            self._renew_at = now + PUT_OFF_SECONDS * self._client._rng.uniform(0.5, 1.5)
+        self._client._note(self)
+
+    def _renewed(self, number: int, ttl: Duration) -> bool:
+        """Takes the acknowledgement of a renewal. Returns whether it is that of the outstanding one."""
+        acknowledges = self._machine.acknowledged(number, _convert.seconds(ttl))
+        if acknowledges:
+            self._refused = None
+            self._denials.clear()
+            self._renew_at = self._client._clock.now() + self._beat()
+            self._publish()
+            acknowledged, self._acknowledged = self._acknowledged, asyncio.Event()
+            acknowledged.set()
             if self._holdings.owes and self.safe:
                 self._client._spawn(self._holdings.give_back(), "give-back")
         self._client._note(self)
+        return acknowledges
 
     def _hint(self, hint: session_pb2.SessionHint) -> None:
         """Takes a hint about a hold."""
