@@ -203,3 +203,52 @@ func TestASessionThatMayNotBeAttachedToLeavesTheConnectionToTheOthers(t *testing
 		}
 	})
 }
+
+// TestASessionThatTheStreamsCredentialDoesNotCoverIsRenewedWithThePresentOne replaces the token of a client: its stream goes on with the one
+// before, which does not cover one of two sessions.
+func TestASessionThatTheStreamsCredentialDoesNotCoverIsRenewedWithThePresentOne(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		other, err := b.client.OpenSession(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		connected := b.members[0].Connected()
+		b.mu.Lock()
+		b.beyond = b.session.ID()
+		b.mu.Unlock()
+		pass(3 * ttl)
+		if err := b.session.Refusal(); err != nil {
+			t.Errorf("refused: %v", err)
+		}
+		b.states.demand(t, "CONNECTING", "CONNECTED")
+		b.mu.Lock()
+		delete(b.sessions, b.session.ID())
+		b.mu.Unlock()
+		pass(ttl / 3 * 11 / 10)
+		if state, cause := b.session.State(); state != tenure.StateClosed || cause != tenure.CauseExpired {
+			t.Errorf("a session that is over is %v, %v", state, cause)
+		}
+		if state, _ := other.State(); state != tenure.StateConnected || b.members[0].Connected() != connected {
+			t.Errorf("the other session is %v; connected %d times, want %d", state, b.members[0].Connected(), connected)
+		}
+	})
+}
+
+// TestASessionThatTheStreamsCredentialDoesNotCoverLeavesAMemberThatKnowsNoLeader has a member that denies renewals and knows no leader.
+func TestASessionThatTheStreamsCredentialDoesNotCoverLeavesAMemberThatKnowsNoLeader(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		pass(time.Second)
+		b.mu.Lock()
+		b.beyond, b.refuse = b.session.ID(), tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+		b.mu.Unlock()
+		connected := b.members[0].Connected()
+		pass(ttl)
+		b.mu.Lock()
+		b.refuse = 0
+		b.mu.Unlock()
+		if b.members[0].Connected() == connected {
+			t.Error("the client stays with a member that cannot renew")
+		}
+	})
+}

@@ -42,7 +42,8 @@ type fakeCluster struct {
 	slow       map[string]bool // Keys of which puts are not answered at present.
 	refuse     tenurev1.ErrorReason
 	refuseOnce bool                    // Whether refuse is over with the first renewal.
-	refusals   int                     // How many renewals were refused.
+	refusals   int                     // How many renewals streams refused.
+	beyond     string                  // The session that the credential of a stream does not cover; that of calls does.
 	denied     string                  // The session that may not be attached to.
 	denials    int                     // How often that was refused.
 	hints      []*tenurev1.SessionHint // They go with the next answer to a renewal.
@@ -222,11 +223,26 @@ func (m *fakeMember) KeepAlive(
 		}
 		answer := &tenurev1.KeepAliveResponse{Hints: m.cluster.takeHints()}
 		for _, r := range request.GetRenewals() {
-			answer.Verdicts = append(answer.Verdicts, m.cluster.renew(r))
+			answer.Verdicts = append(answer.Verdicts, m.cluster.renewOverStream(r))
 		}
 		if err := stream.Send(answer); err != nil {
 			return err
 		}
+	}
+}
+
+func (m *fakeMember) RenewSession(_ context.Context, r *tenurev1.RenewSessionRequest) (*tenurev1.RenewSessionResponse, error) {
+	f := m.cluster
+	verdict := f.renew(&tenurev1.SessionRenewal{SessionId: r.GetSessionId()})
+	switch reason := verdict.GetRefused(); reason {
+	case 0:
+		return &tenurev1.RenewSessionResponse{Header: f.header(), Session: &tenurev1.Session{SessionId: r.GetSessionId(), Ttl: verdict.GetTtl()}}, nil
+	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
+		return nil, refusal(codes.PermissionDenied, reason, "no")
+	case tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:
+		return nil, refusal(codes.Unauthenticated, reason, "no")
+	default:
+		return nil, refusal(codes.FailedPrecondition, reason, "no")
 	}
 }
 
@@ -238,12 +254,26 @@ func (f *fakeCluster) takeHints() []*tenurev1.SessionHint {
 	return hints
 }
 
+func (f *fakeCluster) renewOverStream(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict {
+	f.mu.Lock()
+	beyond := f.beyond == r.GetSessionId()
+	if f.refuse != 0 {
+		f.refusals++
+	}
+	f.mu.Unlock()
+	if beyond {
+		return &tenurev1.RenewalVerdict{
+			SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		}
+	}
+	return f.renew(r)
+}
+
 func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	verdict := &tenurev1.RenewalVerdict{SessionId: r.GetSessionId(), Number: r.GetNumber(), Refused: f.refuse}
 	if f.refuse != 0 {
-		f.refusals++
 		if f.refuseOnce {
 			f.refuse = 0
 		}

@@ -241,7 +241,7 @@ func (k *keeper) converse(ctx context.Context) error {
 			k.send()
 			timer.Reset(s.lease.patience())
 		case v := <-k.verdicts:
-			pause, err := k.verdict(v)
+			pause, err := k.answered(ctx, v)
 			if err != nil {
 				return err
 			}
@@ -268,6 +268,50 @@ func (k *keeper) send() {
 	k.stream.send(k, &tenurev1.SessionRenewal{SessionId: s.id, Epoch: s.epoch, Number: k.number, Secret: s.secret})
 }
 
+// answered acts on what the stream says of the renewal that is under way, and returns how long to wait before the next renewal.
+func (k *keeper) answered(ctx context.Context, told *tenurev1.RenewalVerdict) (pause time.Duration, err error) {
+	v, err := k.decided(ctx, told)
+	if err != nil {
+		return 0, err
+	}
+	if pause, err = k.verdict(v); err != nil {
+		return 0, err
+	}
+	if !k.renewed && told.GetRefused() == tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		k.renewed = true
+		k.askBeside() // What happened before this stream tells of it.
+	}
+	return pause, nil
+}
+
+// decided makes a renewal once more that the stream denied: a stream shows the token that it began with, and a call the present one. The call is
+// also told that the session is over, which a stream does not tell whoever may not renew it.
+func (k *keeper) decided(ctx context.Context, told *tenurev1.RenewalVerdict) (*tenurev1.RenewalVerdict, error) {
+	if _, denied := renewalRefusal(told.GetRefused()); !denied {
+		return told, nil
+	}
+	s := k.session
+	linked, end := onLink(ctx, k.link)
+	defer end()
+	calling, cancel := context.WithTimeout(linked, s.lease.patience())
+	defer cancel()
+	answer, err := tenurev1.NewSessionServiceClient(k.link).RenewSession(calling, &tenurev1.RenewSessionRequest{
+		SessionId: s.id, Options: s.calls.options(),
+	})
+	switch reason := errorinfo.Reason(err); {
+	case err == nil:
+		return &tenurev1.RenewalVerdict{SessionId: s.id, Ttl: answer.GetSession().GetTtl()}, nil
+	case reason != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
+		return &tenurev1.RenewalVerdict{SessionId: s.id, Refused: reason}, nil
+	case isAny(fromRPC(err), ErrAuth): // There is no token to show.
+		return told, nil
+	case linked.Err() != nil:
+		return nil, context.Cause(linked)
+	default:
+		return nil, err
+	}
+}
+
 // verdict acts on the verdict for the renewal that is under way, and returns how long to wait before the next renewal.
 func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err error) {
 	s := k.session
@@ -283,10 +327,6 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 			s.custody.giveBackDue()
 		}
 		wake(s.onRenewed)
-		if !k.renewed {
-			k.renewed = true
-			k.askBeside() // What happened before this stream tells of it.
-		}
 		return jittered(s.every), nil
 	}
 	if cause := finalCause(reason); cause != CauseNone {
