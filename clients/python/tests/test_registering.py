@@ -107,3 +107,61 @@ def test_an_agent_that_two_threads_close_deregisters_all_the_same(
         first.result(PATIENCE)
         second.result(PATIENCE)
     assert removed == ["web"]
+
+
+def deregistered(member: FakeMember) -> int:
+    return len(member.requests(_rpc.DEREGISTER_SERVICE))
+
+
+def test_what_is_taken_back_is_not_what_somebody_has(member: FakeMember) -> None:
+    async def work() -> None:
+        member.calls[_rpc.REGISTER_NODE.path] = lambda r: catalog_pb2.RegisterNodeResponse()
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            async with client.register("web", node="n"):
+                answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+                again = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+                await member.asked_for(_rpc.REGISTER_NODE, 2)
+                await cancelled(again)
+                answer.comes.set()
+                async with client.register("other", node="n"):
+                    assert deregistered(member) == 0
+            assert deregistered(member) == 2
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_registration_waits_until_one_that_began_before_is_settled(member: FakeMember) -> None:
+    async def work() -> None:
+        answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            first = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await member.asked_for(_rpc.REGISTER_NODE)
+            second = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await asyncio.sleep(0.05)
+            await cancelled(first)
+            answer.comes.set()
+            await asyncio.wait_for(second, PATIENCE)
+            changes = [p for p, _ in member.asked if p in (_rpc.REGISTER_NODE.path, _rpc.DEREGISTER_SERVICE.path)]
+            assert changes[-2:] == [_rpc.DEREGISTER_SERVICE.path, _rpc.REGISTER_NODE.path]
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_registration_in_doubt_when_its_client_closes_is_taken_back(member: FakeMember) -> None:
+    async def work() -> None:
+        answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            registering = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await member.asked_for(_rpc.REGISTER_NODE)
+            closing = asyncio.ensure_future(client.close())
+            with pytest.raises(errors.ClientClosed) as raised:
+                await asyncio.wait_for(registering, PATIENCE)
+            assert raised.value.applied is None
+            answer.comes.set()
+            await closing
+            assert deregistered(member) == 1
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))

@@ -99,12 +99,13 @@ class Connection:
         self._dispatcher: Dispatcher = dispatcher or TaskDispatcher()
         self._listeners = Listeners(self._dispatcher.line())
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._openings: set[asyncio.Future[Any]] = set()  # Sessions that are being opened.
+        self._openings: set[asyncio.Future[Any]] = set()  # Sessions and registrations on their way.
         self._endings: set[asyncio.Task[Any]] = set()  # What close waits for, not cancels: sessions that are destroyed.
         self._sessions: dict[str, SessionCore] = {}
         self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
-        self._taken_back: dict[tuple[str, str], asyncio.Task[None]] = {}  # Registrations given up, by node and id.
+        self._registered: list[tuple[str, str]] = []  # Node and id of what the program has registered.
+        self._entering: dict[tuple[str, str], asyncio.Future[None]] = {}  # Registrations that are not settled yet.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
         self._unlinked_since = self._clock.now()  # While there is no link.

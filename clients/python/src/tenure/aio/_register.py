@@ -223,32 +223,60 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
     """Registers an instance, and keeps it registered. If the caller gives up, it is deregistered in the background."""
     client._start()
     limits = Limits(client, timeout, None)
-    if (before := client._taken_back.get((service.node, service.id))) is not None:  # It would take this one back, too.
-        await asyncio.wait({before}, timeout=limits.left())
-        limits.check()
     health = Health(CheckStatus.PASSING)
     if service.health is not None:
         health = await asyncio.wait_for(_ask(service.health), min(limits.left(), service.ttl))
+    name = (service.node, service.id)
+    while (before := client._entering.get(name)) is not None:  # What it takes back must not be this one.
+        await asyncio.wait({before}, timeout=limits.left())
+        limits.check()
+    limits.check()
+    entering = client._entering[name] = asyncio.get_running_loop().create_future()
+
+    def settle(_: object) -> None:
+        del client._entering[name]
+        entering.set_result(None)
+
+    def written(ended: asyncio.Future[Registration]) -> None:
+        """Has what may be there after a failure taken back, unless somebody has it."""
+        failed = ended.cancelled() or ended.exception() is not None
+        if failed and limits.sent and name not in client._registered:
+            taking = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
+            taking.add_done_callback(settle)
+        else:
+            settle(None)
+
+    writing = asyncio.ensure_future(_enter(client, registrar, service, health, limits))
+    client._openings.add(writing)
+    writing.add_done_callback(written)
+    writing.add_done_callback(client._openings.discard)
     try:
-        await registrar.register(service, health, limits)
-    except BaseException:
-        if limits.sent:
-            _begin_take_back(client, registrar, service, health)
+        await asyncio.wait({writing})
+    except asyncio.CancelledError:
+        writing.cancel()
+        client._see_through(_close_made(writing), "close-registration")
         raise
+    if writing.cancelled():
+        raise errors.ClientClosed("the client was closed", applied=None if limits.sent else False)
+    return writing.result()
+
+
+async def _enter(
+    client: Connection, registrar: Registrar, service: Service, health: Health, limits: Limits
+) -> Registration:
+    """Writes an instance, and keeps it registered."""
+    await registrar.register(service, health, limits)
+    if client._close_begun:  # Nobody would close it.
+        limits.sent = True
+        raise errors.ClientClosed("the client was closed", applied=None)
     return Registration(client, registrar, service, health)
 
 
-def _begin_take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
-    """Takes a registration back in the background. The last of an instance is the one to wait for."""
-    name = (service.node, service.id)
-    taking = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
-
-    def forget(ended: asyncio.Task[None]) -> None:
-        if client._taken_back.get(name) is ended:
-            del client._taken_back[name]
-
-    client._taken_back[name] = taking
-    taking.add_done_callback(forget)
+async def _close_made(writing: asyncio.Future[Registration]) -> None:
+    """Closes a registration that came just as its caller was cancelled."""
+    await asyncio.wait({writing})
+    if not writing.cancelled() and writing.exception() is None:
+        await writing.result().close()
 
 
 async def _take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
@@ -276,6 +304,7 @@ class Registration:
         self._closed = False
         self._task = client._spawn(self._run(), "registration")
         client._closers[id(self)] = self.close
+        client._registered.append((service.node, service.id))
 
     @property
     def node(self) -> str:
@@ -365,6 +394,7 @@ class Registration:
             return
         self._closed = True
         self._client._closers.pop(id(self), None)
+        self._client._registered.remove((self.node, self.id))
         await stop(self._task)
         async with self._turn:  # Nothing that `set` still reports may register it again.
             await self._registrar.deregister(self._service, Limits(self._client, CLOSE_SECONDS, None, closing=True))
