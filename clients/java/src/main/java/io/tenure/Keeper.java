@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Keeps the sessions of a client alive over one KeepAlive stream. One renewal of each is under way at a time; one that
@@ -41,6 +42,8 @@ final class Keeper implements Link.Listener {
   private final Map<String, Kept> sessions = new HashMap<>();
   private Stream stream;
   private Stream leaving;
+  /** Whether the token is being read, to see whether there is another one than the stream's. */
+  private boolean reading;
   /** The number of the last renewal, of whatever session: one of the same id before must not have its verdicts taken for ours. */
   private long renewals;
 
@@ -103,10 +106,8 @@ final class Keeper implements Link.Listener {
     if (kept(session) != null) {
       sessions.remove(session.id());
     }
-    if (sessions.isEmpty() && stream != null) {
-      Stream s = stream;
-      stream = null;
-      s.end();
+    if (sessions.isEmpty()) {
+      endStreams();
     }
   }
 
@@ -126,9 +127,19 @@ final class Keeper implements Link.Listener {
 
   void close() {
     sessions.clear();
-    if (stream != null) {
-      stream.end();
-      stream = null;
+    endStreams();
+  }
+
+  private void endStreams() {
+    Stream s = stream;
+    Stream l = leaving;
+    stream = null;
+    leaving = null;
+    if (s != null) {
+      s.end();
+    }
+    if (l != null) {
+      l.end();
     }
   }
 
@@ -149,10 +160,7 @@ final class Keeper implements Link.Listener {
 
   @Override
   public void down(Connection c) {
-    if (stream != null) {
-      stream.end();
-      stream = null;
-    }
+    endStreams();
     for (Kept k : List.copyOf(sessions.values())) {
       k.underWay = false;
       k.attaching = false;
@@ -171,14 +179,58 @@ final class Keeper implements Link.Listener {
       return;
     }
     // The old stream goes on until the new one has answered: nobody notices the move.
+    if (leaving != null) {
+      leaving.end();
+    }
     leaving = stream;
     stream = new Stream(to);
+    renewAll();
+    tick();
+  }
+
+  /** Has all sessions renewed over the stream that is new, those that were denied not sooner than before. */
+  private void renewAll() {
+    long now = clock.nanos();
     for (Kept k : sessions.values()) {
       k.underWay = false;
       k.attaching = false;
-      k.due = clock.nanos();
+      k.due = k.denials > 0 ? Math.max(k.due, now) : now;
     }
-    tick();
+  }
+
+  /**
+   * The stream's token was denied a session, and a stream keeps the token with which it began: if there is another one by now, a new
+   * stream over the same connection takes its place.
+   */
+  private void tryOtherToken() {
+    Stream denied = stream;
+    String now = link.door().token();
+    if (now != null) {
+      replace(denied, now);
+    } else if (!reading) {
+      reading = true; // It may take its time.
+      link.door().readToken(loop, token -> {
+        reading = false;
+        replace(denied, token);
+      }, why -> reading = false);
+    }
+  }
+
+  private void replace(Stream denied, String token) {
+    if (stream == denied && denied != null && !denied.token.get().equals(token)) {
+      moved(denied.connection, denied.connection);
+    }
+  }
+
+  /** Goes back to the stream before, if the one that failed was to take its place over the same connection; returns whether it did. */
+  private boolean goBack(Stream failed) {
+    if (leaving == null || leaving.ended || leaving.connection != failed.connection) {
+      return false;
+    }
+    stream = leaving; // Its token is good for other sessions.
+    leaving = null;
+    renewAll();
+    return true;
   }
 
   private long interval(SessionCore s) {
@@ -292,10 +344,12 @@ final class Keeper implements Link.Listener {
       leaving.end();
       leaving = null;
     }
+    boolean denied = false;
     for (RenewalVerdict v : response.getVerdictsList()) {
       Kept k = sessions.get(v.getSessionId());
       if (k != null && s == stream && k.underWay && v.getNumber() == k.number) {
         verdict(k, v);
+        denied |= k.denials > 0;
       }
     }
     for (SessionHint h : response.getHintsList()) {
@@ -303,6 +357,9 @@ final class Keeper implements Link.Listener {
       if (k != null) {
         k.session.hint(h);
       }
+    }
+    if (denied && s == stream) {
+      tryOtherToken();
     }
   }
 
@@ -340,7 +397,7 @@ final class Keeper implements Link.Listener {
 
   /**
    * The cluster refused a session for want of a right or of a credential. All members say the same, so the connection, which the others
-   * use, too, is as good as any. Nothing here brings the right back; but if it comes, the session is renewed in time.
+   * use, too, is as good as any. If the right comes back, or another token has it, the session is renewed in time.
    */
   private void denied(Kept k) {
     long now = clock.nanos();
@@ -357,13 +414,14 @@ final class Keeper implements Link.Listener {
   private final class Stream implements ClientResponseObserver<KeepAliveRequest, KeepAliveResponse> {
     private final Connection connection;
     private final Set<String> introduced = new HashSet<>();
+    private final AtomicReference<String> token = new AtomicReference<>("");
     private ClientCallStreamObserver<KeepAliveRequest> out;
     private boolean ended;
 
     Stream(Connection c) {
       this.connection = c;
       ClientCalls.asyncBidiStreamingCall(
-          c.call(SessionServiceGrpc.getKeepAliveMethod(), CallOptions.DEFAULT), this);
+          c.call(SessionServiceGrpc.getKeepAliveMethod(), CallOptions.DEFAULT.withOption(Token.USED, token)), this);
     }
 
     void send(KeepAliveRequest request) {
@@ -393,7 +451,7 @@ final class Keeper implements Link.Listener {
 
     @Override
     public void onError(Throwable t) {
-      if (!ended && this == stream) {
+      if (!ended && this == stream && !goBack(this)) {
         TenureException why = Errors.read(t).error();
         sessions.values().forEach(k -> k.session.notRenewed(why));
       }
@@ -410,7 +468,7 @@ final class Keeper implements Link.Listener {
         return;
       }
       ended = true;
-      if (this == stream) {
+      if (this == stream && !goBack(this)) {
         stream = null;
         link.broken(connection);
       }

@@ -14,7 +14,9 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -28,6 +30,9 @@ final class Token implements ClientInterceptor {
   static final long AGE_NANOS = 10_000_000_000L;
   /** What a call ends with that was refused for its token, where there is another one by now: it is tried again. */
   static final String REPLACED = "TOKEN_REPLACED";
+
+  /** Where a call has it noted with which token it was begun; empty before. */
+  static final CallOptions.Key<AtomicReference<String>> USED = CallOptions.Key.create("tenure-token-used");
 
   private static final Metadata.Key<String> HEADER =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -89,19 +94,20 @@ final class Token implements ClientInterceptor {
     if (options.getOption(Vigil.WITHOUT_TOKEN)) {
       return next.newCall(method, options);
     }
-    Sent sent = new Sent();
+    AtomicReference<String> used = Optional.ofNullable(options.getOption(USED)).orElseGet(() -> new AtomicReference<>(""));
+    Sent sent = new Sent(used);
     return new SimpleForwardingClientCall<>(next.newCall(method, options.withCallCredentials(sent))) {
       @Override
       public void start(Listener<R> told, Metadata headers) {
         super.start(new SimpleForwardingClientCallListener<>(told) {
           @Override
           public void onClose(Status status, Metadata trailers) {
-            if (status.getCode() != Status.Code.UNAUTHENTICATED || sent.used.isEmpty()) {
+            if (status.getCode() != Status.Code.UNAUTHENTICATED || used.get().isEmpty()) {
               super.onClose(status, trailers);
               return;
             }
             Executor back = options.getExecutor();
-            refused(sent.used, status.asRuntimeException(trailers), back == null ? loop : back,
+            refused(used.get(), status.asRuntimeException(trailers), back == null ? loop : back,
                 why -> super.onClose(why.getStatus(), why.getTrailers()));
           }
         }, headers);
@@ -141,7 +147,11 @@ final class Token implements ClientInterceptor {
 
   /** The token of one call. */
   private final class Sent extends CallCredentials {
-    private volatile String used = "";
+    private final AtomicReference<String> used;
+
+    Sent(AtomicReference<String> used) {
+      this.used = used;
+    }
 
     @Override
     public void applyRequestMetadata(RequestInfo call, Executor ignored, MetadataApplier applier) {
@@ -160,7 +170,7 @@ final class Token implements ClientInterceptor {
     }
 
     private void send(String token, MetadataApplier applier) {
-      used = token;
+      used.set(token);
       Metadata headers = new Metadata();
       headers.put(HEADER, "Bearer " + token);
       applier.apply(headers);

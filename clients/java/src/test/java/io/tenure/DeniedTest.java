@@ -1,14 +1,21 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
+import io.tenure.v1.ErrorReason;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** One session of a client may not be renewed any more; the others may. */
 final class DeniedTest extends WithFakeMember {
@@ -74,5 +81,80 @@ final class DeniedTest extends WithFakeMember {
     assertEquals(SessionState.CONNECTED, other.state());
     assertTrue(toldOther.isEmpty(), toldOther::toString);
     assertEquals(1, streams.get());
+  }
+
+  /** Has the client connect anew, with the token of a file. */
+  private void connectWith(Path token) throws Exception {
+    client.close();
+    client = client(member.uri() + "?token_file=" + token);
+    member.keepAlive = o -> streams.incrementAndGet();
+  }
+
+  /** Lets so much time pass that a token is old, and no renewal overdue. */
+  private void tokenAges(Session renewed) throws Exception {
+    for (long seconds = 0; seconds <= TimeUnit.NANOSECONDS.toSeconds(Token.AGE_NANOS); seconds += 4) {
+      passes(4);
+      renewed(renewed);
+    }
+  }
+
+  @Test
+  void aRightThatComesWithAnotherTokenCounts(@TempDir Path dir) throws Exception {
+    Path token = Files.writeString(dir.resolve("token"), "before");
+    connectWith(token);
+    Session session = open(told);
+    Session other = open(toldOther);
+    Connection link = client.core().link.current();
+    member.deniedTo = "Bearer before";
+    member.denied.add(session.id());
+    tokenAges(other);
+    until(told, SessionState.SUSPENDED);
+    assertEquals(1, streams.get());
+    Files.writeString(token, "after");
+    tokenAges(other);
+    until(told, SessionState.CONNECTED);
+    assertEquals(2, streams.get());
+    assertTrue(toldOther.isEmpty(), toldOther::toString);
+    assertSame(link, client.core().link.current());
+  }
+
+  @Test
+  void anotherTokenTellsThatItExpired(@TempDir Path dir) throws Exception {
+    Path token = Files.writeString(dir.resolve("token"), "before");
+    connectWith(token);
+    Session session = open(told);
+    member.deniedTo = "Bearer before";
+    member.denied.add(session.id());
+    member.refused = ErrorReason.ERROR_REASON_SESSION_EXPIRED;
+    Files.writeString(token, "after");
+    member.authorization = "Bearer after"; // Of new calls; the stream goes on.
+    client.kv().put("k", "v");
+    until(told, SessionState.CLOSED);
+    assertEquals(Optional.of(CloseCause.EXPIRED), session.cause());
+  }
+
+  @Test
+  void aTokenThatNobodyKnowsLeavesTheOtherSessionsAlone(@TempDir Path dir) throws Exception {
+    Path token = Files.writeString(dir.resolve("token"), "before");
+    connectWith(token);
+    Session session = open(told);
+    Session other = open(toldOther);
+    Connection link = client.core().link.current();
+    member.deniedTo = "Bearer before";
+    member.denied.add(session.id());
+    Files.writeString(token, "after");
+    member.authorization = "Bearer another";
+    assertEquals(ErrorKind.AUTH_FAILED, failure(client.kv().putAsync("k", "v")).kind());
+    for (int n = 0; n < 5; n++) {
+      renewed(other);
+    }
+    assertTrue(toldOther.isEmpty(), toldOther::toString);
+    member.authorization = "Bearer after";
+    until(() -> streams.get() == 2);
+    member.seen();
+    renewed(session);
+    assertEquals(SessionState.CONNECTED, session.state());
+    assertTrue(toldOther.isEmpty(), toldOther::toString);
+    assertSame(link, client.core().link.current());
   }
 }

@@ -5,6 +5,8 @@ import com.google.rpc.Code;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
 import io.grpc.BindableService;
+import io.grpc.Context;
+import io.grpc.Contexts;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
@@ -89,6 +91,8 @@ final class FakeMember implements AutoCloseable {
   /** More than the TTL of sessions: once the client's clock was put forward by it, a lease that was not renewed is over. */
   static final long LAPSE_SECONDS = 61;
 
+  private static final Context.Key<String> CALLER = Context.key("caller");
+
   private final Server server;
   private final BlockingQueue<Object> seen = new LinkedBlockingQueue<>();
   private final List<SessionHint> hints = new ArrayList<>();
@@ -107,6 +111,8 @@ final class FakeMember implements AutoCloseable {
   volatile ErrorReason refused = ErrorReason.ERROR_REASON_UNSPECIFIED;
   /** Sessions whose renewals are refused for want of a right. */
   final Set<String> denied = ConcurrentHashMap.newKeySet();
+  /** The only value of the header {@code authorization} to which they are denied; null for any. It is looked at per stream. */
+  volatile String deniedTo;
   /** What is done with a stream of renewals before the first one. */
   volatile Consumer<StreamObserver<KeepAliveResponse>> keepAlive = o -> { };
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
@@ -140,7 +146,7 @@ final class FakeMember implements AutoCloseable {
         ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
       String got = headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER));
       if (authorization == null || authorization.equals(got)) {
-        return next.startCall(call, headers);
+        return Contexts.interceptCall(Context.current().withValue(CALLER, String.valueOf(got)), call, headers, next);
       }
       call.close(io.grpc.Status.UNAUTHENTICATED.withDescription("not known: " + got), new Metadata());
       return new ServerCall.Listener<>() { };
@@ -325,13 +331,14 @@ final class FakeMember implements AutoCloseable {
         renewals.add(out);
       }
       keepAlive.accept(out);
+      String caller = CALLER.get();
       return new StreamObserver<>() {
         @Override
         public void onNext(KeepAliveRequest request) {
           KeepAliveResponse.Builder answer = KeepAliveResponse.newBuilder();
           request.getRenewalsList().forEach(r -> answer.addVerdicts(RenewalVerdict.newBuilder()
               .setSessionId(r.getSessionId()).setNumber(r.getNumber()).setTtl(Wire.duration(ttl)).setRefused(
-                  denied.contains(r.getSessionId()) ? ErrorReason.ERROR_REASON_PERMISSION_DENIED : refused)));
+                  denied.contains(r.getSessionId()) && (deniedTo == null || deniedTo.equals(caller)) ? ErrorReason.ERROR_REASON_PERMISSION_DENIED : refused)));
           request.getRenewalsList().forEach(r -> seen.add(new Renewal(r.getSessionId(), r.getNumber())));
           synchronized (hints) {
             answer.addAllHints(hints);
