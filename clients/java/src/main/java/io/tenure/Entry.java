@@ -1,5 +1,7 @@
 package io.tenure;
 
+import com.google.protobuf.ByteString;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -7,10 +9,14 @@ import java.util.concurrent.CompletableFuture;
  * answer is lost, is taken back. Only the loop touches it.
  */
 final class Entry {
+  /** How long it tries to learn that a request whose answer is lost is not applied any more. */
+  private static final Duration SETTLE = Duration.ofSeconds(4);
+
   private final ClientCore core;
   private final Registrar at;
   private final ServiceOptions service;
   private final Health health;
+  private final ByteString key = ClientCore.randomBytes(ClientCore.ID_BYTES);
   private final Calls.Patience caller;
   private final CompletableFuture<Registration> entered = new CompletableFuture<>();
   private final CompletableFuture<Void> settled = new CompletableFuture<>();
@@ -51,7 +57,7 @@ final class Entry {
       failed(why);
       return;
     }
-    at.register(service, health, this::over).whenComplete((v, error) -> {
+    at.register(service, health, key, this::over).whenComplete((v, error) -> {
       if (error == null) {
         written();
       } else {
@@ -91,9 +97,10 @@ final class Entry {
       return;
     }
     // The caller is told after that, so that another attempt of its own comes later.
-    new Registration(core, at, service, health).ending().whenComplete((v, e) -> {
-      entered.completeExceptionally(error);
-      settled.complete(null);
-    });
+    at.settle(service, health, key, SETTLE).whenComplete((done, unsettled) ->
+        new Registration(core, at, service, health).ending().whenComplete((v, e) -> {
+          entered.completeExceptionally(error);
+          settled.complete(null);
+        }));
   }
 }

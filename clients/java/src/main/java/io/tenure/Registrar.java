@@ -1,5 +1,6 @@
 package io.tenure;
 
+import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
 import io.tenure.v1.AddAgentServiceRequest;
 import io.tenure.v1.AgentServiceGrpc;
@@ -18,8 +19,11 @@ interface Registrar {
   /** How often a report is due that says nothing new. */
   Duration repeat();
 
-  /** Writes instance and check. If an error says that nothing was applied, neither was written. */
-  CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience);
+  /** Writes instance and check, once for each key. If an error says that nothing was applied, neither was written. */
+  CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience);
+
+  /** Ends when a register whose answer is lost will not be applied any more. */
+  CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait);
 
   /** Writes how the check is, and whatever else is missing, within a time. */
   CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait);
@@ -38,29 +42,35 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience) {
+    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
       RegisterNodeRequest request = RegisterNodeRequest.newBuilder().setNode(Node.newBuilder().setName(s.node()))
-          .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once()).build();
+          .setSkipNodeUpdate(true).addServices(s.service()).addChecks(s.check(h)).setOptions(once(key)).build();
       return change(CatalogServiceGrpc.getRegisterNodeMethod(), request, patience);
+    }
+
+    /** Asks the same again: then the cluster has written it for certain, and does not do so later. */
+    @Override
+    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+      return register(s, h, key, core.patience(wait));
     }
 
     @Override
     public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
-      return register(s, h, core.patience(wait));
+      return register(s, h, ClientCore.randomBytes(ClientCore.ID_BYTES), core.patience(wait));
     }
 
     @Override
     public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
       return change(CatalogServiceGrpc.getDeregisterServiceMethod(), DeregisterServiceRequest.newBuilder()
-          .setNode(s.node()).setServiceId(s.id()).setOptions(once()).build(), core.patience(wait));
+          .setNode(s.node()).setServiceId(s.id()).setOptions(once(ClientCore.randomBytes(ClientCore.ID_BYTES))).build(), core.patience(wait));
     }
 
     private <Q, R> CompletableFuture<Void> change(MethodDescriptor<Q, R> method, Q request, Calls.Patience patience) {
       return Futures.map(core.onLoop(() -> core.calls.change(method, request, patience)), r -> null);
     }
 
-    private static io.tenure.v1.CallOptions once() {
-      return io.tenure.v1.CallOptions.newBuilder().setIdempotencyKey(ClientCore.randomBytes(ClientCore.ID_BYTES)).build();
+    private static io.tenure.v1.CallOptions once(ByteString key) {
+      return io.tenure.v1.CallOptions.newBuilder().setIdempotencyKey(key).build();
     }
   }
 
@@ -76,12 +86,17 @@ interface Registrar {
     }
 
     @Override
-    public CompletableFuture<Void> register(ServiceOptions s, Health h, Calls.Patience patience) {
+    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
       CompletableFuture<Void> added = call(core, AgentServiceGrpc.getAddAgentServiceMethod(),
           AddAgentServiceRequest.newBuilder().setService(s.service()).addChecks(s.check(h)).build(), patience);
       // An agent keeps the status of a check that it had before.
       return Futures.compose(added, v -> applied(
           Futures.compose(reportOnce(s, h, patience), reported -> settled(s, core.clock.nanos()))));
+    }
+
+    @Override
+    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+      return CompletableFuture.completedFuture(null); // What is removed at an agent is removed after what was added there.
     }
 
     /** Returns the end of something that follows what was applied. */
@@ -122,7 +137,7 @@ interface Registrar {
       CompletableFuture<Void> told = new CompletableFuture<>();
       reportOnce(s, h, core.patience(wait)).whenComplete((v, error) -> {
         if (error != null && Futures.error(error) instanceof TenureException e && e.kind() == ErrorKind.CHECK_NOT_FOUND) {
-          Futures.connect(register(s, h, core.patience(wait)), told); // The agent has lost it.
+          Futures.connect(register(s, h, ByteString.EMPTY, core.patience(wait)), told); // The agent has lost it.
         } else if (error != null) {
           told.completeExceptionally(Futures.error(error));
         } else {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.stub.StreamObserver;
@@ -32,11 +33,13 @@ import org.junit.jupiter.api.Test;
 /** A registration that nobody has must not stay in the catalog. */
 final class RegistrationTest extends WithFakeMember {
   private final BlockingQueue<StreamObserver<RegisterNodeResponse>> registers = new LinkedBlockingQueue<>();
+  private final BlockingQueue<ByteString> keys = new LinkedBlockingQueue<>();
   private final BlockingQueue<String> deregistered = new LinkedBlockingQueue<>();
 
   private final class Catalog extends CatalogServiceGrpc.CatalogServiceImplBase {
     @Override
     public void registerNode(RegisterNodeRequest r, StreamObserver<RegisterNodeResponse> o) {
+      keys.add(r.getOptions().getIdempotencyKey());
       registers.add(o);
     }
 
@@ -110,6 +113,8 @@ final class RegistrationTest extends WithFakeMember {
     CompletableFuture<Registration> registration = client.registerAsync(service("a"));
     assertNotNull(next(registers));
     passes(Client.DEFAULT_CALL_TIMEOUT.toSeconds() + 1);
+    answer(next(registers)); // A member may have the first one still, and write it after the instance is deleted.
+    assertEquals(next(keys), next(keys));
     assertEquals(Applied.UNKNOWN, failure(registration).applied());
     assertEquals("a", next(deregistered));
   }
