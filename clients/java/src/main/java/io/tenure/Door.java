@@ -42,10 +42,10 @@ final class Door {
     Token token = null;
     String file = security.text(Security.TOKEN_FILE);
     if (security.source() != null) {
-      token = new Token(security.source(), clock::nanos, loop.serial(), loop); // It may take its time, and waits for the first call.
+      token = new Token(security.source(), clock::nanos, loop.serialAlone(), loop); // It may take its time, and waits for the first call.
     } else if (security.tokens() > 0) {
       String text = security.token();
-      token = new Token(() -> text.isEmpty() ? read(file) : text, clock::nanos, loop.serial(), loop);
+      token = new Token(() -> text.isEmpty() ? read(file) : text, clock::nanos, loop.serialAlone(), loop);
       token.read();
     }
     return new Door(tls, security, token);

@@ -107,7 +107,12 @@ final class Loop implements Executor {
 
   /** Returns an executor that runs tasks on the pool one after another. */
   Executor serial() {
-    return new Serial();
+    return new Serial(this::onPool);
+  }
+
+  /** Returns an executor that runs tasks one after another, on a thread that counts for nothing else; without tasks there is none. */
+  Executor serialAlone() {
+    return new Serial(this::alone);
   }
 
   /** Ends the threads; what is queued for the loop is dropped, what is queued for the pool is done. The loop may call it. */
@@ -127,9 +132,14 @@ final class Loop implements Executor {
     }
   }
 
-  private final class Serial implements Executor {
+  private static final class Serial implements Executor {
+    private final Executor on;
     private final Deque<Runnable> tasks = new ArrayDeque<>();
     private boolean running;
+
+    Serial(Executor on) {
+      this.on = on;
+    }
 
     @Override
     public void execute(Runnable task) {
@@ -140,7 +150,7 @@ final class Loop implements Executor {
         }
         running = true;
       }
-      onPool(this::drain);
+      on.execute(this::drain);
     }
 
     private void drain() {

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -145,6 +146,27 @@ final class TokenTest {
       assertEquals(ErrorKind.AUTH_FAILED, e.kind());
       assertEquals(Applied.NO, e.applied());
       assertTrue(e.getMessage().contains("out of tokens"), e.getMessage());
+    }
+  }
+
+  @Test
+  void callbacksThatWaitKeepNoTokenFromCalls() throws Exception {
+    CountDownLatch release = new CountDownLatch(1);
+    try (FakeMember m = new FakeMember();
+        Client client = Client.builder(m.uri()).token(() -> "from-function").callTimeout(LONG).connect()) {
+      for (int n = 0; n < Callbacks.THREADS_MAX; n++) {
+        client.core().loop.onPool(() -> {
+          try {
+            release.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+      }
+      CompletableFuture<Void> called = CompletableFuture.runAsync(() -> client.kv().put("k", "v"));
+      WithFakeMember.get(called);
+    } finally {
+      release.countDown();
     }
   }
 
