@@ -120,9 +120,13 @@ const denialPauseMin = 100 * time.Millisecond
 // in time.
 type denials struct{ n int }
 
-// pause returns how long to wait before the next renewal of a session that is renewed so often.
-func (d *denials) pause(every time.Duration) time.Duration {
+// pause returns how long to wait before the next renewal of a session that is renewed so often, and whose lease lasts for so long: it never waits
+// past the middle of what is left, for the right may come back until the end.
+func (d *denials) pause(every, left time.Duration) time.Duration {
 	bound := min(every, denialPauseMin<<min(d.n, 10))
+	if left > 0 {
+		bound = min(bound, max(denialPauseMin, left/2))
+	}
 	d.n++
 	return bound/2 + rand.N(bound/2+1) //nolint:gosec // Spreads load; nothing secret hangs on it.
 }
@@ -153,10 +157,19 @@ func (k *keeper) askAllowed(ctx context.Context) error {
 		}
 		k.session.failed(err)
 		k.session.linkDown()
-		if err = k.rest(ctx, k.denied.pause(k.session.every)); err != nil {
+		if err = k.rest(ctx, k.denialPause()); err != nil {
 			return err
 		}
 	}
+}
+
+// denialPause returns how long to wait after the cluster denied a renewal.
+func (k *keeper) denialPause() time.Duration {
+	s := k.session
+	s.mu.Lock()
+	left := s.lease.safeFor(s.client.clock())
+	s.mu.Unlock()
+	return k.denied.pause(s.every, left)
 }
 
 // rest waits, unless the stream should move to another link; it returns why it did not wait.
@@ -343,7 +356,7 @@ func (k *keeper) verdict(v *tenurev1.RenewalVerdict) (pause time.Duration, err e
 		if late {
 			s.linkDown()
 		}
-		return k.denied.pause(s.every), nil
+		return k.denialPause(), nil
 	}
 	return k.refused.Next(), nil
 }

@@ -19,12 +19,18 @@ class Denials:
         self._count = 0
         self._since = 0.0  # When the first of them was; meaningful while there are some.
 
-    def add(self, now: float, beat: float) -> float:
-        """Counts one of a session that is renewed each `beat` seconds. Returns how many seconds to wait."""
+    def add(self, now: float, beat: float, left: float) -> float:
+        """Counts one of a session that is renewed each `beat` seconds, and whose lease lasts for `left` more.
+
+        Returns how many seconds to wait: never past the middle of what is left, for the right may come back until
+        the end.
+        """
         if not self._count:
             self._since = now
         self._count += 1
         pause = min(PAUSE_MIN_SECONDS * 2.0 ** min(self._count, 10), PAUSE_MAX_SECONDS, beat)
+        if left > 0:
+            pause = min(pause, max(PAUSE_MIN_SECONDS, left / 3))
         return pause * self._rng.uniform(0.5, 1.5)
 
     def clear(self) -> None:

@@ -262,6 +262,9 @@ class SessionCore:
         self._publish()
         self._client._note(self)
 
+    def _denied_pause(self, now: float) -> float:
+        return self._denials.add(now, self._beat(), self._machine.lease.safe_until - now)
+
     def _beat(self) -> float:
         return self._machine.lease.beat * self._client._rng.uniform(1 - RENEW_JITTER, 1 + RENEW_JITTER)
 
@@ -334,7 +337,7 @@ class SessionCore:
                 self._not_renewed(error)
                 if self._refused is not None:  # Any member says the same, and others use the connection.
                     self._suspend()
-                    await asyncio.sleep(self._denials.add(self._client._clock.now(), self._beat()))
+                    await asyncio.sleep(self._denied_pause(self._client._clock.now()))
                     failures, give_up = 0, self._client._clock.now() + self._machine.lease.silence
                     continue
                 failures += 1
@@ -426,7 +429,7 @@ class SessionCore:
         self._not_renewed(error)
         if self._refused is not None:
             self._machine.lease.denied(number)
-            self._renew_at = now + self._denials.add(now, self._beat())
+            self._renew_at = now + self._denied_pause(now)
             if self._denials.last(now) >= self._machine.lease.silence:
                 self._suspend()
         else:

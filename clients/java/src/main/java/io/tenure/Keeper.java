@@ -407,7 +407,12 @@ final class Keeper implements Link.Listener {
     } else if (now - k.deniedSince > silence(k.session)) {
       k.session.denied();
     }
-    k.due = now + Math.min(interval(k.session), AGAIN_NANOS + Backoff.pauseNanos(k.denials, random));
+    long pause = Math.min(interval(k.session), AGAIN_NANOS + Backoff.pauseNanos(k.denials, random));
+    long left = k.session.safeFor().toNanos();
+    if (left > 0) { // Never past the middle of what is left: the right may come back until the end.
+      pause = Math.min(pause, Math.max(AGAIN_NANOS, left / 2));
+    }
+    k.due = now + pause;
   }
 
   /** One KeepAlive stream. */
