@@ -76,7 +76,9 @@ func (c *connection) with(ctx context.Context) (context.Context, context.CancelF
 
 func (c *connection) lookUp(method string) (service, string, error) {
 	name, method, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	c.member.mu.Lock()
 	s, ok := c.member.services[name]
+	c.member.mu.Unlock()
 	if !ok {
 		return service{}, "", errMissing
 	}

@@ -19,11 +19,10 @@ type Net struct {
 	members map[string]*Member
 }
 
-// Member is what listens at one address. It is a grpc.ServiceRegistrar: register services before the first connection.
+// Member is what listens at one address. It is a grpc.ServiceRegistrar.
 type Member struct {
-	services map[string]service
-
 	mu        sync.Mutex // Guards what follows.
+	services  map[string]service
 	refusing  bool
 	silent    chan struct{} // Closed while messages pass; nil means that they do.
 	conns     map[*connection]struct{}
@@ -48,8 +47,10 @@ func (n *Net) Listen(address string) *Member {
 	return m
 }
 
-// RegisterService adds a service.
+// RegisterService adds a service, for calls that come later.
 func (m *Member) RegisterService(description *grpc.ServiceDesc, server any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.services[description.ServiceName] = service{description: description, server: server}
 }
 
