@@ -43,6 +43,13 @@ func (c *care) keep(r *Registration) bool {
 	return true
 }
 
+// registered reports whether a registration of an instance is open.
+func (c *care) registered(name instanceName) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.registrations, func(r *Registration) bool { return r.service.name() == name })
+}
+
 // drop gives a registration up.
 func (c *care) drop(r *Registration) {
 	c.mu.Lock()

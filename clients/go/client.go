@@ -48,7 +48,7 @@ type Client struct {
 
 	takebacks takebacks
 
-	openings group // Sessions that are being opened, or undone because nobody waits for them any more, and registrations undone so.
+	openings group // Sessions that are being opened, and sessions and registrations that are undone because their callers gave up.
 	endings  group // Sessions that the cluster ended, which nobody may ever close.
 	streams  group // Caches and service lists.
 	running  group // The pool.

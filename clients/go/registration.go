@@ -90,18 +90,22 @@ func register(ctx context.Context, c *Client, service Service, at registrar) (*R
 			return nil, interrupted(ctx, false, nil)
 		}
 	}
-	if err := r.health.check(); err != nil {
+	if err = r.health.check(); err != nil {
 		return nil, err
 	}
-	if err := c.takebacks.await(ctx, r.service.name()); err != nil {
+	end, err := c.takebacks.begin(ctx, r.service.name())
+	if err != nil {
 		return nil, err
 	}
-	if err := at.register(ctx, &r.service, r.health); err != nil {
-		if AppliedOf(err) != AppliedNo {
-			r.takeBack()
+	if err = at.register(ctx, &r.service, r.health); err != nil {
+		if AppliedOf(err) == AppliedNo || c.care.registered(r.service.name()) { // Another registration that is open has the instance.
+			end()
+		} else {
+			r.takeBack(end)
 		}
 		return nil, err
 	}
+	defer end()
 	r.reported, r.last = r.health, c.clock()
 	if !c.care.keep(r) {
 		_ = r.deregister() // The client was closed meanwhile. If nobody can be told, the check tells.
