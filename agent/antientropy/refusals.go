@@ -83,7 +83,7 @@ func (r refusals) stands(key string, now proto.Message) bool {
 	return is && of.stands(now)
 }
 
-// keep forgets what is no longer to be made.
+// keep forgets refusals of entries that need no change any more.
 func (r refusals) keep(open *batch) {
 	there := map[string]bool{}
 	open.each(func(key string, _ proto.Message) { there[key] = true })

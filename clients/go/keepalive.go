@@ -316,7 +316,7 @@ func (k *keeper) decided(ctx context.Context, told *tenurev1.RenewalVerdict) (*t
 		return &tenurev1.RenewalVerdict{SessionId: s.id, Ttl: answer.GetSession().GetTtl()}, nil
 	case reason != tenurev1.ErrorReason_ERROR_REASON_UNSPECIFIED:
 		return &tenurev1.RenewalVerdict{SessionId: s.id, Refused: reason}, nil
-	case isAny(fromRPC(err), ErrAuth): // There is no token to show.
+	case isAny(fromRPC(err), ErrAuth): // No token could be read.
 		return told, nil
 	case linked.Err() != nil:
 		return nil, context.Cause(linked)
