@@ -36,6 +36,9 @@ func readerOf(s *Store, rows table.Snapshot) *Reader {
 	return &Reader{LockReader: records.NewLockReader(rows), SessionReader: records.NewSessionReader(rows), MemberReader: members.NewMemberReader(rows), CatalogReader: records.NewCatalogReader(rows), QueryReader: records.NewQueryReader(rows), Reader: auth.NewReader(rows), store: s, rows: rows}
 }
 
+// FindingsMax is how many findings a command may have.
+const FindingsMax = records.FindingsMax
+
 // Find returns a finding with what is there under its id.
 func (r *Reader) Find(of *storev1.Finding) (*storev1.Finding, error) { return records.Find(r.rows, of) }
 

@@ -44,14 +44,11 @@ func (l *lookup) need(n authz.Need) (authz.Need, bool, error) {
 	return n, true, nil
 }
 
-// findingsMax is how many ids of a message are looked up: several times what one with as many entries as it may have names. How many it has, its
-// service looks only later.
-const findingsMax = 1024
-
-// find finds what is under an id. A message may name the same node with each of its entries.
+// find finds what is under an id. A message may name the same node with each of its entries. How many entries it has, its service looks only later, so
+// those that are looked up have an end.
 func (l *lookup) find(of *storev1.Finding) (*storev1.Finding, error) {
-	if len(l.found) == findingsMax {
-		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the request names more than %d entries by their ids", findingsMax)
+	if len(l.found) == storage.FindingsMax {
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the request names more than %d entries by their ids", storage.FindingsMax)
 	}
 	for _, f := range l.found {
 		if f.GetKind() == of.GetKind() && f.GetEntryId() == of.GetEntryId() && f.GetNode() == of.GetNode() && string(f.GetId()) == string(of.GetId()) {

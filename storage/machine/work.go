@@ -184,12 +184,9 @@ func (w *Work) denied(cmd *storev1.Command) (*storev1.Failure, error) {
 		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, max(below, 1)-1, deny)), nil
 }
 
-// findingsMax is how many findings a command may have; of those of more nothing is believed.
-const findingsMax = 1024
-
-// outrun reports whether something else is now where a member found what decided about a command.
+// outrun reports whether something else is now where a member found what decided about a command. Of more than a command may have, none is believed.
 func (w *Work) outrun(findings []*storev1.Finding) (bool, error) {
-	if len(findings) > findingsMax {
+	if len(findings) > records.FindingsMax {
 		return true, nil
 	}
 	for _, was := range findings {

@@ -7,6 +7,9 @@ import (
 	"github.com/tenure-io/tenure/storage/table"
 )
 
+// FindingsMax is how many findings a command may have: several times what one with as many entries as it may have needs.
+const FindingsMax = 1024
+
 // Find returns a finding with what is there now under its id.
 func Find(rows table.Reader, of *storev1.Finding) (*storev1.Finding, error) {
 	now := &storev1.Finding{Kind: of.GetKind(), Node: of.GetNode(), EntryId: of.GetEntryId(), Id: of.GetId()}
