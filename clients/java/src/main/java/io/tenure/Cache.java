@@ -26,7 +26,7 @@ public final class Cache implements AutoCloseable {
   private final ClientCore core;
   private final String prefix;
   private final Filling filling = new Filling();
-  /** Held while a message is applied: a watch that nobody waits for any more may not have ended yet. */
+  /** Held while a message is applied, because a watch that was given up may still deliver one. */
   private final Object feeding = new Object();
   private final List<Consumer<WatchMessage>> listeners = new CopyOnWriteArrayList<>();
   private volatile ConcurrentSkipListMap<String, KeyValue> keys = new ConcurrentSkipListMap<>();
@@ -170,7 +170,7 @@ public final class Cache implements AutoCloseable {
 
   private void over(Watch w, TenureException why) {
     if (!filling.isFedBy(w)) {
-      return; // Nobody waits for it any more.
+      return; // It was given up.
     }
     if (!filling.isClosed()) {
       failure = why;
