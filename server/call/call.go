@@ -276,28 +276,28 @@ func (c *Caller) AddOptions(ctx context.Context, change Change) error {
 	return err
 }
 
-// requestDigest returns a hash of what the client asked: a retry has the same, another request another. Secrets enter
-// as hashes; what may differ between attempts does not enter.
+// requestDigest returns a hash of what the client asked: a retry has the same, another request another. Secrets enter as hashes; what may
+// differ between attempts does not enter. A copy of the request would be dearer than all the rest, so for as long as this takes the request
+// itself is without them.
 func requestDigest(request proto.Message) ([]byte, error) {
-	asked := proto.Clone(request)
-	if o, ok := asked.(interface{ GetOptions() *tenurev1.CallOptions }); ok && o.GetOptions() != nil {
-		o.GetOptions().RequestId = nil
-		o.GetOptions().IdempotencyKey = nil
-		o.GetOptions().Epoch = 0
-		o.GetOptions().SessionSecret = Hashed(o.GetOptions().GetSessionSecret())
+	if with, ok := request.(interface{ GetOptions() *tenurev1.CallOptions }); ok && with.GetOptions() != nil {
+		o := with.GetOptions()
+		id, key, epoch, secret := o.GetRequestId(), o.GetIdempotencyKey(), o.GetEpoch(), o.GetSessionSecret()
+		defer func() { o.RequestId, o.IdempotencyKey, o.Epoch, o.SessionSecret = id, key, epoch, secret }()
+		o.RequestId, o.IdempotencyKey, o.Epoch, o.SessionSecret = nil, nil, 0, Hashed(secret)
 	}
-	if create, ok := asked.(*tenurev1.CreateSessionRequest); ok {
-		create.Secret = Hashed(create.GetSecret())
+	if create, ok := request.(*tenurev1.CreateSessionRequest); ok {
+		secret := create.GetSecret()
+		defer func() { create.Secret = secret }()
+		create.Secret = Hashed(secret)
 	}
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(asked)
+	asked := append([]byte(request.ProtoReflect().Descriptor().FullName()), 0)
+	asked, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(asked, request)
 	if err != nil {
 		return nil, fmt.Errorf("digest: %w", err)
 	}
-	sum := sha256.New()
-	_, _ = sum.Write([]byte(asked.ProtoReflect().Descriptor().FullName()))
-	_, _ = sum.Write([]byte{0})
-	_, _ = sum.Write(data)
-	return sum.Sum(nil), nil
+	sum := sha256.Sum256(asked)
+	return sum[:], nil
 }
 
 // Hashed returns the SHA-256 of a secret; nothing for none.
