@@ -231,6 +231,14 @@ bench-peers: build $(ZOOKEEPER) ## measure Tenure beside etcd and ZooKeeper in o
 	$(GO) build -C bench/peers -o $(BUILD)/etcd go.etcd.io/etcd/server/v3
 	cd bench/peers && $(GO) run . -tenure $(TENURE) -etcd $(BUILD)/etcd -zookeeper "$$(cat $(ZOOKEEPER))" $(PEERS_FLAGS)
 
+.PHONY: bench-outage
+bench-outage: build agents ## measure how long callers of each library wait when the leader dies or says nothing (10 min)
+	cd clients/java && $(MVN) --quiet --batch-mode --no-transfer-progress compile $(MAVEN_DEPENDENCY_PLUGIN):build-classpath \
+		-Dtenure.build.directory=$(BUILD)/bench-java -Dmdep.outputFile=$(BUILD)/bench-java.classpath
+	cd bench && TENURE_BINARY=$(TENURE) PYTHONPATH=$(CURDIR)/clients/python/src:$(CURDIR)/gen/python \
+		$(GO) run . -workloads outage -members 3 -library "python=$(TOOLS)/python-client/bin/python puts/puts.py" \
+		-library "java=java -cp $(BUILD)/bench-java/classes:$$(cat $(BUILD)/bench-java.classpath) puts/Puts.java" $(BENCH_FLAGS)
+
 .PHONY: costs
 costs: ## name the slowest command that anybody can make
 	cd bench && $(GO) run ./costs $(COSTS_FLAGS)

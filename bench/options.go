@@ -64,6 +64,7 @@ type options struct {
 	conns      int           // most client connections of a cell
 	members    int           // members of the cluster
 	restart    int           // keys that a restart has to find again
+	libraries  []library     // further libraries whose callers the outage is measured with
 
 	memberFlags func(member string) []string // flags that differ between members; nil: none
 	dial        []grpc.DialOption            // how members are called; nil: without TLS
@@ -99,6 +100,11 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.sessions, "sessions", 200_000, "live sessions when their memory is measured; renewals use half of it")
 	fs.IntVar(&o.watchers, "watchers", 10_000, "idle watchers when their memory is measured")
 	fs.IntVar(&o.agents, "agents", 1_000, "agents that register and report at once")
+	fs.Func("library", "NAME=COMMAND: measure the outage with callers of this library, too: a program such as puts/puts.py; may be repeated", func(text string) error {
+		l, err := parseLibrary(text)
+		o.libraries = append(o.libraries, l)
+		return err
+	})
 	fs.IntVar(&o.conns, "conns", 16, "most client connections of one cell; fewer clients have one each")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -147,6 +153,21 @@ const (
 )
 
 func (o options) has(workload string) bool { return slices.Contains(o.workloads, workload) }
+
+// library is a program that puts with a client library: see startProgramLoad.
+type library struct {
+	name    string
+	command []string
+}
+
+func parseLibrary(text string) (library, error) {
+	name, command, _ := strings.Cut(text, "=")
+	l := library{name, strings.Fields(command)}
+	if name == "" || len(l.command) == 0 {
+		return l, fmt.Errorf("%q is not NAME=COMMAND", text)
+	}
+	return l, nil
+}
 
 func parseWorkloads(text string) ([]string, error) {
 	if text == "all" {

@@ -26,8 +26,13 @@ type process struct {
 
 // startProcess starts a program that ends with this one. Its output goes to log.
 func startProcess(ctx context.Context, log *os.File, name string, args ...string) (*process, error) {
+	return startTalking(ctx, log, log, name, args...)
+}
+
+// startTalking starts a program that ends with this one, and whose output is read.
+func startTalking(ctx context.Context, out, log *os.File, name string, args ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = out, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopWait
