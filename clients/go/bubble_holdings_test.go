@@ -344,6 +344,50 @@ func TestAGrantThatComesInJeopardyIsBelievedWhenTheSessionIsSafe(t *testing.T) {
 	}
 }
 
+// unrenewed makes the session lose its stream, and have another one that has not renewed it: no hints come over that. What it returns lets it renew.
+func (b *bubble) unrenewed() (renew func()) {
+	b.mu.Lock()
+	b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
+	b.mu.Unlock()
+	b.each(func(m *fakeMember) { m.Cut() })
+	pass(time.Second)
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.refuse = 0
+	}
+}
+
+// TestALossOfWhichNoHintCameIsFoundBeforeItIsBelieved takes a lock away without a hint before the first renewal over a stream, when the session holds
+// nothing, and is told of its grant after that renewal.
+func TestALossOfWhichNoHintCameIsFoundBeforeItIsBelieved(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		renew := b.unrenewed()
+		answer := b.hold(&b.locks.lateAnswers)
+		defer answer()
+		result := taking(try).inBackground(t.Context(), b.session.Lock("a"))
+		b.breakLock("app/a", false)
+		renew()
+		pass(2 * time.Second)
+		demandUndecided(t, result)
+		answer()
+		b.demandHeld(t, "app/a", <-result)
+	})
+}
+
+// TestAnInheritedHoldThatIsLostWithoutAHintIsNotBelieved takes away what a session inherited before anybody asks for it.
+func TestAnInheritedHoldThatIsLostWithoutAHintIsNotBelieved(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		s, end := b.inherit(t)
+		defer end()
+		b.breakLock("app/a", false)
+		pass(30 * time.Second)
+		if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 0 {
+			t.Errorf("inherited %v, %v, want nothing", holds, err)
+		}
+	})
+}
+
 // TestALossOfWhichNoHintCameIsFound takes a lock away without a hint: at any time, and between the answer to what the session has and the first
 // renewal over a new stream, before which no hints come.
 func TestALossOfWhichNoHintCameIsFound(t *testing.T) {
@@ -353,15 +397,9 @@ func TestALossOfWhichNoHintCameIsFound(t *testing.T) {
 	}{
 		"within half a minute": {func(b *bubble) { b.breakLock("app/a", false) }, 30 * time.Second},
 		"with the first renewal over a new stream": {func(b *bubble) {
-			b.mu.Lock()
-			b.refuse = tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
-			b.mu.Unlock()
-			b.each(func(m *fakeMember) { m.Cut() })
-			pass(time.Second)
+			renew := b.unrenewed()
 			b.breakLock("app/a", false)
-			b.mu.Lock()
-			b.refuse = 0
-			b.mu.Unlock()
+			renew()
 		}, 2 * time.Second},
 	}
 	for name, test := range tests {

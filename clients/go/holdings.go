@@ -72,6 +72,20 @@ func (h *holdings) any() bool {
 	return false
 }
 
+// losable reports whether there is anything that the cluster may have taken away without this process hearing of it: what is held, what was granted
+// to a call that does not believe it yet, and what is inherited.
+func (h *holdings) losable() bool {
+	if len(h.inherited) > 0 {
+		return true
+	}
+	for _, s := range h.stakes {
+		if s.held != nil || s.asking > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // helds returns all that is held.
 func (h *holdings) helds() []*Held {
 	var all []*Held

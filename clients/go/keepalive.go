@@ -204,14 +204,14 @@ func (k *keeper) askTruth(ctx context.Context) error {
 	return err
 }
 
-// askBeside asks for the truth if something is held, while renewals go on. If that fails, the next time will do.
+// askBeside asks for the truth if a loss may have gone unheard, while renewals go on. If that fails, the next time will do.
 func (k *keeper) askBeside() {
 	k.reconcile.Reset(reconcileEvery)
 	s := k.session
 	s.mu.Lock()
-	holding := s.custody.holdings.any()
+	losable := s.custody.holdings.losable()
 	s.mu.Unlock()
-	if holding {
+	if losable {
 		k.reconciling.start(func(ctx context.Context) { _ = k.askTruth(ctx) })
 	}
 }
