@@ -144,6 +144,38 @@ func TestWhatTakesRightsAway(t *testing.T) {
 	checkBytesOf(t, r.store)
 }
 
+// TestADenialSaysWhatChanged applies changes that are denied as rights were taken away, as something else is under an id that they name, and for both.
+func TestADenialSaysWhatChanged(t *testing.T) {
+	const (
+		rights = "authorised under deny revision 0, which is 1 by now"
+		other  = "something else is registered by now under an id that the request names"
+	)
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.apply(bootstrapCommand("a", authWarn))
+	now := r.store.Applied().DenyRevision
+	if now != 1 {
+		t.Fatalf("the deny revision is %d, want 1", now)
+	}
+	there := []*storev1.Finding{{Kind: storev1.FindingKind_FINDING_KIND_QUERY, Id: make([]byte, 16), Name: "q", Found: true}}
+	for sentence, c := range map[string]struct {
+		below    uint64
+		findings []*storev1.Finding
+		want     string
+	}{
+		"rights were taken away":      {now, nil, rights},
+		"what was found is not there": {now + 1, there, other},
+		"both":                        {now, there, rights},
+	} {
+		result, reason := r.try(&storev1.Command{
+			AuthorisedBelow: c.below, Findings: c.findings, Principal: "token:x", Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}},
+		})
+		got := storage.FailureText(result.GetFailure())
+		if reason != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD || got != c.want {
+			t.Errorf("%s: got %v %q, want DENY_REVISION_OLD %q", sentence, reason, got, c.want)
+		}
+	}
+}
+
 // TestACommandOfOldRightsDoesNothing applies changes that were authorised before rights were taken away: they do nothing and nothing
 // remembers them, so that the same request under new rights is the first.
 func TestACommandOfOldRightsDoesNothing(t *testing.T) {

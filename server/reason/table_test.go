@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/reason"
@@ -65,5 +67,17 @@ func TestEveryBrokenRuleHasAReason(t *testing.T) {
 		if known := e != nil; known == slices.Contains(inside, failure) {
 			t.Errorf("%s: got a reason of the API %v, want the opposite", name, known)
 		}
+	}
+}
+
+// TestWhatWasFoundOtherwiseIsNotARight shows a client why its change was not made: something else is under an id that it names. It tries again as if
+// rights had been taken away.
+func TestWhatWasFoundOtherwiseIsNotARight(t *testing.T) {
+	e := reason.Of(reason.OfFailure(&storev1.Failure{
+		Reason: storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD, Detail: storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE,
+	}, false))
+	const want = "something else is registered by now under an id that the request names"
+	if e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED || e.Message != want || reason.Code(e.Reason) != codes.Unavailable {
+		t.Errorf("got %+v, want RIGHTS_CHANGED: %s", e, want)
 	}
 }

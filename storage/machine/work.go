@@ -169,19 +169,18 @@ func (w *Work) denied(cmd *storev1.Command) (*storev1.Failure, error) {
 	if revokes(cmd) {
 		deny = w.denyRevision
 	}
-	below := cmd.GetAuthorisedBelow()
-	old := below != 0 && below <= deny
-	if !old && w.state.ClusterVersion >= layout.Version3 {
-		var err error
-		if old, err = w.outrun(cmd.GetFindings()); err != nil {
-			return nil, err
-		}
+	if below := cmd.GetAuthorisedBelow(); below != 0 && below <= deny {
+		return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD,
+			storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, below-1, deny)), nil
 	}
-	if !old {
+	if w.state.ClusterVersion < layout.Version3 {
 		return nil, nil //nolint:nilnil // Most commands are not denied, which is no error.
 	}
-	return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD,
-		storev1.FailureDetail_FAILURE_DETAIL_AUTHORISED_BEFORE, max(below, 1)-1, deny)), nil
+	outrun, err := w.outrun(cmd.GetFindings())
+	if err != nil || !outrun {
+		return nil, err
+	}
+	return rule.Of(rule.Broken(storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD, storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE)), nil
 }
 
 // outrun reports whether something else is now where a member found what decided about a command. Of more than a command may have, none is believed.

@@ -203,7 +203,8 @@ const (
 	// FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
-	// UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+	// UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
+	// taken away, or something else was registered under an id that the request names. The message says which.
 	ErrorReason_ERROR_REASON_RIGHTS_CHANGED ErrorReason = 60
 	// NOT_FOUND: no policy has this name.
 	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61

@@ -96,7 +96,8 @@ const (
 	// The command would read and write more rows, or more bytes, than its budget allows; limit_name, limit and actual are
 	// set.
 	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
-	// Rights were taken away after the command was authorised; it was not run, and nothing remembers it.
+	// Rights were taken away after the command was authorised, or something else is under an id that it names; it was not run, and nothing
+	// remembers it.
 	FailureReason_FAILURE_REASON_DENY_REVISION_OLD FailureReason = 60
 	// No policy has this name.
 	FailureReason_FAILURE_REASON_POLICY_NOT_FOUND FailureReason = 61
@@ -482,6 +483,8 @@ const (
 	FailureDetail_FAILURE_DETAIL_PEERS_WITHOUT_TLS FailureDetail = 167
 	// Member NAME has not said yet how it listens.
 	FailureDetail_FAILURE_DETAIL_LISTENERS_UNKNOWN FailureDetail = 168
+	// Under an id that the command names is something else than a member found there when it decided that the caller may make the request.
+	FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE FailureDetail = 169
 	// The key is not held by the session that a condition requires.
 	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106
 	// Check NAME of node NAME is critical.
@@ -624,6 +627,7 @@ var (
 		166: "FAILURE_DETAIL_CLIENTS_WITHOUT_TLS",
 		167: "FAILURE_DETAIL_PEERS_WITHOUT_TLS",
 		168: "FAILURE_DETAIL_LISTENERS_UNKNOWN",
+		169: "FAILURE_DETAIL_FOUND_OTHERWISE",
 		106: "FAILURE_DETAIL_HELD_BY_OTHER",
 		141: "FAILURE_DETAIL_CHECK_IS_CRITICAL",
 		142: "FAILURE_DETAIL_NODE_NAME_IN_USE",
@@ -749,6 +753,7 @@ var (
 		"FAILURE_DETAIL_CLIENTS_WITHOUT_TLS":          166,
 		"FAILURE_DETAIL_PEERS_WITHOUT_TLS":            167,
 		"FAILURE_DETAIL_LISTENERS_UNKNOWN":            168,
+		"FAILURE_DETAIL_FOUND_OTHERWISE":              169,
 		"FAILURE_DETAIL_HELD_BY_OTHER":                106,
 		"FAILURE_DETAIL_CHECK_IS_CRITICAL":            141,
 		"FAILURE_DETAIL_NODE_NAME_IN_USE":             142,
@@ -3849,7 +3854,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_REASON_CHECK_CRITICAL\x10h\x12#\n" +
 	"\x1fFAILURE_REASON_NODE_ID_CONFLICT\x10i\x12 \n" +
 	"\x1cFAILURE_REASON_SYNC_OUTDATED\x10j\x12#\n" +
-	"\x1fFAILURE_REASON_QUERY_NAME_TAKEN\x10k*\xce$\n" +
+	"\x1fFAILURE_REASON_QUERY_NAME_TAKEN\x10k*\xf3$\n" +
 	"\rFailureDetail\x12\x1e\n" +
 	"\x1aFAILURE_DETAIL_UNSPECIFIED\x10\x00\x12)\n" +
 	"%FAILURE_DETAIL_DEFAULT_NAMESPACE_ONLY\x10\x01\x12\x1d\n" +
@@ -3960,7 +3965,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\x1dFAILURE_DETAIL_AUTH_MALFORMED\x10\xa5\x01\x12'\n" +
 	"\"FAILURE_DETAIL_CLIENTS_WITHOUT_TLS\x10\xa6\x01\x12%\n" +
 	" FAILURE_DETAIL_PEERS_WITHOUT_TLS\x10\xa7\x01\x12%\n" +
-	" FAILURE_DETAIL_LISTENERS_UNKNOWN\x10\xa8\x01\x12 \n" +
+	" FAILURE_DETAIL_LISTENERS_UNKNOWN\x10\xa8\x01\x12#\n" +
+	"\x1eFAILURE_DETAIL_FOUND_OTHERWISE\x10\xa9\x01\x12 \n" +
 	"\x1cFAILURE_DETAIL_HELD_BY_OTHER\x10j\x12%\n" +
 	" FAILURE_DETAIL_CHECK_IS_CRITICAL\x10\x8d\x01\x12$\n" +
 	"\x1fFAILURE_DETAIL_NODE_NAME_IN_USE\x10\x8e\x01\x12\"\n" +

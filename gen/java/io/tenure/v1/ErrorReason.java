@@ -445,7 +445,8 @@ public enum ErrorReason
   ERROR_REASON_ATTEMPT_OUTDATED(52),
   /**
    * <pre>
-   * UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+   * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
+   * taken away, or something else was registered under an id that the request names. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
@@ -1008,7 +1009,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_ATTEMPT_OUTDATED_VALUE = 52;
   /**
    * <pre>
-   * UNAVAILABLE: rights were taken away again and again while the change was under way, so it was not made.
+   * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
+   * taken away, or something else was registered under an id that the request names. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
