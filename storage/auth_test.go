@@ -148,7 +148,7 @@ func TestWhatTakesRightsAway(t *testing.T) {
 func TestADenialSaysWhatChanged(t *testing.T) {
 	const (
 		rights = "authorised under deny revision 0, which is 1 by now"
-		other  = "something else is registered by now under an id that the request names"
+		other  = "what an id in the request names has changed since the call was decided about"
 	)
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.apply(bootstrapCommand("a", authWarn))

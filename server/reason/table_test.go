@@ -76,7 +76,7 @@ func TestWhatWasFoundOtherwiseIsNotARight(t *testing.T) {
 	e := reason.Of(reason.OfFailure(&storev1.Failure{
 		Reason: storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD, Detail: storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE,
 	}, false))
-	const want = "something else is registered by now under an id that the request names"
+	const want = "what an id in the request names has changed since the call was decided about"
 	if e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED || e.Message != want || reason.Code(e.Reason) != codes.Unavailable {
 		t.Errorf("got %+v, want RIGHTS_CHANGED: %s", e, want)
 	}

@@ -117,7 +117,7 @@ var Texts = map[storev1.FailureDetail]string{
 		"clients unless all addresses are loopback",
 	storev1.FailureDetail_FAILURE_DETAIL_PEERS_WITHOUT_TLS:       "member %s takes other members without TLS; tokens need TLS between members unless --peer is off",
 	storev1.FailureDetail_FAILURE_DETAIL_LISTENERS_UNKNOWN:       "member %s has not said yet how it listens; it does when it runs and the leader has heard from it",
-	storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE:         "something else is registered by now under an id that the request names",
+	storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE:         "what an id in the request names has changed since the call was decided about",
 	storev1.FailureDetail_FAILURE_DETAIL_NODE_MISSING:            "there is no node %q",
 	storev1.FailureDetail_FAILURE_DETAIL_SERVICE_MISSING:         "node %q has no service with the id %q",
 	storev1.FailureDetail_FAILURE_DETAIL_CHECK_MISSING:           "node %q has no check %q",

@@ -204,7 +204,7 @@ const (
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
 	// UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-	// taken away, or something else was registered under an id that the request names. The message says which.
+	// taken away, or there was something else, or nothing, under an id that the request names. The message says which.
 	ErrorReason_ERROR_REASON_RIGHTS_CHANGED ErrorReason = 60
 	// NOT_FOUND: no policy has this name.
 	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61

@@ -96,7 +96,7 @@ const (
 	// The command would read and write more rows, or more bytes, than its budget allows; limit_name, limit and actual are
 	// set.
 	FailureReason_FAILURE_REASON_OVER_BUDGET FailureReason = 58
-	// Rights were taken away after the command was authorised, or something else is under an id that it names; it was not run, and nothing
+	// Rights were taken away after the command was authorised, or what is under an id that it names has changed; it was not run, and nothing
 	// remembers it.
 	FailureReason_FAILURE_REASON_DENY_REVISION_OLD FailureReason = 60
 	// No policy has this name.
@@ -483,7 +483,8 @@ const (
 	FailureDetail_FAILURE_DETAIL_PEERS_WITHOUT_TLS FailureDetail = 167
 	// Member NAME has not said yet how it listens.
 	FailureDetail_FAILURE_DETAIL_LISTENERS_UNKNOWN FailureDetail = 168
-	// Under an id that the command names is something else than a member found there when it decided that the caller may make the request.
+	// Under an id that the command names is something else, or nothing more, than a member found there when it decided that the caller may make
+	// the request.
 	FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE FailureDetail = 169
 	// The key is not held by the session that a condition requires.
 	FailureDetail_FAILURE_DETAIL_HELD_BY_OTHER FailureDetail = 106

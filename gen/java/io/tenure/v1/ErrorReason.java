@@ -446,7 +446,7 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-   * taken away, or something else was registered under an id that the request names. The message says which.
+   * taken away, or there was something else, or nothing, under an id that the request names. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
@@ -1010,7 +1010,7 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-   * taken away, or something else was registered under an id that the request names. The message says which.
+   * taken away, or there was something else, or nothing, under an id that the request names. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
