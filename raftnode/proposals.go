@@ -9,6 +9,9 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
+// CommandBytesMax is how many bytes a command may have, with all that a member adds to what its client asked for.
+const CommandBytesMax = envelope.CommandBytesMax
+
 // Propose replicates a command, waits until it is applied here, and returns what it returned. A broken rule of the
 // state machine is in the Result, not an error. The Result is shared: the caller does not change it.
 //

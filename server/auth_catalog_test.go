@@ -1,7 +1,13 @@
 package server_test
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -84,5 +90,33 @@ func TestAnIDOfAnotherNodeIsNoWayToIt(t *testing.T) {
 
 	if is, getErr := m.catalog().GetNode(root, &tenurev1.GetNodeRequest{Node: "db1"}); getErr != nil || len(is.GetServices()) != 1 || len(is.GetChecks()) != 1 {
 		t.Errorf("afterwards the node is %v, %v", is, getErr)
+	}
+}
+
+// TestARegistrationWithItsFindingsMayBeTooLarge registers as much as a command takes. Where rules are enforced, it also has to say what is under each id,
+// for which there is no room: the error counts that.
+func TestARegistrationWithItsFindingsMayBeTooLarge(t *testing.T) {
+	m := start(t, alone)
+	r := &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: strings.Repeat("n", 250), Address: "192.0.2.1"}}
+	for i := range 120 {
+		r.Checks = append(r.Checks, &tenurev1.Check{
+			CheckId: fmt.Sprintf("%0250d", i), Name: "c", Status: tenurev1.CheckStatus_CHECK_STATUS_PASSING,
+			Notes: strings.Repeat("x", 4096), Output: strings.Repeat("x", 4000),
+		})
+	}
+	if _, err := m.catalog().RegisterNode(t.Context(), r); err != nil {
+		t.Fatalf("without rules: %v", err)
+	}
+	admin := m.bootstrap(t, modeEnforce)
+	agent := as(t.Context(), m.token(t, admin, "agent", "node * write\n").GetText())
+	_, err := m.catalog().RegisterNode(agent, r)
+	wantError(t, err, codes.ResourceExhausted, "TOO_LARGE")
+	want := regexp.MustCompile(`^the change takes (10[0-9]{5}) bytes, (6[0-9]{4}) of them to say what is under the ids that it names; at most 1048512 are allowed$`)
+	if got := status.Convert(err).Message(); !want.MatchString(got) || infoOf(err).GetMetadata()["applied"] != "no" {
+		t.Errorf("got %q, %v, want %s", got, infoOf(err).GetMetadata(), want)
+	}
+	r.Checks = r.Checks[:100]
+	if _, err = m.catalog().RegisterNode(agent, r); err != nil {
+		t.Errorf("fewer entries: %v", err)
 	}
 }

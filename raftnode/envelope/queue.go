@@ -19,8 +19,8 @@ const (
 	bytesTarget = 512 << 10
 	// overhead bounds what an envelope adds to one command.
 	overhead = 64
-	// commandBytesMax bounds one command, so that its entry fits in a message to a peer.
-	commandBytesMax = core.EntryBytesMax - overhead
+	// CommandBytesMax bounds one command, so that its entry fits in a message to a peer.
+	CommandBytesMax = core.EntryBytesMax - overhead
 	// takeBytesMax bounds what one turn of the loop proposes.
 	takeBytesMax = 4 << 20
 	// formatVersion is the format_version of the envelopes written here.
@@ -108,8 +108,8 @@ func (q *Queue) unhold() {
 
 // add adds a command to a list of the queue's.
 func (q *Queue) add(data []byte, to *[]*Proposal) (*Proposal, error) {
-	if len(data) > commandBytesMax {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), commandBytesMax)
+	if len(data) > CommandBytesMax {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(data), CommandBytesMax)
 	}
 	p := &Proposal{data: data, done: make(chan struct{})}
 	q.mu.Lock()

@@ -77,7 +77,7 @@ func TestEnvelopesAreBounded(t *testing.T) {
 	for range 20 {
 		mustAdd(t, ps, command(t, "k", 300<<10))
 	}
-	mustAdd(t, ps, make([]byte, commandBytesMax))
+	mustAdd(t, ps, make([]byte, CommandBytesMax))
 	taken := 0
 	for range 10 {
 		entries := ps.Take(1, nil)
@@ -96,7 +96,7 @@ func TestEnvelopesAreBounded(t *testing.T) {
 	if taken != 21 {
 		t.Errorf("entries: got %d, want 21", taken)
 	}
-	if _, err := ps.Add(make([]byte, commandBytesMax+1)); !errors.Is(err, ErrTooLarge) {
+	if _, err := ps.Add(make([]byte, CommandBytesMax+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("too large a command: got %v, want %v", err, ErrTooLarge)
 	}
 }

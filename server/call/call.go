@@ -227,7 +227,8 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 			}
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
-		return c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+		return result, reason.WithSize(err, change.Command)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -260,6 +261,20 @@ func fromNode(err error) *Error {
 	default:
 		return refusedChange(err)
 	}
+}
+
+// WithSize returns the error of a command with what there is to know of its size if it was too large, and otherwise the error as it is. A member adds
+// the findings, so what a client sent may have been smaller.
+func WithSize(err error, c *storev1.Command) error {
+	e := Of(err)
+	if e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE {
+		return err
+	}
+	of := ""
+	if len(c.GetFindings()) > 0 {
+		of = fmt.Sprintf(", %d of them to say what is under the ids that it names", proto.Size(&storev1.Command{Findings: c.GetFindings()}))
+	}
+	return New(e.Reason, "the change takes %d bytes%s; at most %d are allowed", proto.Size(c), of, raftnode.CommandBytesMax)
 }
 
 // refusedChange returns what a refused change of members means; nil for another error.
