@@ -42,6 +42,8 @@ type catalog struct {
 	fail func(method string) (err error, applied bool)
 	// refuse are ids that are refused.
 	refuse map[string]bool
+	// entriesMax is how many entries a call may have before it is too large; 0: any number.
+	entriesMax int
 	// deny are ids of services that the agent's token may not write; denyNode denies all. denials counts the calls that were denied.
 	deny     map[string]bool
 	denyNode bool
@@ -214,6 +216,9 @@ func (c *catalog) lacks(r *tenurev1.SyncNodeRequest) string {
 func (c *catalog) refused(r *tenurev1.SyncNodeRequest) error {
 	if c.node == nil && r.GetNode() == nil {
 		return failure(codes.NotFound, "NODE_NOT_FOUND", nil)
+	}
+	if c.entriesMax > 0 && len(r.GetServices())+len(r.GetChecks()) > c.entriesMax {
+		return failure(codes.ResourceExhausted, "TOO_LARGE", nil)
 	}
 	for _, s := range r.GetServices() {
 		if c.refuse[s.GetServiceId()] {

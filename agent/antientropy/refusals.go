@@ -145,7 +145,8 @@ func (r refusals) err() error {
 // right to the node itself, or any right at all, may write no entry.
 func refused(err error) bool {
 	switch errorinfo.Reason(err) {
-	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:
+	case tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE:
 		return true
 	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:
 		return strings.HasPrefix(errorinfo.Fact(err, "needs"), needsService)

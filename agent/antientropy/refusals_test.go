@@ -47,6 +47,26 @@ func TestWhatIsRefusedDoesNotKeepTheRest(t *testing.T) {
 	})
 }
 
+// Entries that are too large for one call are made in several.
+func TestWhatIsTooLargeIsMadeInSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		c.entriesMax = 10
+		a := start(t, c, 1, func(a *agent) {
+			a.add([]string{"s"})
+			for i := range 30 {
+				a.add(nil, fmt.Sprintf("c%d", i))
+			}
+		})
+		if c.node == nil || len(c.services) != 1 || len(c.checks) != 30 {
+			t.Errorf("got node %v, %d services and %d checks, want all", c.node, len(c.services), len(c.checks))
+		}
+		if s := a.sync.State(); s.Err != nil || s.Refused != 0 {
+			t.Errorf("state: got %+v, want nothing refused", s)
+		}
+	})
+}
+
 // One service for which the token has no right keeps neither the node nor another entry from the catalog. It is tried again with each comparison,
 // and not with each change.
 func TestAnEntryWithoutARightDoesNotKeepTheRest(t *testing.T) {
