@@ -110,6 +110,7 @@ final class LeaderLinkTest extends WithFakeMember {
 
   @Test
   void changesGoToTheOwnMemberAsLongAsNobodyIsKnownToLead() throws Exception {
+    int before = toLeader.connections(); // The client may have tried that member first, and given up on a busy machine.
     for (int i = 0; i < 10; i++) {
       assertEquals(own, put());
     }
@@ -117,12 +118,15 @@ final class LeaderLinkTest extends WithFakeMember {
     for (int i = 0; i < 10; i++) {
       assertEquals(own, put());
     }
-    assertEquals(0, toLeader.connections());
+    assertEquals(before, toLeader.connections());
   }
 
   @Test
   void changesGoToTheLeaderAndEverythingElseToTheOwnMember() throws Exception {
     direct();
+    // Attempts to connect that took too long, as they may on a busy machine, came before, and are closed.
+    until(() -> toLeader.open() == 1);
+    int before = toLeader.connections();
     members.forEach(FakeMember::seen);
     Session session = client.openSession();
     own.next(CreateSessionRequest.class);
@@ -137,7 +141,7 @@ final class LeaderLinkTest extends WithFakeMember {
     own.next(FakeMember.Acquire.class);
     own.next(FakeMember.Renewal.class);
     assertTrue(leader.seen().isEmpty());
-    assertEquals(1, toLeader.connections());
+    assertEquals(before, toLeader.connections());
   }
 
   @Test
