@@ -75,7 +75,7 @@ final class ClientCore implements Link.Listener {
     this.link = new Link(loop, at, random, door(security, environment));
     this.calls = new Calls(loop, link, random, attemptTimeout.toNanos());
     this.keeper = new Keeper(loop, link, clock, random);
-    this.silence = new Silence(loop, link, clock);
+    this.silence = new Silence(loop, link);
     loop.execute(() -> {
       link.listen(this);
       loop.every(MEMBERS_NANOS, () -> askMembers(link.current()));

@@ -6,27 +6,28 @@ import java.util.Set;
 
 /**
  * Leaves a member that says nothing on a stream for too long, although it has to say something from time to time: it may answer other calls,
- * and be cut off from the other members. Only the loop touches it.
+ * and be cut off from the other members. Time in which this process did not run does not count, as what the member said meanwhile may not
+ * have been read yet: time is counted in looks, and those that were missed are not made up for. Only the loop touches it.
  */
 final class Silence {
-  private static final long LOOK_NANOS = 250_000_000L;
+  /** How often it looks, at most. */
+  static final long LOOK_NANOS = 250_000_000L;
 
   private final Link link;
-  private final BootClock clock;
   private final Set<Stream> streams = new HashSet<>();
+  private long looks;
 
   /** A stream on which a member says something from time to time. */
   interface Stream {
     /** The connection that is given up when the member is silent. */
     Connection connection();
 
-    /** Returns whether the member has been silent for too long. */
+    /** Returns whether the member has been silent for too long, by {@link Silence#nanos}. */
     boolean isSilent(long now);
   }
 
-  Silence(Loop loop, Link link, BootClock clock) {
+  Silence(Loop loop, Link link) {
     this.link = link;
-    this.clock = clock;
     loop.every(LOOK_NANOS, this::look);
   }
 
@@ -39,13 +40,19 @@ final class Silence {
     streams.remove(s);
   }
 
-  private void look() {
-    long now = clock.nanos();
+  /** Returns how long this process has run. It is exact to one look, and never counts more than has passed. */
+  long nanos() {
+    return looks * LOOK_NANOS;
+  }
+
+  void look() {
+    long now = nanos();
     for (Stream s : List.copyOf(streams)) {
       if (s.isSilent(now)) {
         link.note(s.connection(), "a watch got no message for too long");
         link.broken(s.connection());
       }
     }
+    looks++; // Only now: what came since the last look is read before this time counts.
   }
 }

@@ -352,7 +352,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     private final long sentAt;
     private ClientCallStreamObserver<WatchRequest> in;
     private int asked;
-    /** When the member last said something, or was last allowed to say something again. */
+    /** When the member last said something, or was last allowed to say something again, by {@link Silence#nanos}. */
     private long heardAt;
 
     Stream(Connection c) {
@@ -364,7 +364,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
     void ask(int ahead) {
       if (ahead > asked) {
-        heardAt = asked == 0 ? core.clock.nanos() : heardAt;
+        heardAt = asked == 0 ? core.silence.nanos() : heardAt;
         in.request(ahead - asked);
         asked = ahead;
       }
@@ -395,7 +395,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
     @Override
     public void onNext(WatchResponse r) {
       core.link.answered(connection);
-      heardAt = core.clock.nanos();
+      heardAt = core.silence.nanos();
       if (stream == this) {
         asked--;
         take(r);

@@ -13,7 +13,9 @@ import io.tenure.v1.WatchResponse;
 import io.tenure.v1.WatchStarted;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -37,6 +39,16 @@ final class SilentWatchTest extends WithFakeMember {
     };
   }
 
+  /** Lets so much time pass in which the client runs, and the member says nothing. The client looks at least once. */
+  private void silentFor(long seconds) throws Exception {
+    get(client.core().onLoop(() -> {
+      for (long i = 0; i <= TimeUnit.SECONDS.toNanos(seconds) / Silence.LOOK_NANOS; i++) {
+        client.core().silence.look();
+      }
+      return CompletableFuture.completedFuture(null);
+    }));
+  }
+
   private static WatchResponse progress() {
     return WatchResponse.newBuilder().setProgress(WatchProgress.getDefaultInstance()).setResumeToken("t").build();
   }
@@ -55,7 +67,7 @@ final class SilentWatchTest extends WithFakeMember {
       FakeMember here = connectAmong(second).get(0);
       Watch watch = client.watch(WatchOptions.all());
       get(watch.beginAsync());
-      passes(SILENCE_SECONDS);
+      silentFor(SILENCE_SECONDS);
       StreamObserver<WatchResponse> there = next(here == member ? more : streams);
       there.onNext(put());
       assertInstanceOf(WatchMessage.Events.class, watch.next().orElseThrow());
@@ -68,11 +80,27 @@ final class SilentWatchTest extends WithFakeMember {
     get(watch.beginAsync());
     StreamObserver<WatchResponse> stream = next(streams);
     for (int i = 0; i < 4; i++) {
-      passes(SILENCE_SECONDS / 2);
+      silentFor(SILENCE_SECONDS / 2);
       stream.onNext(progress());
       assertInstanceOf(WatchMessage.Progress.class, watch.next().orElseThrow());
     }
     assertEquals(0, streams.size());
+  }
+
+  /** A process that was stopped, or whose machine slept, has not read yet what its member said meanwhile. */
+  @Test
+  void oneIsNotLeftForTimeInWhichTheClientDidNotRun() throws Exception {
+    Watch watch = client.watch(WatchOptions.all());
+    get(watch.beginAsync());
+    StreamObserver<WatchResponse> stream = next(streams);
+    silentFor(SILENCE_SECONDS - 4);
+    jumps(10 * SILENCE_SECONDS);
+    silentFor(0); // It looks before it reads.
+    stream.onNext(progress());
+    assertInstanceOf(WatchMessage.Progress.class, watch.next().orElseThrow());
+    assertEquals(0, streams.size());
+    silentFor(SILENCE_SECONDS);
+    next(streams);
   }
 
   @Test
@@ -84,11 +112,11 @@ final class SilentWatchTest extends WithFakeMember {
       stream.onNext(put());
     }
     until(() -> watch.isFull());
-    passes(SILENCE_SECONDS);
+    silentFor(SILENCE_SECONDS);
     assertInstanceOf(WatchMessage.Events.class, watch.next().orElseThrow()); // From here on it may.
-    passes(1);
+    silentFor(1);
     assertEquals(0, streams.size());
-    passes(SILENCE_SECONDS);
+    silentFor(SILENCE_SECONDS);
     next(streams);
   }
 
@@ -97,9 +125,9 @@ final class SilentWatchTest extends WithFakeMember {
     Watch watch = client.watch(WatchOptions.all().progressEvery(Duration.ofMinutes(1)));
     get(watch.beginAsync());
     next(streams);
-    passes(SILENCE_SECONDS);
+    silentFor(SILENCE_SECONDS);
     assertEquals(0, streams.size());
-    passes(Duration.ofMinutes(3).toSeconds());
+    silentFor(Duration.ofMinutes(3).toSeconds());
     next(streams);
   }
 }
