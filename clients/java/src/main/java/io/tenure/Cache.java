@@ -9,6 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -26,9 +27,11 @@ public final class Cache implements AutoCloseable {
   private final ClientCore core;
   private final String prefix;
   private final Filling filling = new Filling();
-  /** Held while a message is applied, because a watch that was given up may still deliver one. */
+  /** Held while a message is applied, because a watch that was given up may still deliver one. No listener is called under it. */
   private final Object feeding = new Object();
   private final List<Consumer<WatchMessage>> listeners = new CopyOnWriteArrayList<>();
+  /** Where they are told, in the order in which messages were applied. A watch has at most one message there. */
+  private final Executor telling;
   private volatile ConcurrentSkipListMap<String, KeyValue> keys = new ConcurrentSkipListMap<>();
   private volatile long provedAt;
   /** How often in a row the history was lost with nothing told but the present state. */
@@ -38,6 +41,7 @@ public final class Cache implements AutoCloseable {
   Cache(ClientCore core, String prefix) {
     this.core = core;
     this.prefix = Objects.requireNonNull(prefix, "prefix");
+    this.telling = core.loop.serial();
   }
 
   /**
@@ -144,9 +148,10 @@ public final class Cache implements AutoCloseable {
         synchronized (feeding) {
           if (filling.isFedBy(w)) {
             apply(m, w);
+            telling.execute(() -> tell(m));
           }
+          telling.execute(() -> subscription.request(1));
         }
-        subscription.request(1);
       }
 
       @Override
@@ -189,6 +194,9 @@ public final class Cache implements AutoCloseable {
     }
     provedAt = Math.max(provedAt, by.provedAt());
     filling.fill(by);
+  }
+
+  private void tell(WatchMessage m) {
     for (Consumer<WatchMessage> l : listeners) {
       // One that throws keeps neither the others nor the cache from what comes.
       Loop.guarded(() -> l.accept(m));

@@ -25,6 +25,8 @@ import io.tenure.v1.WatchResponse;
 import io.tenure.v1.WatchServiceGrpc;
 import io.tenure.v1.WatchStarted;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +39,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -178,6 +181,35 @@ final class CacheTest {
     assertEquals(Map.of(), cache.all());
     cache.close();
     assertEquals(Map.of(), cache.all());
+  }
+
+  /** So a listener that waits for another thread cannot wait for one that waits for the cache. */
+  @Test
+  void listenersAreToldInOrderWhileNoLockIsHeld() throws Exception {
+    BlockingQueue<Long> told = new LinkedBlockingQueue<>();
+    BlockingQueue<String> locks = new LinkedBlockingQueue<>();
+    Cache cache = client.cache("");
+    for (int i = 0; i < 2; i++) {
+      cache.listen(m -> {
+        ThreadInfo here = ManagementFactory.getThreadMXBean()
+            .getThreadInfo(new long[] {Thread.currentThread().getId()}, true, true)[0];
+        Stream.of(here.getLockedMonitors()).forEach(l -> locks.add(l.toString()));
+        told.add(m.revision());
+      });
+    }
+    CompletableFuture<Cache> opening = cache.beginAsync();
+    Opened stream = next();
+    stream.started(10);
+    stream.state(10);
+    opening.get(SOON_SECONDS, TimeUnit.SECONDS);
+    for (long revision = 11; revision <= 30; revision++) {
+      stream.put(revision);
+    }
+    for (long revision = 10; revision <= 30; revision++) {
+      assertEquals(revision, told.poll(SOON_SECONDS, TimeUnit.SECONDS));
+      assertEquals(revision, told.poll(SOON_SECONDS, TimeUnit.SECONDS));
+    }
+    assertEquals(List.of(), List.copyOf(locks));
   }
 
   @Test
