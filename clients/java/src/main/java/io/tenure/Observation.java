@@ -4,6 +4,7 @@ import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
 import io.tenure.v1.ElectionServiceGrpc;
+import io.tenure.v1.GetLeaderRequest;
 import io.tenure.v1.ObserveRequest;
 import io.tenure.v1.ObserveResponse;
 import java.util.ArrayDeque;
@@ -15,6 +16,11 @@ import java.util.concurrent.Flow;
 
 /** One observer of an election. After a break the present leader comes again, marked as a gap. Only the loop touches it. */
 final class Observation implements Flow.Subscription, AutoCloseable {
+  /** How often a member is asked who leads. It has nothing to tell while that does not change, and may be cut off from the others. */
+  private static final long ASK_NANOS = 5_000_000_000L;
+  /** How long it may take to answer that. */
+  private static final long ANSWER_NANOS = 5_000_000_000L;
+
   private final ClientCore core;
   private final String key;
   private final Flow.Subscriber<? super LeaderChange> subscriber;
@@ -97,6 +103,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     core.parts.remove(this);
     core.link.forget(next);
     if (stream != null) {
+      core.silence.remove(stream);
       stream.in.cancel("not needed any more", null);
       stream = null;
     }
@@ -155,13 +162,20 @@ final class Observation implements Flow.Subscription, AutoCloseable {
   }
 
   /** One Observe stream. */
-  private final class Stream implements ClientResponseObserver<ObserveRequest, ObserveResponse> {
+  private final class Stream implements ClientResponseObserver<ObserveRequest, ObserveResponse>, Silence.Stream {
     private final Connection connection;
     private ClientCallStreamObserver<ObserveRequest> in;
     private boolean asked = true;
+    /** When the member last showed that it knows what is true, by {@link Silence#nanos}. */
+    private long heardAt;
+    /** When it was last asked to; a question that is not answered yet is the only one. */
+    private long askedAt;
+    private boolean asking;
 
     Stream(Connection c) {
       this.connection = c;
+      this.heardAt = core.silence.nanos();
+      this.askedAt = heardAt;
       ClientCalls.asyncServerStreamingCall(c.stream(ElectionServiceGrpc.getObserveMethod()),
           ObserveRequest.newBuilder().setKey(core.namespace.key(key)).build(), this);
     }
@@ -170,11 +184,44 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     public void beforeStart(ClientCallStreamObserver<ObserveRequest> call) {
       in = call;
       in.disableAutoRequestWithInitial(1);
+      core.silence.add(this);
+    }
+
+    @Override
+    public Connection connection() {
+      return connection;
+    }
+
+    @Override
+    public boolean isSilent(long now) {
+      return now - heardAt > WatchOptions.SILENCE_MIN.toNanos();
+    }
+
+    @Override
+    public void ask(long now) {
+      if (asking || now - askedAt < ASK_NANOS) {
+        return;
+      }
+      asking = true;
+      askedAt = now;
+      core.calls.once(connection, ElectionServiceGrpc.getGetLeaderMethod(),
+          GetLeaderRequest.newBuilder().setKey(core.namespace.key(key)).build(), ANSWER_NANOS).whenComplete((r, error) -> {
+            asking = false;
+            if (error == null || isAlive(Errors.read(error))) {
+              heardAt = core.silence.nanos();
+            }
+          });
+    }
+
+    /** Whether a member that refuses to answer may still know what is true: one that is busy does, and one without a leader does not. */
+    private boolean isAlive(Errors.Failure f) {
+      return !f.network() && (!f.retry() || f.reason().equals("TOO_MANY_REQUESTS"));
     }
 
     @Override
     public void onNext(ObserveResponse r) {
       core.link.answered(connection);
+      heardAt = core.silence.nanos();
       if (stream != this) {
         return;
       }
@@ -188,6 +235,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
 
     @Override
     public void onError(Throwable t) {
+      core.silence.remove(this);
       if (stream != this) {
         return;
       }
@@ -201,6 +249,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
 
     @Override
     public void onCompleted() {
+      core.silence.remove(this);
       if (stream == this) {
         again();
       }

@@ -24,6 +24,11 @@ final class Silence {
 
     /** Returns whether the member has been silent for too long, by {@link Silence#nanos}. */
     boolean isSilent(long now);
+
+    /** Asks the member for a sign, if it has nothing to say unless it is asked. It is called at each look, and asks now and then. */
+    default void ask(long now) {
+      // It says something by itself.
+    }
   }
 
   Silence(Loop loop, Link link) {
@@ -49,8 +54,10 @@ final class Silence {
     long now = nanos();
     for (Stream s : List.copyOf(streams)) {
       if (s.isSilent(now)) {
-        link.note(s.connection(), "a watch got no message for too long");
+        link.note(s.connection(), "a watch or an observer got no message for too long");
         link.broken(s.connection());
+      } else {
+        s.ask(now);
       }
     }
     looks++; // Only now: what came since the last look is read before this time counts.

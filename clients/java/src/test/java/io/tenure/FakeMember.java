@@ -37,6 +37,8 @@ import io.tenure.v1.DestroySessionRequest;
 import io.tenure.v1.DestroySessionResponse;
 import io.tenure.v1.ElectionServiceGrpc;
 import io.tenure.v1.ErrorReason;
+import io.tenure.v1.GetLeaderRequest;
+import io.tenure.v1.GetLeaderResponse;
 import io.tenure.v1.GetRequest;
 import io.tenure.v1.GetResponse;
 import io.tenure.v1.Hold;
@@ -121,6 +123,10 @@ final class FakeMember implements AutoCloseable {
   volatile BiConsumer<GetRequest, StreamObserver<GetResponse>> get = (r, o) -> reply(o, GetResponse.getDefaultInstance());
   /** What is done with a watch; it is silent otherwise. */
   volatile BiConsumer<WatchRequest, StreamObserver<WatchResponse>> watch = (r, o) -> { };
+  volatile BiConsumer<GetLeaderRequest, StreamObserver<GetLeaderResponse>> getLeader =
+      (r, o) -> reply(o, GetLeaderResponse.getDefaultInstance());
+  /** What is done with an observer; it is told nothing otherwise. */
+  volatile BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> observe = (r, o) -> { };
   volatile Consumer<Acquire> acquire = a -> { };
   volatile BiConsumer<TryAcquireLockRequest, StreamObserver<TryAcquireLockResponse>> tryAcquire;
   volatile BiConsumer<ReleaseLockRequest, StreamObserver<ReleaseLockResponse>> release =
@@ -443,7 +449,6 @@ final class FakeMember implements AutoCloseable {
     }
   }
 
-  /** Nobody ever leads, as far as observers are told. */
   private final class Elections extends ElectionServiceGrpc.ElectionServiceImplBase {
     @Override
     public void resign(ResignRequest r, StreamObserver<ResignResponse> o) {
@@ -453,8 +458,14 @@ final class FakeMember implements AutoCloseable {
     }
 
     @Override
+    public void getLeader(GetLeaderRequest r, StreamObserver<GetLeaderResponse> o) {
+      getLeader.accept(r, o);
+    }
+
+    @Override
     public void observe(ObserveRequest r, StreamObserver<ObserveResponse> o) {
       ((ServerCallStreamObserver<ObserveResponse>) o).setOnCancelHandler(() -> { });
+      observe.accept(r, o);
     }
   }
 

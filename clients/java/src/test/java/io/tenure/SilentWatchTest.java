@@ -13,9 +13,7 @@ import io.tenure.v1.WatchResponse;
 import io.tenure.v1.WatchStarted;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -37,16 +35,6 @@ final class SilentWatchTest extends WithFakeMember {
       o.onNext(WatchResponse.newBuilder().setStarted(WatchStarted.getDefaultInstance()).build());
       streams.add(o);
     };
-  }
-
-  /** Lets so much time pass in which the client runs, and the member says nothing. The client looks at least once. */
-  private void silentFor(long seconds) throws Exception {
-    get(client.core().onLoop(() -> {
-      for (long i = 0; i <= TimeUnit.SECONDS.toNanos(seconds) / Silence.LOOK_NANOS; i++) {
-        client.core().silence.look();
-      }
-      return CompletableFuture.completedFuture(null);
-    }));
   }
 
   private static WatchResponse progress() {

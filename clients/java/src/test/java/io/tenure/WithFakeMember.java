@@ -83,6 +83,16 @@ abstract class WithFakeMember {
     ahead.addAndGet(TimeUnit.SECONDS.toNanos(seconds));
   }
 
+  /** Lets so much time pass in which the client runs, and the member says nothing. The client looks at least once. */
+  void silentFor(long seconds) throws Exception {
+    get(client.core().onLoop(() -> {
+      for (long i = 0; i <= TimeUnit.SECONDS.toNanos(seconds) / Silence.LOOK_NANOS; i++) {
+        client.core().silence.look();
+      }
+      return CompletableFuture.completedFuture(null);
+    }));
+  }
+
   /** Waits until something is so; looks at it whenever the client's loop had a turn. */
   void until(BooleanSupplier so) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(FakeMember.SOON_SECONDS);
