@@ -115,7 +115,7 @@ func TestARegistrationWithItsFindingsMayBeTooLarge(t *testing.T) {
 	if got := status.Convert(err).Message(); !want.MatchString(got) || infoOf(err).GetMetadata()["applied"] != "no" {
 		t.Errorf("got %q, %v, want %s", got, infoOf(err).GetMetadata(), want)
 	}
-	r.Checks = r.Checks[:100]
+	r.Checks = r.GetChecks()[:100]
 	if _, err = m.catalog().RegisterNode(agent, r); err != nil {
 		t.Errorf("fewer entries: %v", err)
 	}
