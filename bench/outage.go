@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,7 +89,7 @@ func startProgramLoad(ctx context.Context, command []string, members []*server) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := startTalking(ctx, out, os.Stderr, command[0], append(command[1:], connectionOf(members), strconv.Itoa(outageCallers))...)
+	p, err := startTalking(ctx, out, os.Stderr, command[0], slices.Concat(command[1:], []string{connectionOf(members), strconv.Itoa(outageCallers)})...)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return nil, errors.Join(err, lines.Close())
 	}

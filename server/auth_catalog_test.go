@@ -93,8 +93,8 @@ func TestAnIDOfAnotherNodeIsNoWayToIt(t *testing.T) {
 	}
 }
 
-// TestARegistrationWithItsFindingsMayBeTooLarge registers as much as a command takes. Where rules are enforced, it also has to say what is under each id,
-// for which there is no room: the error counts that.
+// TestARegistrationWithItsFindingsMayBeTooLarge registers as much as a command takes. Where rules are enforced, the command also says what is under each
+// id, and that makes it too large. The error says by how many bytes.
 func TestARegistrationWithItsFindingsMayBeTooLarge(t *testing.T) {
 	m := start(t, alone)
 	r := &tenurev1.RegisterNodeRequest{Node: &tenurev1.Node{Name: strings.Repeat("n", 250), Address: "192.0.2.1"}}

@@ -83,7 +83,7 @@ func (r refusals) stands(key string, now proto.Message) bool {
 	return is && of.stands(now)
 }
 
-// keep forgets refusals of entries that need no change any more.
+// keep forgets the refusals of entries that no longer need a change.
 func (r refusals) keep(open *batch) {
 	there := map[string]bool{}
 	open.each(func(key string, _ proto.Message) { there[key] = true })

@@ -56,7 +56,7 @@ func (r *Registration) takeBack(end func()) {
 		defer end()
 		ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 		defer cancel()
-		_ = r.at.takeBack(ctx, &r.service, r.health) // Its error has nobody to go to; at an agent, the check shows what is left.
+		_ = r.at.takeBack(ctx, &r.service, r.health) // Nobody is there to take its error. At an agent, the check shows what is left.
 	}) {
 		end()
 	}
