@@ -270,11 +270,14 @@ func WithSize(err error, c *storev1.Command) error {
 	if e == nil || e.Reason != tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE {
 		return err
 	}
-	of := ""
+	size, of := proto.Size(c), ""
+	if size <= raftnode.CommandBytesMax {
+		return err // Something else was.
+	}
 	if len(c.GetFindings()) > 0 {
 		of = fmt.Sprintf(", %d of them to say what is under the ids that it names", proto.Size(&storev1.Command{Findings: c.GetFindings()}))
 	}
-	return New(e.Reason, "the change takes %d bytes%s; at most %d are allowed", proto.Size(c), of, raftnode.CommandBytesMax)
+	return New(e.Reason, "the change takes %d bytes%s; at most %d are allowed", size, of, raftnode.CommandBytesMax)
 }
 
 // refusedChange returns what a refused change of members means; nil for another error.
