@@ -44,8 +44,8 @@ type shownRow struct {
 type view struct {
 	answers *Answers
 	viewer  Viewer
-	// revision is that of the answer's header: what changed there was changed by the call itself, or is no older.
-	revision uint64
+	// answer is the whole answer.
+	answer proto.Message
 	// own says that all holds are those of sessions that the stream acts as.
 	own bool
 	// edit says that what may not be shown is taken out, and not only counted.
@@ -75,7 +75,7 @@ func (a *Answers) Show(m proto.Message, viewer Viewer) (shown proto.Message, hid
 	if !ok {
 		v = &view{}
 	}
-	*v = view{answers: a, viewer: viewer, revision: headerOf(m).GetRevision()}
+	*v = view{answers: a, viewer: viewer, answer: m}
 	shown, hidden, err = v.show(m)
 	*v = view{}
 	views.Put(v)
@@ -106,6 +106,9 @@ func headerOf(m proto.Message) *tenurev1.ResponseHeader {
 	}
 	return nil
 }
+
+// revision is that of the answer's header: what changed there was changed by the call itself, or is no older. Most answers are not asked.
+func (v *view) revision() uint64 { return headerOf(v.answer).GetRevision() }
 
 // message looks at a message, which may be nil.
 func (v *view) message(m proto.Message) {

@@ -11,7 +11,7 @@ func showKeys(a *Answers) {
 		v.hide(len(m.GetValue()) > 0, func() { m.Value = nil })
 		v.hide(m.GetFlags() != 0, func() { m.Flags = 0 })
 		v.hide(m.GetCreateRevision() != 0, func() { m.CreateRevision = 0 })
-		v.hide(m.GetModRevision() != 0 && m.GetModRevision() != v.revision, func() { m.ModRevision = 0 })
+		v.hide(m.GetModRevision() != 0 && m.GetModRevision() != v.revision(), func() { m.ModRevision = 0 })
 		v.hide(m.GetVersion() != 0, func() { m.Version = 0 })
 		v.hide(m.GetLockIndex() != 0, func() { m.LockIndex = 0 })
 		v.hide(m.GetSessionId() != "", func() { m.SessionId = "" })

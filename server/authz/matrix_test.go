@@ -326,20 +326,20 @@ func TestTheTableAgreesWithANaiveReadingOfTheDesign(t *testing.T) {
 		t.Fatalf("%d of %d cases are wrong", wrong, len(cells))
 	}
 	mutants, noticed := 0, 0
-	for of, rows := range table.messages {
-		for i, r := range rows {
+	for of, about := range table.messages {
+		for i, r := range about.rows {
 			if r.add == nil {
 				continue
 			}
 			mutants++
-			table.messages[of] = slices.Delete(slices.Clone(rows), i, i+1)
+			table.messages[of] = about.of(slices.Delete(slices.Clone(about.rows), i, i+1))
 			if !slices.ContainsFunc(byMessage[of], func(c cell) bool { return c.allows(table) != c.want }) {
 				t.Errorf("without the row of %s.%s nothing is noticed", of.FullName(), r.field)
 				continue
 			}
 			noticed++
 		}
-		table.messages[of] = rows
+		table.messages[of] = about
 	}
 	t.Logf("%d requests by callers, %d of them allowed; %d of %d rows with a need were missed when left out",
 		len(cells), allowed, noticed, mutants)

@@ -1,9 +1,7 @@
 package authz
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -14,8 +12,17 @@ import (
 
 // Table says what messages need. It does not change, and may be shared.
 type Table struct {
-	// messages are the rows of each message, those that say what is needed first.
-	messages map[protoreflect.MessageDescriptor][]row
+	messages map[protoreflect.MessageDescriptor]request
+}
+
+// request is what one message needs.
+type request struct {
+	// rows are about its fields.
+	rows []row
+	// add adds what the rows say.
+	add func(*visit, proto.Message)
+	// of makes the same of other rows.
+	of func([]row) request
 }
 
 // row says what one field of a message needs, or why it needs nothing.
@@ -24,8 +31,8 @@ type row struct {
 	field string
 	// none is why the field needs nothing; empty: add says what it needs.
 	none string
-	// add adds what the field of a message needs.
-	add func(*visit, proto.Message)
+	// add adds what the field of a message needs: a func(*visit, M), where M is the message's type or proto.Message.
+	add any
 }
 
 // visit gathers the needs of a message and of those in it.
@@ -39,7 +46,7 @@ type visit struct {
 
 // NewTable returns the table of everything that a client may send to a member.
 func NewTable() *Table {
-	t := &Table{messages: map[protoreflect.MessageDescriptor][]row{}}
+	t := &Table{messages: map[protoreflect.MessageDescriptor]request{}}
 	for _, add := range []func(*Table){
 		addKeys, addOptions, addLocks, addElections, addSessions, addWatches, addCatalog, addCatalogReads, addQueries, addCluster, addAuth, addPool,
 	} {
@@ -85,33 +92,50 @@ func (v *visit) message(m proto.Message) {
 	if !reflected.IsValid() {
 		return
 	}
-	rows, known := v.table.messages[reflected.Descriptor()]
+	about, known := v.table.messages[reflected.Descriptor()]
 	if !known {
 		v.err = fmt.Errorf("no row says what %s needs", reflected.Descriptor().FullName())
 		return
 	}
-	for i := range rows {
-		if rows[i].add == nil {
-			break // Nor do the others need anything.
-		}
-		rows[i].add(v, m)
-	}
+	about.add(v, m)
 }
 
 // set sets the rows of a message.
 func set[M proto.Message](t *Table, rows ...row) {
 	var m M
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.none, b.none) }) // Rows with a need give no reason for none.
-	t.messages[m.ProtoReflect().Descriptor()] = rows
+	t.messages[m.ProtoReflect().Descriptor()] = requestOf[M](rows)
+}
+
+// requestOf makes one function of the rows of a message: every call has one or more messages, whose type is found once.
+func requestOf[M proto.Message](rows []row) request {
+	var adds []func(*visit, M)
+	for _, r := range rows {
+		switch add := r.add.(type) {
+		case nil:
+		case func(*visit, M):
+			adds = append(adds, add)
+		case func(*visit, proto.Message):
+			adds = append(adds, func(v *visit, m M) { add(v, m) })
+		default:
+			panic(fmt.Sprintf("the row of %s is about another message", r.field))
+		}
+	}
+	add := func(v *visit, m proto.Message) {
+		typed, ok := m.(M)
+		if !ok {
+			v.err = fmt.Errorf("a %T is no %T", m, typed)
+			return
+		}
+		for _, add := range adds {
+			add(v, typed)
+		}
+	}
+	return request{rows: rows, add: add, of: requestOf[M]}
 }
 
 // needs is the row of a field; an empty field stands for the message as a whole.
 func needs[M proto.Message](field string, add func(v *visit, m M)) row {
-	return row{field: field, add: func(v *visit, m proto.Message) {
-		if typed, ok := m.(M); ok {
-			add(v, typed)
-		}
-	}}
+	return row{field: field, add: add}
 }
 
 // none is the row of a field that needs nothing.
@@ -128,7 +152,8 @@ func nones(because string, fields ...string) []row {
 
 // whole is the row of a message that always needs the same.
 func whole(kind Kind, verb Verb) row {
-	return row{add: func(v *visit, _ proto.Message) { v.add(Need{Kind: kind, Verb: verb}) }}
+	need := Need{Kind: kind, Verb: verb}
+	return row{add: func(v *visit, _ proto.Message) { v.add(need) }}
 }
 
 // with joins rows.

@@ -45,13 +45,13 @@ func missing(t *Table) []string {
 			return
 		}
 		seen[m.FullName()] = true
-		rows, known := t.messages[m]
+		about, known := t.messages[m]
 		if !known {
 			problems = append(problems, string(m.FullName()))
 			return
 		}
 		byField := map[string]row{}
-		for _, r := range rows {
+		for _, r := range about.rows {
 			if _, twice := byField[r.field]; twice || (r.add == nil) == (r.none == "") {
 				problems = append(problems, fmt.Sprintf("%s.%s twice, or neither a need nor a reason", m.FullName(), r.field))
 			}
@@ -93,17 +93,16 @@ func TestEveryFieldOfEveryRequestHasARow(t *testing.T) {
 	if n := len(requests()); n < 60 {
 		t.Errorf("%d requests were looked at", n)
 	}
-	for m, rows := range table.messages {
-		for i, r := range rows {
+	for m, about := range table.messages {
+		for i, r := range about.rows {
 			if r.field == "" {
 				continue
 			}
-			short := slices.Delete(slices.Clone(rows), i, i+1)
-			table.messages[m] = short
+			table.messages[m] = about.of(slices.Delete(slices.Clone(about.rows), i, i+1))
 			if len(missing(table)) == 0 {
 				t.Errorf("the row of %s.%s may be left out unseen", m.FullName(), r.field)
 			}
-			table.messages[m] = rows
+			table.messages[m] = about
 		}
 	}
 }
