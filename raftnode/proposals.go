@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -51,9 +52,20 @@ func (n *Node) Propose(ctx context.Context, cmd *storev1.Command) (*storev1.Resu
 	}
 }
 
-// add queues a command. Revocations make every change under way be decided about again, so they come in bursts.
+// takesAway reports whether a change of rights may take one away, as far as this member knows.
+func (n *Node) takesAway(change *storev1.ChangeAuth) bool {
+	if change == nil {
+		return false
+	}
+	store := n.store.Load()
+	s := store.NewReader()
+	takes, err := s.TakesAway(change, store.Rights.Now().Mode)
+	return errors.Join(err, s.Close()) != nil || takes
+}
+
+// add queues a command. Those that take rights away make every change under way be decided about again, so they come in bursts.
 func (n *Node) add(cmd *storev1.Command, data []byte) (*envelope.Proposal, error) {
-	if _, revokes := cmd.GetChangeAuth().GetChange().(*storev1.ChangeAuth_RevokeToken); revokes {
+	if n.takesAway(cmd.GetChangeAuth()) {
 		return n.revocations.Add(data)
 	}
 	p, err := n.proposals.Add(data)
