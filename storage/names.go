@@ -137,3 +137,9 @@ func SessionIDOf(text string) (SessionID, bool) { return layout.SessionIDOf(text
 
 // SessionIDFromBytes returns the id that b holds; anything but 16 bytes is ErrSessionID.
 func SessionIDFromBytes(b []byte) (SessionID, error) { return layout.SessionIDFromBytes(b) }
+
+// IsOutdated reports whether a command did nothing because rights were taken away since it was authorised, or something else is under an id than was
+// found: it may be decided about again. The state machine did not look whether it knows an earlier attempt of the same request.
+func IsOutdated(r *storev1.Result) bool {
+	return r.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -44,7 +45,8 @@ func Findings(ctx context.Context) []*storev1.Finding {
 
 // Ordered has a change ordered under the rights that its caller has now, at the member with this store. A change that meets rights that
 // were taken away in the meantime, or something else under an id than was found, is decided about again, a few times. order proposes it as
-// Authorised and Findings say.
+// Authorised and Findings say; an error beside a result that is outdated says that an earlier attempt may have been applied. Then nobody is told
+// that nothing was.
 func Ordered(
 	ctx context.Context, store func() *storage.Store, order func(principal string, below uint64) (*storev1.Result, error),
 ) (*storev1.Result, error) {
@@ -52,19 +54,25 @@ func Ordered(
 	if grant := Of(ctx); grant != nil && strings.HasPrefix(grant.method, authPrefix) {
 		most = rightsAgainMax
 	}
+	var doubt error
 	for attempt := 1; ; attempt++ {
 		principal, below, err := Authorised(ctx, store().Rights.Now())
 		if err != nil {
-			return nil, err
+			return nil, reason.InDoubt(doubt, err)
 		}
 		result, err := order(principal, below)
-		if err != nil || attempt > most ||
-			result.GetFailure().GetReason() != storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
-			return result, err
+		if !storage.IsOutdated(result) {
+			return result, reason.InDoubt(doubt, err)
+		}
+		if err != nil {
+			doubt = err
+		}
+		if attempt > most {
+			return result, doubt
 		}
 		if grant := Of(ctx); grant != nil {
 			if err = grant.Again(ctx); err != nil {
-				return nil, err
+				return nil, reason.InDoubt(doubt, err)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"errors"
 	"time"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -60,13 +59,17 @@ func (j *Journey) Ended(err error, gone bool) (over bool) {
 // that did nothing, and an earlier one may have, that one's.
 func (j *Journey) Err() error { return j.instead(j.err) }
 
-// instead returns what the caller is told in place of an error that is no attempt's.
-func (j *Journey) instead(err error) error {
-	if e := reason.Of(err); err == nil || j.unknown == nil || e == nil || e.Applied != "" && e.Applied != reason.AppliedNo {
-		return err
+// Doubt returns the error of an earlier attempt that may have been applied, for a caller whose last attempt did nothing and does not know of it;
+// nil: there is none.
+func (j *Journey) Doubt() error {
+	if j.unknown == nil {
+		return nil
 	}
-	return errors.Join(j.unknown, err)
+	return j.unknown
 }
+
+// instead returns what the caller is told in place of an error that is no attempt's.
+func (j *Journey) instead(err error) error { return reason.InDoubt(j.Doubt(), err) }
 
 // mayComeRight reports whether an error is one after which the leader, or the next one, may do what was asked.
 func mayComeRight(err error, repeat bool) bool {

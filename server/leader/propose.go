@@ -15,7 +15,8 @@ import (
 
 // Order has a command ordered by the leader, whichever member that is, and returns its result once it is applied here. If
 // leadership changes meanwhile it tries again, if nothing was applied or the command is one that may be repeated. shown is
-// the hash of the session secret that the client showed; nil for none.
+// the hash of the session secret that the client showed; nil for none. Beside a result that is outdated, an error says that an earlier attempt may
+// have been applied.
 func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
 	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
 	result, err := r.node.Propose(ctx, c)
@@ -26,6 +27,7 @@ func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*s
 	err = r.Lead(ctx, Call{
 		Name:   MethodPropose,
 		Repeat: repeat,
+		Blind:  func() bool { return storage.IsOutdated(result) },
 		Here: func(ctx context.Context) (err error) {
 			index = 0
 			result, err = r.node.Propose(ctx, c)
@@ -44,13 +46,14 @@ func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*s
 			return failed
 		},
 	}, err)
-	if err != nil {
+	if err != nil && !storage.IsOutdated(result) {
 		return nil, err
 	}
+	doubt := err
 	if err = r.AwaitApplied(ctx, index); err != nil && result.GetFailure() == nil {
 		return nil, err
 	}
-	return result, nil
+	return result, doubt
 }
 
 // AwaitApplied waits until this member has applied what the leader did, so that whoever changed something reads it here.

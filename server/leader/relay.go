@@ -190,10 +190,12 @@ type Call struct {
 	Far  func(ctx context.Context, w *Way, options ...grpc.CallOption) error
 	// Repeat allows to do it again when the outcome of an earlier attempt is unknown.
 	Repeat bool
+	// Blind reports whether the last attempt did nothing, and says nothing of what earlier ones did; nil: none is so.
+	Blind func() bool
 }
 
 // Lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
-// ctx ends or its patience does. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
+// ctx ends or its patience does. After a last attempt that is blind it returns the error of one that may have been applied. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
 // asked at once.
 func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 	patience := time.NewTimer(r.Patience)
@@ -215,6 +217,9 @@ func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 		}
 		err = r.attempt(ctx, c)
 		if j.Ended(err, ctx.Err() != nil) {
+			if err == nil && c.Blind != nil && c.Blind() {
+				return j.Doubt()
+			}
 			return j.Err()
 		}
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/leader"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // follower is a member that another one leads.
@@ -132,6 +134,52 @@ func TestTheNextLeaderIsAskedWhenTheOneBeforeIsSilent(t *testing.T) {
 				took := time.Since(began)
 				if (err != nil) != test.failed || took < test.atLeast || took > test.atMost {
 					t.Errorf("after %v, having asked %v: %v; want an error: %t, after %v to %v", took, asked, err, test.failed, test.atLeast, test.atMost)
+				}
+			})
+		})
+	}
+}
+
+// A leader that answers no more may have applied a change. If the next one refuses it without a look at what the first one did, its caller must not
+// believe that nothing was done.
+func TestABlindRefusalDoesNotHideAnAttemptBefore(t *testing.T) {
+	for name, test := range map[string]struct {
+		blind   bool
+		unknown bool
+	}{
+		"the next one knows of the first attempt": {},
+		"the next one does not look":              {blind: true, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				relay, err := leader.New(leader.Options{
+					Node: follower{}, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: time.Second, Logger: zap.NewNop(),
+					Registerer: prometheus.NewRegistry(),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				go relay.Run(ctx)
+				synctest.Wait()
+				asked := 0
+				err = relay.Lead(ctx, leader.Call{
+					Name: leader.MethodPropose, Repeat: true, Blind: func() bool { return test.blind },
+					Far: func(_ context.Context, _ *leader.Way, options ...grpc.CallOption) error {
+						if asked++; asked > 1 {
+							return nil
+						}
+						for _, o := range options {
+							if p, ok := o.(grpc.PeerCallOption); ok {
+								p.PeerAddr.Addr = &net.TCPAddr{} // It was sent.
+							}
+						}
+						return status.Error(codes.Unavailable, "the connection broke")
+					},
+				}, nil)
+				if e := reason.Of(err); asked != 2 || (e != nil && e.Applied == reason.AppliedUnknown) != test.unknown {
+					t.Errorf("got %v after %d attempts, want two, and an unknown outcome: %t", err, asked, test.unknown)
 				}
 			})
 		})

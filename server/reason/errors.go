@@ -303,6 +303,15 @@ func refusedChange(err error) *Error {
 	return nil
 }
 
+// InDoubt returns what a caller is told whose last attempt failed, and of whose earlier ones one may have been applied, as doubt says; nil: none.
+// That is the error of the last attempt, with doubt before it if that one did nothing.
+func InDoubt(doubt, err error) error {
+	if e := Of(err); doubt == nil || e == nil || e.Applied != "" && e.Applied != AppliedNo {
+		return err
+	}
+	return errors.Join(doubt, err)
+}
+
 // UnknownOutcome tells why the answer to a proposed command was lost. Whatever the reason, it may be applied.
 func UnknownOutcome(err error) *Error {
 	reason := tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN

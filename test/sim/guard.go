@@ -136,12 +136,12 @@ func (r guarding) change(k *call, cmd *storev1.Command, answer func(reply)) {
 			// The checker asks whose each command is, so here all say so, also those of which nothing keeps it.
 			own.Principal, own.AuthorisedBelow, own.Findings = principal, below, access.Findings(ctx)
 			rep := await(ctx, func(bring func(reply)) { r.relay.order(own, bring) })
-			if rep.result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+			if storage.IsOutdated(rep.result) {
 				r.w.floors.ChangesDecidedAgain++
 			}
 			return rep.result, rep.err
 		})
-		if f := result.GetFailure(); f.GetReason() == storev1.FailureReason_FAILURE_REASON_DENY_REVISION_OLD {
+		if f := result.GetFailure(); err == nil && storage.IsOutdated(result) {
 			result, err = nil, reason.OfFailure(f, false)
 		}
 		answer(reply{result: result, err: err})
@@ -183,7 +183,7 @@ func (r guarding) open(ctx context.Context, caller identity.Caller, method strin
 	ctx, o.stream = r.authority.Open(ctx, func() *identity.Client { return r.client(caller) }, method, func(err error) { o.ended = err })
 	r.opens = append(r.opens, o)
 	if end := r.w.truth.tokens.ends(caller); end > 0 {
-		o.r.after(end-r.w.now+r.w.truth.tokens.skew(), func() { o.mustEnd(expiredEndsWithin, func() bool { return true }) })
+		o.r.after(end-r.w.now+r.w.truth.tokens.skew(), o.mustEndWithToken)
 	}
 	return o, ctx
 }
@@ -220,15 +220,35 @@ func (r guarding) rightsChanged() {
 	}
 }
 
+// mustEndWithToken demands that a stream ends after its token has, as soon as its member knows that rules are enforced: in mode warn it goes on.
+func (o *opened) mustEndWithToken() {
+	enforced := func() bool { return o.r.w.truth.tokens.asOf(o.r.store.Applied().Index).enforced }
+	switch {
+	case o.closed:
+	case !enforced():
+		o.r.after(lookStep, o.mustEndWithToken)
+	default:
+		o.mustEnd(expiredEndsWithin, func() bool {
+			if !enforced() {
+				o.r.after(lookStep, o.mustEndWithToken)
+				return false
+			}
+			return true
+		})
+	}
+}
+
+// lookStep is how often it is looked whether a stream that must end has ended.
+const lookStep = 50 * time.Millisecond
+
 // mustEnd demands that a stream has ended when its member has run for some time, if it still has to.
 func (o *opened) mustEnd(within time.Duration, still func() bool) {
-	const step = 50 * time.Millisecond
 	switch {
 	case o.closed || !still():
 	case within <= 0:
 		o.r.w.violated("tokens", "a stream of a caller without the rights goes on at member %d", o.r.m.id)
 	default:
-		o.r.after(step, func() { o.mustEnd(within-step, still) })
+		o.r.after(lookStep, func() { o.mustEnd(within-lookStep, still) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/proposals"
 	"github.com/tenure-io/tenure/server/reason"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // lookInterval is how often a member looks who leads.
@@ -135,7 +136,11 @@ func (t *trip) ended(result *storev1.Result, index uint64, err error) {
 		t.answer(reply{err: err})
 		return
 	}
-	t.y.r.when(func() bool { return t.y.r.store.Applied().Index >= index }, func() { t.answer(reply{result: result}) })
+	var doubt error
+	if storage.IsOutdated(result) {
+		doubt = t.journey.Doubt()
+	}
+	t.y.r.when(func() bool { return t.y.r.store.Applied().Index >= index }, func() { t.answer(reply{result: result, err: doubt}) })
 }
 
 // line is this member's end of the stream of changes to one leader. It is opened when there is something to send.
