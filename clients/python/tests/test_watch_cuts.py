@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import threading
@@ -14,7 +15,7 @@ from fake import ADDRESS, PATIENCE, Dice, FakeMember, cancelled
 
 import tenure
 from tenure import EventType, _rpc, aio, errors
-from tenure.aio import _follow
+from tenure.aio import _election, _follow
 from tenure.v1 import election_pb2, session_pb2, types_pb2, watch_pb2
 
 HEADER = types_pb2.ResponseHeader(revision=7, history_id="h")
@@ -354,22 +355,109 @@ def test_a_member_may_say_nothing_for_three_times_as_long_as_it_was_told_to(
     assert watch._silence() == seconds
 
 
-@pytest.mark.parametrize("again", [True, False], ids=["the same leads", "another one leads"])
-def test_an_observer_whose_read_was_cancelled_says_that_it_may_have_missed_changes(
-    member: FakeMember, again: bool
+async def polled(watch: aio.Watch, seconds: float) -> str:
+    """Reads a key as one does who has other things to do: for a short time, again and again."""
+    while True:
+        with contextlib.suppress(asyncio.TimeoutError):
+            return (await asyncio.wait_for(anext(watch), seconds)).key
+
+
+def test_a_watch_that_is_polled_leaves_a_member_that_says_nothing(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def poll() -> None:
+        Silence(member)
+        async with member.client() as client, client.watch(prefix="") as watch:
+            assert await asyncio.wait_for(polled(watch, 0.01), PATIENCE) == "c"
+        assert len(member.links) == 2
+        assert [r.resume_token for r in member.requests(_rpc.WATCH)] == ["", "t7"]
+
+    monkeypatch.setattr(_follow, "SILENCE_SECONDS", 0.1)
+    asyncio.run(poll())
+
+
+def test_a_read_that_was_cancelled_loses_nothing_and_needs_no_other_stream(member: FakeMember) -> None:
+    async def read() -> None:
+        goes_on = asyncio.Event()
+
+        async def serve(request: Any) -> AsyncIterator[watch_pb2.WatchResponse]:
+            yield started()
+            await goes_on.wait()
+            yield put("a", 8)
+            yield put("b", 9)
+            await asyncio.Event().wait()
+
+        member.streams[_rpc.WATCH.path] = serve
+        async with member.client() as client, client.watch(prefix="") as watch:
+            for _ in range(3):
+                reading = asyncio.ensure_future(watch.__anext__())
+                await asyncio.sleep(0)
+                await cancelled(reading)
+            goes_on.set()
+            assert [(await asyncio.wait_for(anext(watch), PATIENCE)).key for _ in range(2)] == ["a", "b"]
+        assert len(member.requests(_rpc.WATCH)) == 1
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["one that is busy", "one without a leader"])
+def test_an_observer_leaves_a_member_that_does_not_know_who_leads(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch, busy: bool
 ) -> None:
     def leads(token: int) -> election_pb2.ObserveResponse:
         hold = session_pb2.Hold(sequencer=types_pb2.Sequencer(key="e", fencing_token=token))
         return election_pb2.ObserveResponse(header=HEADER, leader=election_pb2.Leader(hold=hold))
 
-    streams = [[leads(1)], [leads(1), leads(2)] if again else [leads(2)]]
+    streams = 0
 
     async def observed(request: Any) -> AsyncIterator[Any]:
-        for message in streams.pop(0):
-            yield message
+        nonlocal streams
+        streams += 1
+        yield leads(streams)
         await asyncio.Event().wait()
 
+    async def refused(request: Any) -> Any:
+        if busy:
+            raise errors.TooManyRequests("busy", reason="TOO_MANY_REQUESTS")
+        raise errors.NoLeader("no leader", reason="NO_LEADER")
+
     async def observe() -> None:
+        member.streams[_rpc.OBSERVE.path] = observed
+        member.calls[_rpc.GET_LEADER.path] = refused
+        async with member.client() as client, client.observe("e") as observer:
+            first = await asyncio.wait_for(anext(observer), PATIENCE)
+            assert first is not None
+            assert first.token == 1
+            reading = asyncio.ensure_future(observer.__anext__())
+            await member.asked_for(_rpc.GET_LEADER, 10 if busy else 3)
+            if busy:
+                assert (streams, len(member.links)) == (1, 1)
+                await cancelled(reading)
+                return
+            second = await asyncio.wait_for(reading, PATIENCE)
+            assert second is not None
+            assert second.token == 2
+            assert (observer.gap, len(member.links)) == (True, 2)
+
+    monkeypatch.setattr(_election, "ASK_SECONDS", 0.001)
+    monkeypatch.setattr(_election, "ASK_AGAIN_SECONDS", 0.001)
+    asyncio.run(observe())
+
+
+def test_an_observer_whose_read_was_cancelled_misses_nothing(member: FakeMember) -> None:
+    def leads(token: int) -> election_pb2.ObserveResponse:
+        hold = session_pb2.Hold(sequencer=types_pb2.Sequencer(key="e", fencing_token=token))
+        return election_pb2.ObserveResponse(header=HEADER, leader=election_pb2.Leader(hold=hold))
+
+    async def observe() -> None:
+        goes_on = asyncio.Event()
+
+        async def observed(request: Any) -> AsyncIterator[Any]:
+            yield leads(1)
+            await goes_on.wait()
+            yield leads(2)
+            await asyncio.Event().wait()
+
         member.streams[_rpc.OBSERVE.path] = observed
         async with member.client() as client, client.observe("e") as observer:
             first = await asyncio.wait_for(anext(observer), PATIENCE)
@@ -377,7 +465,9 @@ def test_an_observer_whose_read_was_cancelled_says_that_it_may_have_missed_chang
             reading = asyncio.ensure_future(observer.__anext__())
             await asyncio.sleep(0)
             await cancelled(reading)
+            goes_on.set()
             second = await asyncio.wait_for(anext(observer), PATIENCE)
-            assert (second is not None and second.token, observer.gap) == (2, not again)
+            assert (second is not None and second.token, observer.gap) == (2, False)
+        assert len(member.requests(_rpc.OBSERVE)) == 1
 
     asyncio.run(observe())

@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._convert import to_bytes
+from tenure._core.retry import decide
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._connection import log_failure
@@ -22,9 +23,17 @@ from tenure.v1 import election_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
+    from tenure.aio._link import Followed, Link
     from tenure.aio._session import Session
 
 T = TypeVar("T")
+
+# How often an observer asks its member for a linearizable answer, also after a failure; how long that may take; and how
+# many failures in a row show that the member does not know any more who leads.
+ASK_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 1.0
+ANSWER_SECONDS = 5.0
+ASKS_MAX = 3
 
 
 class Leadership(Held):
@@ -192,6 +201,34 @@ class Observer(Follower[election_pb2.ObserveRequest, election_pb2.ObserveRespons
     def _broke(self, error: errors.TenureError) -> bool:
         self._reconnected = self._began
         return False
+
+    async def _read_in_time(
+        self, stream: Followed[election_pb2.ObserveRequest, election_pb2.ObserveResponse]
+    ) -> election_pb2.ObserveResponse | None:
+        """Reads one message. Who observes may hear nothing for long, so meanwhile the member is asked."""
+        if self._link is None:
+            return await stream.read()
+        asking = asyncio.ensure_future(self._ask(self._link, stream))
+        try:
+            return await self._unless_silent(stream, "the member answered no question about the leader")
+        finally:
+            asking.cancel()
+
+    async def _ask(
+        self, link: Link, stream: Followed[election_pb2.ObserveRequest, election_pb2.ObserveResponse]
+    ) -> None:
+        """Asks the member now and then, and ends the stream once it knows nothing new, as without a leader."""
+        request = election_pb2.GetLeaderRequest(key=self._client._namespace.key(self._key))
+        failures = 0
+        while failures < ASKS_MAX:
+            await asyncio.sleep(ASK_AGAIN_SECONDS if failures else ASK_SECONDS)
+            try:
+                await link.unary(GET_LEADER, request, ANSWER_SECONDS)
+                failures = 0
+            except errors.TenureError as error:
+                busy = isinstance(error, errors.TooManyRequests) or not decide(error, failures=1).retry
+                failures = 0 if busy else failures + 1
+        self._fall_silent(stream)
 
     async def __anext__(self) -> LeaderInfo | None:
         while not self._closed:

@@ -39,9 +39,9 @@ class Follower(Generic[Req, Res]):
         self._begin_by: float | None = None  # When it gives up if it has not begun.
         self._closed = False
         self._waiting: asyncio.Future[Any] | None = None  # What close need not wait for.
+        self._under_way: asyncio.Task[Res | None] | None = None  # It outlives a reader that is cancelled.
         self._backoff = Backoff(client._rng)
         self._failures = 0
-        # A read that is cancelled loses what was on its way: nobody may read the same stream behind it.
         self._reading = asyncio.Lock()
         self._silent = False  # Whether the member said nothing for too long, which ended the stream.
         self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
@@ -66,7 +66,7 @@ class Follower(Generic[Req, Res]):
                     await self._open()
                 if self._closed or self._stream is None:
                     return None
-                message = await self._read_in_time(self._stream)
+                message = await self._read_on(self._stream)
                 if message is None:
                     raise errors.LinkLost(f"the stream of {self._what} ended", applied=False)
             except errors.TenureError as error:
@@ -74,32 +74,44 @@ class Follower(Generic[Req, Res]):
                 if not self._closed:
                     await self._after_failure(error)
                 return None
-            except asyncio.CancelledError:
-                # What was on its way is lost with the read; a new stream goes on after the last message.
-                self._leave_stream()
-                self._broke(errors.LinkLost("the read was cancelled", applied=False))
-                raise
             self._failures = 0
             self._backoff.reset()
             return message
+
+    async def _read_on(self, stream: Followed[Req, Res]) -> Res | None:
+        """Reads one message. After a reader that was cancelled the next one waits for the same, and nothing is lost."""
+        if self._under_way is None:
+            self._under_way = asyncio.ensure_future(self._read_in_time(stream))
+            self._under_way.add_done_callback(_noted)
+        read = self._under_way
+        await asyncio.wait({read})
+        if self._under_way is read:
+            self._under_way = None
+        if read.cancelled():  # The loop ends.
+            self._leave_stream()
+        return read.result()
 
     async def _read_in_time(self, stream: Followed[Req, Res]) -> Res | None:
         """Reads one message. A member that says nothing for too long may be there and know nothing new: LinkLost."""
         silence = self._silence()
         if silence == float("inf"):
             return await stream.read()
-        self._silent = False
-        # Only while somebody reads: readers may take their time.
+        # Only during a read: readers may take their time.
         timer = asyncio.get_running_loop().call_later(silence, self._fall_silent, stream)
+        try:
+            return await self._unless_silent(stream, f"the member said nothing on {self._what} for {silence:.0f} s")
+        finally:
+            timer.cancel()
+
+    async def _unless_silent(self, stream: Followed[Req, Res], text: str) -> Res | None:
+        """Reads one message. Raises LinkLost with a text once the member has fallen silent."""
+        self._silent = False
         try:
             return await stream.read()
         except errors.LinkLost:
             if self._silent:
-                text = f"the member said nothing on {self._what} for {silence:.0f} s"
                 raise errors.LinkLost(text, applied=False) from None
             raise
-        finally:
-            timer.cancel()
 
     def _fall_silent(self, stream: Followed[Req, Res]) -> None:
         self._silent = True
@@ -148,19 +160,28 @@ class Follower(Generic[Req, Res]):
         """Ends the stream; the next read begins another."""
         if self._stream is not None:
             self._stream.cancel()
-            self._stream = None
+            self._stream = self._under_way = None
 
     async def close(self) -> None:
         """Ends it. A read that waits ends, too."""
         self._closed = True
         self._client._closers.pop(id(self), None)
+        read = self._under_way
         self._leave_stream()
         self._link = None
         if self._waiting is not None:
             self._waiting.cancel()
+        if read is not None:
+            await asyncio.wait({read})
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def __aiter__(self) -> Self:
         return self
+
+
+def _noted(read: asyncio.Task[Any]) -> None:
+    """Takes note of the error of a read for which nobody waits any more."""
+    if not read.cancelled():
+        read.exception()
