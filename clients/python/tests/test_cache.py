@@ -11,8 +11,8 @@ from fake import ADDRESS, PATIENCE, Dice, FakeMember
 
 from tenure import Event, EventType, KeyValue, _rpc, aio, errors
 from tenure.aio import _backlog
-from tenure.aio._backlog import latest
-from tenure.v1 import types_pb2, watch_pb2
+from tenure.aio._backlog import latest_of_each_key
+from tenure.v1 import catalog_pb2, types_pb2, watch_pb2
 
 
 class HandClock:
@@ -184,11 +184,51 @@ def test_a_listener_that_is_slow_gets_the_latest_of_each_key(
     assert [e.revision for e in seen] == sorted({e.revision for e in seen})
 
 
+def test_a_listener_of_a_service_list_that_is_slow_gets_the_last_state(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_backlog, "BACKLOG_MAX", 10)
+    seen: list[str] = []
+    listed = 0
+
+    async def instances(request: Any) -> catalog_pb2.ListInstancesResponse:
+        nonlocal listed
+        listed += 1
+        found = catalog_pb2.ServiceInstance(
+            service=catalog_pb2.Service(name="web", node="n", service_id=str(listed)),
+            status=catalog_pb2.CHECK_STATUS_PASSING,
+        )
+        header = types_pb2.ResponseHeader(revision=listed)
+        return catalog_pb2.ListInstancesResponse(header=header, instances=[found])
+
+    async def work() -> None:
+        goes_on = asyncio.Event()
+        feed = Feed(member)
+        member.calls[_rpc.LIST_INSTANCES.path] = instances
+        feed.send(started(1))
+
+        async def slow(all_of_them: dict[str, tuple[Any, ...]]) -> None:
+            await goes_on.wait()
+            seen.append(all_of_them["web"][0].id)
+
+        async with feed.client as client, client.service_list("web") as services:
+            services.on_change(slow)
+            for revision in range(2, 1001):
+                event = watch_pb2.Event(revision=revision, service=catalog_pb2.Service(name="web", node="n"))
+                feed.send(watch_pb2.WatchResponse(events=watch_pb2.WatchEvents(events=[event])))
+            await until(lambda: services.instances("web")[0].id == "1000")
+            goes_on.set()
+            await until(lambda: seen and seen[-1] == "1000")
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+    assert len(seen) <= 20
+
+
 def test_of_events_that_wait_those_that_later_ones_outdate_are_left_out() -> None:
     reset, synced = Event(EventType.RESET), Event(EventType.SYNCED)
     put, gone, present = EventType.PUT, EventType.DELETED, EventType.PRESENT
-    assert latest([of("a", put, 1), of("b", put, 5), of("a", put, 2)]) == [of("b", put, 5), of("a", put, 2)]
-    assert latest([of("a", put, 1), of("b", put, 5), of("a", gone), of("b", gone)]) == [of("b", gone)]
-    assert latest([of("a", gone), of("a", put, 1), of("a", gone)]) == [of("a", gone)]
+    assert latest_of_each_key([of("a", put, 1), of("b", put, 5), of("a", put, 2)]) == [of("b", put, 5), of("a", put, 2)]
+    assert latest_of_each_key([of("a", put, 1), of("b", put, 5), of("a", gone), of("b", gone)]) == [of("b", gone)]
+    assert latest_of_each_key([of("a", gone), of("a", put, 1), of("a", gone)]) == [of("a", gone)]
     told = [of("a", put, 3), reset, of("b", present, 2), of("c", present, 1), synced, of("b", gone), of("c", put, 2)]
-    assert latest(told) == [reset, synced, of("c", put, 2)]
+    assert latest_of_each_key(told) == [reset, synced, of("c", put, 2)]

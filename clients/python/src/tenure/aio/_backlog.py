@@ -1,39 +1,42 @@
-"""What a listener of a cache was not told yet."""
+"""What a listener was not told yet."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tenure.aio._dispatch import Line
 from tenure.types import Event, EventType
 
-# How many events may wait for a listener before only the latest of each key does.
+T = TypeVar("T")
+
+# How many events may wait for a listener before it gets only what is not outdated.
 BACKLOG_MAX = 1024
 
 
-class Backlog:
-    """Events that wait for one listener. A listener that is too slow for all of them gets the latest of each key.
+class Backlog(Generic[T]):
+    """Events that wait for one listener. One that is too slow for all of them gets those that `latest` leaves.
 
-    So no more events wait than BACKLOG_MAX, or twice as many as there are keys.
+    So no more events wait than BACKLOG_MAX, or twice as many as it leaves.
     """
 
-    def __init__(self, line: Line, callback: Callable[[Event], Any]) -> None:
+    def __init__(self, line: Line, callback: Callable[[T], Any], latest: Callable[[Iterable[T]], Iterable[T]]) -> None:
         self._line = line
         self._callback = callback
+        self._latest = latest
         self._lock = threading.Lock()  # Guards what follows: callbacks may run in another thread than events come.
-        self._events: deque[Event] = deque()
+        self._events: deque[T] = deque()
         self._most = BACKLOG_MAX
         self._calls = 0  # Of next that the line has yet to make.
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: T) -> None:
         """Has the listener told of an event soon."""
         with self._lock:
             self._events.append(event)
             if len(self._events) > self._most:
-                self._events = deque(latest(self._events))
+                self._events = deque(self._latest(self._events))
                 self._most = max(BACKLOG_MAX, 2 * len(self._events))
             if calls := self._calls < len(self._events):
                 self._calls += 1
@@ -48,7 +51,7 @@ class Backlog:
         return None if event is None else self._callback(event)
 
 
-def latest(events: Iterable[Event]) -> list[Event]:
+def latest_of_each_key(events: Iterable[Event]) -> list[Event]:
     """Leaves out what is outdated by a later event, and keys that came and went."""
     kept: dict[str | EventType, tuple[Event, bool]] = {}  # With whether the key came with an event that was left out.
     for event in events:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import errors
-from tenure.aio._backlog import Backlog
+from tenure.aio._backlog import Backlog, latest_of_each_key
 from tenure.aio._wait import within
 from tenure.aio._watch import Watch
 from tenure.types import Event, EventType, KeyValue
@@ -55,7 +55,7 @@ class Cache:
         self._settled = asyncio.Event()  # It was filled, or is fed no more.
         self._fresh_at = float("-inf")
         self._line = client._dispatcher.line()
-        self._backlogs: list[Backlog] = []
+        self._backlogs: list[Backlog[Event]] = []
         self._watch: Watch = client.watch(
             prefix=prefix, initial=True, restart=True, progress=True, progress_interval=PROGRESS_SECONDS
         )
@@ -133,7 +133,7 @@ class Cache:
 
         If it is too slow for that, some events are left out: it always gets the latest of each key.
         """
-        self._backlogs.append(Backlog(self._line, callback))
+        self._backlogs.append(Backlog(self._line, callback, latest_of_each_key))
         return callback
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import Self
 from tenure import _convert, errors
 from tenure._rpc import LIST_INSTANCES, WATCH
 from tenure.aio import _follow
-from tenure.aio._dispatch import Listeners
+from tenure.aio._backlog import Backlog
 from tenure.aio._follow import Follower
 from tenure.aio._wait import stop, until_set, within
 from tenure.types import Instance
@@ -94,7 +94,8 @@ class ServiceList:
         self._known = False
         self._settled = asyncio.Event()  # It is known, or is fed no more.
         self._changed = asyncio.Event()  # Set and replaced with each change.
-        self._listeners = Listeners(client._dispatcher.line())
+        self._line = client._dispatcher.line()
+        self._backlogs: list[Backlog[Instances]] = []
         self._feed = _Feed(client, self.names)
         client._start()
         self._task = client._spawn(self._run(), "service-list")
@@ -161,7 +162,8 @@ class ServiceList:
             self._changed.set()
             self._changed = asyncio.Event()
             if len(self._passing) == len(self.names):
-                self._listeners.tell(self._passing)
+                for backlog in self._backlogs:
+                    backlog.tell(self._passing)
 
     def instances(self, service: str) -> tuple[Instance, ...]:
         """Returns the instances of a service that pass, ordered by node and id."""
@@ -180,8 +182,11 @@ class ServiceList:
         return Changes(self)
 
     def on_change(self, callback: Callable[[Instances], Any]) -> Callable[[Instances], Any]:
-        """Registers a callback that gets what `all` returns, after each change. Also a decorator."""
-        self._listeners.add(callback)
+        """Registers a callback that gets what `all` returns, after each change. Also a decorator.
+
+        One that is slow while there are thousands of changes misses some of them, but never the last one.
+        """
+        self._backlogs.append(Backlog(self._line, callback, lambda states: list(states)[-1:]))
         return callback
 
     async def close(self) -> None:
