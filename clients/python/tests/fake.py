@@ -103,6 +103,7 @@ class FakeMember:
 
     def __init__(self) -> None:
         self.revision = 1
+        self.holds: dict[int, session_pb2.Hold] = {}  # What the session has, by fencing token.
         self.asked: list[tuple[str, Any]] = []
         self.links: list[FakeLink] = []
         self.keepers: list[FakeStream] = []
@@ -121,7 +122,7 @@ class FakeMember:
             _rpc.ATTACH_SESSION.path: self._attach_session,
             _rpc.RENEW_SESSION.path: self._renew_session,
             _rpc.DESTROY_SESSION.path: lambda r: session_pb2.DestroySessionResponse(),
-            _rpc.RELEASE_LOCK.path: lambda r: lock_pb2.ReleaseLockResponse(released=True),
+            _rpc.RELEASE_LOCK.path: self.release,
             _rpc.CANCEL_WAIT.path: lambda r: lock_pb2.CancelWaitResponse(cancelled=True),
         }
 
@@ -168,7 +169,7 @@ class FakeMember:
     def _attach_session(self, request: Any) -> Any:
         if request.session_id in self.denied:
             raise errors.PermissionDenied("it may not be attached to", applied=False)
-        return self.attached()
+        return self.attached(*self.holds.values())
 
     def _renew_session(self, request: Any) -> Any:
         denied = request.session_id in self.denied
@@ -190,13 +191,22 @@ class FakeMember:
     def hold(self, key: str, owner: str) -> session_pb2.Hold:
         """Returns a new hold."""
         self.revision += 1
-        return session_pb2.Hold(
+        made = session_pb2.Hold(
             sequencer=types_pb2.Sequencer(
                 key=key, lock_index=self.revision, session_id=SESSION, fencing_token=self.revision
             ),
             owner=owner,
             mode=types_pb2.LOCK_MODE_EXCLUSIVE,
         )
+        self.holds[self.revision] = made
+        return made
+
+    def release(self, request: Any) -> lock_pb2.ReleaseLockResponse:
+        """Releases a hold, whichever it is."""
+        gone = [t for t, h in self.holds.items() if h.sequencer.lock_index == request.lock_index]
+        for token in gone:
+            del self.holds[token]
+        return lock_pb2.ReleaseLockResponse(released=True)
 
     def granted(self, request: Any) -> lock_pb2.AcquireLockResponse:
         """Returns the last step of a wait."""
@@ -277,6 +287,7 @@ def at_once(member: FakeMember) -> Callable[[Any], AsyncIterator[Any]]:
         yield holds[name]
 
     def release(request: Any) -> Any:
+        member.release(request)
         return lock_pb2.ReleaseLockResponse(released=holds.pop((request.key, request.options.owner), None) is not None)
 
     member.calls[_rpc.RELEASE_LOCK.path] = release

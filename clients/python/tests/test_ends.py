@@ -202,6 +202,7 @@ def test_a_refusal_to_attach_that_is_final_ends_the_session(member: FakeMember, 
             raise error()
 
         member.streams[ACQUIRE.path] = at_once(member)
+        await member.until(lambda: session._hinted is not None)  # What it holds is asked for then, or not at all.
         held = await session.lock("k").acquire()
         member.calls[_rpc.ATTACH_SESSION.path] = answer
         member.cut()

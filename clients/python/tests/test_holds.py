@@ -9,6 +9,7 @@ import pytest
 from fake import FakeMember, at_once, lost, refuse, run
 
 from tenure import EndCause, _rpc, errors
+from tenure.aio import _session_core
 from tenure.v1 import election_pb2, lock_pb2, session_pb2, types_pb2
 
 ACQUIRE, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.RELEASE_LOCK
@@ -242,6 +243,31 @@ def test_a_loss_that_was_told_before_its_grant_is_known_however_many_are_told_af
         assert held.token == taken.sequencer.fencing_token
         assert held.cause is EndCause.TAKEN_AWAY
 
+    run(member, work)
+
+
+def test_a_loss_of_which_nobody_was_told_is_known_before_its_grant_is_believed(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(client: Any, session: Any) -> None:
+        taken = member.hold("k", "o")
+        del member.holds[taken.sequencer.fencing_token]
+        told = asyncio.Event()
+
+        async def grant_late(request: Any) -> Any:
+            await told.wait()
+            yield lock_pb2.AcquireLockResponse(granted=taken)
+
+        member.streams[ACQUIRE.path] = grant_late
+        waiting = asyncio.ensure_future(session.lock("k", owner="o").acquire())
+        await member.asked_for(_rpc.ATTACH_SESSION)  # What it holds is asked for, though it only waits.
+        await member.until(lambda: session._holdings._truth[1] == member.revision)
+        told.set()
+        held = await waiting
+        assert held.token == taken.sequencer.fencing_token
+        assert held.cause is EndCause.TAKEN_AWAY
+
+    monkeypatch.setattr(_session_core, "RECONCILE_SECONDS", 0.05)
     run(member, work)
 
 

@@ -76,13 +76,15 @@ class Holdings:
         self._moved = asyncio.Event()  # Set when one of the last three shrinks; the next has another.
         self._owed: set[OwnName] = set()  # To be left when nobody uses it any more.
         self._giving_back = False
+        # The last truth: which holds there were, as of a revision.
+        self._truth: tuple[set[HoldName], int] = set(), 0
 
     # Holds.
 
     @property
-    def any(self) -> bool:
-        """Whether anything is held."""
-        return bool(self._helds)
+    def losable(self) -> bool:
+        """Whether something may have been lost unheard: what is held, and what was granted to a call under way."""
+        return bool(self._helds or self._waits)
 
     @property
     def owes(self) -> bool:
@@ -101,7 +103,7 @@ class Holdings:
         made = kind(session, session._client._converter.hold(hold), state)
         same.append(made)
         late = self._late.get((made._name[0], made.owner))
-        if late is not None and made.token == late.lost:
+        if (late is not None and made.token == late.lost) or self._was_lost(made):
             made._end(EndCause.TAKEN_AWAY)
         elif not session.safe:  # The lease ran out since it was granted, and that may have been told already.
             made._end(EndCause.LEASE_RAN_OUT, give_back=True)
@@ -139,8 +141,14 @@ class Holdings:
             late = self._late.setdefault(own, _Late())
             late.given = max(late.given, token)
 
+    def _was_lost(self, held: Held) -> bool:
+        """Whether it was lost before its grant came, as the last truth shows."""
+        names, revision = self._truth
+        return held.token <= revision and held._name not in names
+
     def compare(self, names: set[HoldName], revision: int) -> None:
         """Takes the truth as of a revision: what was granted later may not be in it."""
+        self._truth = names, revision
         for name, same in list(self._helds.items()):
             if name not in names and same[0].token <= revision:
                 same[0]._end(EndCause.TAKEN_AWAY)

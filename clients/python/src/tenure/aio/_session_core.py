@@ -301,7 +301,7 @@ class SessionCore:
         now = self._client._clock.now()
         if now >= self._reconciled_at + RECONCILE_SECONDS and self._attached is not None:
             self._reconciled_at = now
-            if self._holdings.any:
+            if self._holdings.losable:
                 self._client._spawn(self._reconcile(), "reconcile")
 
     def _link_down(self) -> None:
@@ -397,7 +397,7 @@ class SessionCore:
         if not verdict.refused:
             if self._renewed(verdict.number, verdict.ttl) and self._hinted is not self._attached:
                 self._hinted = self._attached
-                if self._holdings.any:  # What happened to them before this stream was told of.
+                if self._holdings.losable:  # What happened to them before this stream was told of.
                     self._client._spawn(self._reconcile(), "reconcile")
             return
         error = _convert.refusal(verdict.refused, f"session {self.id} was not renewed")
