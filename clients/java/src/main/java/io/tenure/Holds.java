@@ -186,6 +186,7 @@ final class Holds {
 
   /** Ends what is held here and, by what the cluster says, is not held any more. */
   void endLost(Truth truth) {
+    late.shown(truth);
     Set<String> alive = new HashSet<>();
     for (Hold h : truth.holds()) {
       alive.add(name(h.getSequencer()));
@@ -203,9 +204,9 @@ final class Holds {
     }
   }
 
-  /** Whether anything is held here, or was granted and cannot be believed yet. */
-  boolean any() {
-    return !held.isEmpty() || !pending.isEmpty();
+  /** Whether something may have been lost unheard: what is held here, or was granted to a call that does not believe it yet. */
+  boolean isLosable() {
+    return !held.isEmpty() || !pending.isEmpty() || !acquisitions.isEmpty();
   }
 
   boolean isHeld(Hold h) {

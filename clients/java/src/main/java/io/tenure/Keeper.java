@@ -314,7 +314,7 @@ final class Keeper implements Link.Listener {
   /** Asks what the session still holds. What fails is tried again after a while. */
   private void reconcile(Kept k) {
     k.reconcileAt = clock.nanos() + RECONCILE_NANOS - random.nextLong(RECONCILE_NANOS / 10);
-    if (k.session.holds.any()) {
+    if (k.session.holds.isLosable()) {
       k.session.reconcile(stream.connection);
     }
   }

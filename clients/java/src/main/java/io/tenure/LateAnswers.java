@@ -19,6 +19,9 @@ final class LateAnswers {
     int asking;
     long ended;
     long lost;
+    /** Up to which token the cluster has said what there was, and of which hold: zero for none. */
+    long shown;
+    long alive;
   }
 
   /** Says that a call may be told of a hold from now on. */
@@ -48,16 +51,32 @@ final class LateAnswers {
     }
   }
 
+  /** Takes what the cluster says the session has: what was granted before and is not in it was lost, perhaps before its grant came. */
+  void shown(Truth truth) {
+    Map<String, Long> alive = new HashMap<>();
+    for (Hold h : truth.holds()) {
+      alive.put(Holds.place(h.getSequencer().getKey(), h.getOwner()), h.getSequencer().getFencingToken());
+    }
+    names.forEach((place, n) -> {
+      if (Long.compareUnsigned(truth.since(), n.shown) >= 0) {
+        n.shown = truth.since();
+        n.alive = alive.getOrDefault(place, 0L);
+      }
+    });
+  }
+
   /** Whether a hold, or one that came after it, ended here, is given back, or was lost. */
   boolean isEnded(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
     return n != null && Long.compareUnsigned(hold.getSequencer().getFencingToken(), n.ended) <= 0;
   }
 
-  /** Whether a hold is the last one under its name that was lost, as the cluster hints. */
+  /** Whether a hold did not end here and was lost: the cluster hinted so, or had it no more when it was asked. */
   boolean isLost(Hold hold) {
     Name n = names.get(Holds.place(hold.getSequencer().getKey(), hold.getOwner()));
-    return n != null && n.lost != 0 && hold.getSequencer().getFencingToken() == n.lost;
+    long token = hold.getSequencer().getFencingToken();
+    return n != null && (n.lost != 0 && token == n.lost
+        || Long.compareUnsigned(token, n.ended) > 0 && Long.compareUnsigned(token, n.shown) <= 0 && token != n.alive);
   }
 
   private static long later(long a, long b) {

@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -31,9 +32,11 @@ public final class ServiceList implements AutoCloseable {
   private final ClientCore core;
   private final List<String> names;
   private final Filling filling = new Filling();
-  /** Held while something is read: a watch that nobody waits for any more may not have ended yet. */
+  /** Held while something is read: a watch that nobody waits for any more may not have ended yet. No listener is called under it. */
   private final Object feeding = new Object();
   private final List<Consumer<Map<String, List<Instance>>>> listeners = new CopyOnWriteArrayList<>();
+  /** Where they are told, in order. The next message is asked for after that. */
+  private final Executor telling;
   private volatile Map<String, List<Instance>> passing = Map.of();
   private volatile TenureException failure;
   /** How often in a row the history was lost before the list was filled again. */
@@ -48,6 +51,7 @@ public final class ServiceList implements AutoCloseable {
     }
     this.core = core;
     this.names = services.stream().sorted().distinct().toList();
+    this.telling = core.loop.serial();
   }
 
   /**
@@ -153,7 +157,7 @@ public final class ServiceList implements AutoCloseable {
     public void onNext(WatchMessage m) {
       List<Event> events = from.given();
       if (guarded(from, () -> take(from, events))) {
-        subscription.request(1);
+        telling.execute(() -> subscription.request(1));
       } else {
         subscription.cancel();
       }
@@ -279,6 +283,10 @@ public final class ServiceList implements AutoCloseable {
       return; // It is not filled yet.
     }
     Map<String, List<Instance>> now = passing;
+    telling.execute(() -> tell(now));
+  }
+
+  private void tell(Map<String, List<Instance>> now) {
     for (Consumer<Map<String, List<Instance>>> l : listeners) {
       // One that throws keeps neither the others nor the list from what comes.
       Loop.guarded(() -> l.accept(now));

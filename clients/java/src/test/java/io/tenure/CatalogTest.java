@@ -4,11 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 
@@ -66,6 +70,30 @@ final class CatalogTest extends WithMember {
       l.close();
       assertEquals(List.of(), l.instances("follows"));
     }
+  }
+
+  /** So a listener that waits for another thread cannot wait for one that waits for the list. */
+  @Test
+  void listenersOfAListAreToldInOrderWhileNoLockIsHeld(TestInfo info) throws Exception {
+    List<Integer> told = new CopyOnWriteArrayList<>();
+    List<String> locks = new CopyOnWriteArrayList<>();
+    try (Client c = client(info, TTL)) {
+      ServiceList l = c.serviceList("listened");
+      l.onChange(all -> {
+        ThreadInfo here = ManagementFactory.getThreadMXBean()
+            .getThreadInfo(new long[] {Thread.currentThread().getId()}, true, true)[0];
+        Stream.of(here.getLockedMonitors()).forEach(m -> locks.add(m.toString()));
+        told.add(all.get("listened").size());
+      });
+      l.begin();
+      for (int i = 1; i <= 3; i++) {
+        register(c, ServiceOptions.named("listened").withId("l" + i).withNode("l-n1"));
+        int registered = i;
+        until(() -> told.contains(registered)); // Changes that come together may be told as one.
+      }
+    }
+    assertEquals(told.stream().sorted().toList(), told);
+    assertEquals(List.of(), locks);
   }
 
   /** Reads a watch until there was an event of this type with this item. */

@@ -1,5 +1,6 @@
 package io.tenure;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,7 @@ import io.tenure.v1.ResponseHeader;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** A lock is taken away, and the hint that says so never comes. */
@@ -36,9 +38,17 @@ final class LostHintTest extends WithFakeMember {
   @Test
   void theClusterIsAskedAfterAWhile() throws Exception {
     member.renewEvery = Duration.ofSeconds(20); // No renewal is under way while the clock is put forward.
-    member.attach = this::tell;
+    AtomicBoolean lost = new AtomicBoolean();
+    member.attach = (r, o) -> {
+      if (lost.get()) {
+        tell(r, o);
+      } else {
+        tell(r, o, hold.join());
+      }
+    };
     Held held = acquire();
     assertTrue(held.isSafe());
+    lost.set(true);
     passes(TimeUnit.NANOSECONDS.toSeconds(Keeper.RECONCILE_NANOS) + 1);
     get(held.ended());
     assertFalse(held.isSafe());
@@ -62,18 +72,39 @@ final class LostHintTest extends WithFakeMember {
   @Test
   void theClusterIsAskedOnceANewStreamRenewsTheSession() throws Exception {
     CompletableFuture<Void> attached = new CompletableFuture<>();
+    AtomicBoolean broken = new AtomicBoolean();
     member.attach = (r, o) -> {
-      // It is lost between the first answer and the first renewal of the stream, which nobody tells.
-      if (attached.complete(null)) {
+      // It is lost between the first answer after the break and the first renewal of the stream, which nobody tells.
+      if (!broken.get() || attached.complete(null)) {
         tell(r, o, hold.join());
       } else {
         tell(r, o);
       }
     };
     Held held = acquire();
+    broken.set(true);
     member.breakOff();
     get(attached);
     get(held.ended());
     assertFalse(held.isSafe());
+  }
+
+  @Test
+  void aGrantThatIsOnItsWayIsNotBelieved() throws Exception {
+    member.renewEvery = Duration.ofSeconds(20);
+    CompletableFuture<FakeMember.Acquire> asked = new CompletableFuture<>();
+    CompletableFuture<Void> told = new CompletableFuture<>();
+    member.acquire = asked::complete;
+    member.attach = (r, o) -> {
+      tell(r, o);
+      told.complete(null);
+    };
+    CompletableFuture<Held> acquiring = client.openSession().lock("k").acquireAsync();
+    FakeMember.Acquire a = get(asked);
+    passes(TimeUnit.NANOSECONDS.toSeconds(Keeper.RECONCILE_NANOS) + 1);
+    get(told);
+    until(client.openSession()::isSafe); // The answer came before that of a later call.
+    a.grant(a.hold(TOKEN));
+    assertEquals(ErrorKind.NOT_HELD, failure(acquiring).kind());
   }
 }

@@ -272,6 +272,24 @@ final class PartsTest {
   }
 
   @Test
+  void whatTheClusterHadNoMoreWasLostUnlessItEndedHere() {
+    LateAnswers late = new LateAnswers();
+    late.ask("k", "o");
+    late.ended(hold(5).getSequencer(), "o");
+    late.shown(new Truth(List.of(hold(8)), List.of(), 9, 9));
+    assertFalse(late.isLost(hold(5)) || late.isLost(hold(8)) || late.isLost(hold(10)) || late.isLost(hold(-1)));
+    assertTrue(late.isEnded(hold(5)));
+    assertTrue(late.isLost(hold(7)) && late.isLost(hold(9)));
+    late.shown(new Truth(List.of(), List.of(), 6, 6)); // It comes late itself.
+    assertFalse(late.isLost(hold(8)));
+    late.shown(new Truth(List.of(), List.of(), 9, 9));
+    assertTrue(late.isLost(hold(8)));
+    late.asked("k", "o");
+    late.ask("k", "o");
+    assertFalse(late.isLost(hold(8))); // Who asks now is told what there is now.
+  }
+
+  @Test
   void aLateAnswerIsKnownForAsLongAsItMayCome() {
     LateAnswers late = new LateAnswers();
     late.lost(hold(7).getSequencer(), "o");
