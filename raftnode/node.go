@@ -46,7 +46,7 @@ type Node struct {
 	applyQ    *workQueue
 	applying  *applyWorker
 	proposals *envelope.Queue
-	// revocations are queued in bursts.
+	// revocations are what may take rights away. They are queued in bursts.
 	revocations *envelope.Bursts
 	readers     *turn.Readers
 	view        turn.View

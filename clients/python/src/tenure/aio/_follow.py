@@ -24,6 +24,9 @@ T = TypeVar("T")
 # How long a stream may say nothing before its member is left, where that is to say something now and then.
 SILENCE_SECONDS = 15.0
 
+# How long a close waits for a read to end.
+CLOSE_SECONDS = 1.0
+
 
 class Follower(Generic[Req, Res]):
     """Reads one message after another. It raises Unavailable when it cannot begin within the client's timeout."""
@@ -172,7 +175,8 @@ class Follower(Generic[Req, Res]):
         if self._waiting is not None:
             self._waiting.cancel()
         if read is not None:
-            await asyncio.wait({read})
+            await asyncio.wait({read}, timeout=CLOSE_SECONDS)
+            read.cancel()
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
