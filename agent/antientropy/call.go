@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// rowsMax is how much one call writes and deletes.
-	rowsMax = 128
+	// rowsMax is how much one call writes and deletes, and bytesMax how large that is, unless one entry alone is larger. Members refuse what is
+	// not much larger, and gRPC refuses more than 4 MiB without a reason.
+	rowsMax, bytesMax = 128, 512 << 10
 	// callTimeout is how long one call may take.
 	callTimeout = 10 * time.Second
 	// outdatedMax is how often in a row a number may be too low.
@@ -86,6 +87,9 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 	if b.size() == 0 {
 		return nil
 	}
+	if b.size() > 1 && b.bytes() > bytesMax {
+		return s.pushHalves(ctx, b)
+	}
 	err := s.send(ctx, b)
 	if err == nil {
 		s.catalog.apply(b)
@@ -99,6 +103,11 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 		b.each(func(key string, entry proto.Message) { s.refuse(key, refusal{entry: entry, err: err}) })
 		return nil
 	}
+	return s.pushHalves(ctx, b)
+}
+
+// pushHalves makes a batch in two.
+func (s *Syncer) pushHalves(ctx context.Context, b *batch) error {
 	first := b.take(b.size() / 2)
 	if err := s.push(ctx, first); err != nil {
 		return err

@@ -217,6 +217,9 @@ func (c *catalog) refused(r *tenurev1.SyncNodeRequest) error {
 	if c.node == nil && r.GetNode() == nil {
 		return failure(codes.NotFound, "NODE_NOT_FOUND", nil)
 	}
+	if proto.Size(r) > 4<<20 { // As gRPC does.
+		return status.Error(codes.ResourceExhausted, "the message is too large")
+	}
 	if c.entriesMax > 0 && len(r.GetServices())+len(r.GetChecks()) > c.entriesMax {
 		return failure(codes.ResourceExhausted, "TOO_LARGE", nil)
 	}

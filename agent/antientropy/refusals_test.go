@@ -67,6 +67,29 @@ func TestWhatIsTooLargeIsMadeInSeveral(t *testing.T) {
 	})
 }
 
+// Entries that are large together are made in several calls, none of which is so large that it is refused without a reason.
+func TestWhatIsLargeTogetherIsMadeInSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(a *agent) {
+			meta := map[string]string{}
+			for i := range 64 {
+				meta[fmt.Sprintf("%0128d", i)] = strings.Repeat("x", 512)
+			}
+			var content registry.Content
+			for i := range 200 {
+				content.Services = append(content.Services, registry.Service{ID: fmt.Sprint("s", i), Name: "web", Meta: meta})
+			}
+			if err := a.Add(registry.Addition{Content: content}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if s := a.sync.State(); s.Err != nil || len(c.services) != 200 {
+			t.Errorf("got %d services, %v; want all", len(c.services), s.Err)
+		}
+	})
+}
+
 // One service for which the token has no right keeps neither the node nor another entry from the catalog. It is tried again with each comparison,
 // and not with each change.
 func TestAnEntryWithoutARightDoesNotKeepTheRest(t *testing.T) {

@@ -37,6 +37,17 @@ func (b *batch) size() int {
 	return n
 }
 
+// bytes returns how large what it writes is. Ids of what it deletes are small.
+func (b *batch) bytes() int {
+	n := proto.Size(b.node)
+	b.each(func(_ string, entry proto.Message) {
+		if entry != nil {
+			n += proto.Size(entry)
+		}
+	})
+	return n
+}
+
 // take moves up to n entries into a batch of their own, in the order in which they have to be made: a service before its
 // checks, and what is deleted last, so that a check that moves to another service is not deleted with the first.
 func (b *batch) take(n int) *batch {
