@@ -2,6 +2,7 @@ package sim
 
 import (
 	"maps"
+	"slices"
 
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
@@ -18,7 +19,7 @@ type syncTruth struct {
 	index   uint64                                      // newest entry that was looked at
 	made    []syncAt                                    // that are not judged yet
 	last    map[string]syncAt                           // newest sync, by the id of the node
-	gone    map[string]uint64                           // when a node went that is counted anew, by its id
+	gone    map[string][]uint64                         // when a node went that is counted anew since, by its id
 	ids     map[string]string                           // of registered nodes, by name
 	origins map[string]map[string]storev1.CatalogOrigin // of checks, by node
 	deleted map[uint64][]string                         // checks of nobody's agent, by the revision in which they were deleted
@@ -33,7 +34,7 @@ type syncAt struct {
 
 func newSyncTruth(w *World) *syncTruth {
 	return &syncTruth{
-		w: w, last: map[string]syncAt{}, gone: map[string]uint64{}, ids: map[string]string{},
+		w: w, last: map[string]syncAt{}, gone: map[string][]uint64{}, ids: map[string]string{},
 		origins: map[string]map[string]storev1.CatalogOrigin{}, deleted: map[uint64][]string{},
 	}
 }
@@ -44,12 +45,12 @@ func (t *syncTruth) see(e *storev1.Event) {
 	case *storev1.Event_NodePut:
 		name, id := catalog.NodeKey(k.NodePut.GetNode().GetName()), string(k.NodePut.GetNode().GetNodeId())
 		if before, there := t.ids[name]; there && before != id {
-			t.gone[before] = e.GetRevision()
+			t.gone[before] = append(t.gone[before], e.GetRevision())
 		}
 		t.ids[name] = id
 	case *storev1.Event_NodeDeleted:
 		name := catalog.NodeKey(k.NodeDeleted.GetNode())
-		t.gone[t.ids[name]] = e.GetRevision()
+		t.gone[t.ids[name]] = append(t.gone[t.ids[name]], e.GetRevision())
 		delete(t.ids, name)
 		delete(t.origins, name)
 	case *storev1.Event_CheckPut:
@@ -98,7 +99,9 @@ func (t *syncTruth) judge(through uint64) {
 		now := t.made[0]
 		t.made = t.made[1:]
 		last := t.last[now.node]
-		anew := t.gone[now.node] > last.revision && t.gone[now.node] <= now.revision
+		// One entry may have many syncs, between which a node goes and comes again more than once.
+		anew := slices.ContainsFunc(t.gone[now.node], func(at uint64) bool { return at > last.revision && at <= now.revision })
+		t.gone[now.node] = slices.DeleteFunc(t.gone[now.node], func(at uint64) bool { return at <= now.revision })
 		if !anew && (now.boot < last.boot || now.boot == last.boot && now.number <= last.number) {
 			t.w.violated("agent", "entry %d is the sync %d/%d of a node, behind %d/%d", now.index, now.boot, now.number, last.boot, last.number)
 		}
