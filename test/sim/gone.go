@@ -97,8 +97,8 @@ func (r suspecting) leaderGone(asks bool) {
 	if _, votes := r.core.Status().Config.Voters.IDs()[r.m.id]; !votes {
 		r.w.violated("gone", "member %d asks for votes, and is no voter", r.m.id)
 	}
-	// As long as no leader stays for ten election time-outs, each pause is twice as long as the one before.
-	if e.stayed >= 10*timeout {
+	// As long as no leader stays for ten election time-outs, each pause is twice as long as the one before. The core knows the time as of the last tick.
+	if e.stayed+r.w.plan.tick() >= 10*timeout {
 		e.asked = nil
 	}
 	e.stayed = 0
