@@ -66,7 +66,9 @@ func (n *Node) takesAway(change *storev1.ChangeAuth) bool {
 // add queues a command. Those that take rights away make every change under way be decided about again, so they come in bursts.
 func (n *Node) add(cmd *storev1.Command, data []byte) (*envelope.Proposal, error) {
 	if n.takesAway(cmd.GetChangeAuth()) {
-		return n.revocations.Add(data)
+		// Revocations of tokens do not deny each other, but what comes before them in their entry does.
+		_, first := cmd.GetChangeAuth().GetChange().(*storev1.ChangeAuth_RevokeToken)
+		return n.revocations.Add(data, first)
 	}
 	p, err := n.proposals.Add(data)
 	if err == nil {

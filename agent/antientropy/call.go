@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// rowsMax is how much one call writes and deletes, and bytesMax how large that is, unless one entry alone is larger. Members refuse what is
-	// not much larger, and gRPC refuses more than 4 MiB without a reason.
+	// rowsMax is how much one call writes and deletes, and bytesMax how large that is, unless one entry alone is larger. Members refuse a
+	// change of more than 1 MiB with a reason, and gRPC refuses more than 4 MiB without one.
 	rowsMax, bytesMax = 128, 512 << 10
 	// callTimeout is how long one call may take.
 	callTimeout = 10 * time.Second

@@ -23,8 +23,8 @@ type Bursts struct {
 // NewBursts returns bursts for a queue. ring is called when something was queued, and must not block.
 func NewBursts(queue *Queue, ring func()) *Bursts { return &Bursts{queue: queue, ring: ring} }
 
-// Add queues a marshalled command, now or with the next burst. It fails as Queue.Add does.
-func (b *Bursts) Add(data []byte) (*Proposal, error) {
+// Add queues a marshalled command, now or with the next burst, there before all that are not to be first. It fails as Queue.Add does.
+func (b *Bursts) Add(data []byte, first bool) (*Proposal, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -36,7 +36,7 @@ func (b *Bursts) Add(data []byte) (*Proposal, error) {
 		}
 		return p, err
 	}
-	p, err := b.queue.hold(data)
+	p, err := b.queue.hold(data, first)
 	if err == nil && !b.armed {
 		b.armed = true
 		time.AfterFunc(b.next.Sub(now), b.burst)

@@ -30,7 +30,7 @@ func TestBurstsAreApart(t *testing.T) {
 			}
 		}
 		for i := range 400 {
-			if _, err := b.Add(command(t, "k", 10)); err != nil {
+			if _, err := b.Add(command(t, "k", 10), false); err != nil {
 				t.Fatal(err)
 			}
 			if i == 0 && len(rung) != 1 {
@@ -65,7 +65,7 @@ func TestWhatIsHeldEndsWithTheQueue(t *testing.T) {
 		b := NewBursts(q, func() {})
 		var all []*Proposal
 		for range 3 {
-			p, err := b.Add(command(t, "k", 10))
+			p, err := b.Add(command(t, "k", 10), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +81,36 @@ func TestWhatIsHeldEndsWithTheQueue(t *testing.T) {
 		}
 		<-time.After(BurstEvery)
 		synctest.Wait()
-		if _, err := b.Add(command(t, "k", 10)); !errors.Is(err, errStopped) || q.Pending() != 0 {
+		if _, err := b.Add(command(t, "k", 10), false); !errors.Is(err, errStopped) || q.Pending() != 0 {
 			t.Errorf("after the end: got %v, and %d commands are under way", err, q.Pending())
+		}
+	})
+}
+
+// TestABurstBeginsWithWhatIsToBeFirst adds commands to a burst that is to come.
+func TestABurstBeginsWithWhatIsToBeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(7, 1, 1<<20)
+		b := NewBursts(q, func() {})
+		for i, first := range []bool{false, false, true, false, true} {
+			if _, err := b.Add(command(t, string(rune('a'+i)), 10), first); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(BurstEvery)
+		synctest.Wait()
+		got := ""
+		for _, e := range q.Take(1, nil) {
+			env, err := storage.DecodeEnvelope(e.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cmd := range env.GetCommands() {
+				got += cmd.GetPut().GetKey()
+			}
+		}
+		if got != "acebd" {
+			t.Errorf("got the order %s, want acebd: the first one immediately, then those that are to be first", got)
 		}
 	})
 }

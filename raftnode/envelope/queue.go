@@ -77,7 +77,8 @@ type Queue struct {
 
 	mu     sync.Mutex // guards what follows
 	queue  []*Proposal
-	held   []*Proposal       // for the next burst
+	first  []*Proposal       // for the next burst
+	held   []*Proposal       // the same, behind these
 	groups map[uint64]*group // by sequence
 	next   uint64            // sequence of the next envelope
 	bytes  int               // of commands queued or in groups
@@ -96,14 +97,20 @@ func (q *Queue) Pending() int64 { return q.pending.Load() }
 // Add queues a marshalled command. It fails with ErrTooLarge, core.ErrTooBusy, or what Close was told.
 func (q *Queue) Add(data []byte) (*Proposal, error) { return q.add(data, &q.queue) }
 
-// hold takes a command that is not proposed before unhold.
-func (q *Queue) hold(data []byte) (*Proposal, error) { return q.add(data, &q.held) }
+// hold takes a command that is not proposed before unhold, and then perhaps before others.
+func (q *Queue) hold(data []byte, first bool) (*Proposal, error) {
+	if first {
+		return q.add(data, &q.first)
+	}
+	return q.add(data, &q.held)
+}
 
 // unhold queues what was held, all of it together.
 func (q *Queue) unhold() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.queue, q.held = append(q.queue, q.held...), nil
+	q.queue = slices.Concat(q.queue, q.first, q.held)
+	q.first, q.held = nil, nil
 }
 
 // add adds a command to a list of the queue's.
@@ -274,8 +281,8 @@ func (q *Queue) Close(err error) {
 // Abandon ends every wait: what is queued was not proposed, of the rest the outcome is unknown.
 func (q *Queue) Abandon(err error) {
 	q.mu.Lock()
-	queue := slices.Concat(q.queue, q.held)
-	q.queue, q.held = nil, nil
+	queue := slices.Concat(q.queue, q.first, q.held)
+	q.queue, q.first, q.held = nil, nil, nil
 	for _, p := range queue {
 		q.release(len(p.data), 1)
 	}

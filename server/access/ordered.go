@@ -12,9 +12,9 @@ import (
 const (
 	// ordersAgainMax is how often a change is ordered again because rights were taken away in the meantime.
 	ordersAgainMax = 5
-	// rightsAgainMax is the same for a change of rights: of those that take some away at the same time, one a tenth of a second is made, and the
-	// others are decided about again.
-	rightsAgainMax = 600
+	// rightsAgainMax is the same for a change of rights: of those that take some away through different members at the same time, one a tenth of a
+	// second is made, and the others are decided about again.
+	rightsAgainMax = 100
 )
 
 // Authorised returns on whose behalf a call runs at a member whose rights are at, and one more than the deny revision at which it was

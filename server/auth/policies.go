@@ -23,7 +23,7 @@ func (a *Service) PutPolicy(ctx context.Context, r *tenurev1.PutPolicyRequest) (
 	if err != nil {
 		return nil, reason.Invalid("rules", "%v", err)
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutPolicy{
 		PutPolicy: &storev1.PolicyRecord{Name: r.GetName(), Rules: policy.String()},
 	}})
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *Service) DeletePolicy(ctx context.Context, r *tenurev1.DeletePolicyRequ
 	if err := checkPolicyName(r.GetName()); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: r.GetName()}})
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeletePolicy{DeletePolicy: r.GetName()}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (a *Service) PutBinding(ctx context.Context, r *tenurev1.PutBindingRequest)
 	if err := checkPolicies(r.GetPolicies(), r.GetNode(), true); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutBinding{PutBinding: &storev1.BindingRecord{
 		Name: r.GetName(), Kind: storev1.BindingKind(r.GetKind()), Principal: r.GetPrincipal(), Policies: r.GetPolicies(), Node: r.GetNode(),
 		IssuedAfterMs: issuedAfterMs(r),
 	}}})
@@ -174,7 +174,7 @@ func (a *Service) DeleteBinding(ctx context.Context, r *tenurev1.DeleteBindingRe
 	if err := checkName("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteBinding{DeleteBinding: r.GetName()}})
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteBinding{DeleteBinding: r.GetName()}})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (a *Service) PutProvider(ctx context.Context, r *tenurev1.PutProviderReques
 	if err := a.checkIssuer(ctx, r); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutProvider{PutProvider: &storev1.ProviderRecord{
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutProvider{PutProvider: &storev1.ProviderRecord{
 		Name: r.GetName(), Issuer: r.GetIssuer(), Audiences: r.GetAudiences(), Jwks: r.GetJwks(), JwksUrl: r.GetJwksUrl(),
 		CaCertificates: r.GetCaCertificates(), Algorithms: algorithms,
 	}}})
@@ -170,7 +170,7 @@ func (a *Service) DeleteProvider(
 	if err := checkProviderName(r.GetName()); err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: r.GetName()}})
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_DeleteProvider{DeleteProvider: r.GetName()}})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/access"
 	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/call"
@@ -41,6 +42,8 @@ type Service struct {
 	unsafe func() string
 	nonces *Nonces
 	keys   *provider.Keys
+	// editing has room for the one edit that this member makes.
+	editing chan struct{}
 }
 
 // Options are what the service needs.
@@ -57,7 +60,7 @@ type Options struct {
 
 // New returns the service.
 func New(o Options) *Service {
-	return &Service{Caller: o.Caller, unsafe: o.Unsafe, nonces: o.Nonces, keys: o.Keys}
+	return &Service{Caller: o.Caller, unsafe: o.Unsafe, nonces: o.Nonces, keys: o.Keys, editing: make(chan struct{}, 1)}
 }
 
 // change has a change ordered.
@@ -65,6 +68,28 @@ func (a *Service) change(ctx context.Context, r proto.Message, change *storev1.C
 	return a.Propose(ctx, call.Change{
 		Request: r, Command: &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: change}},
 	})
+}
+
+// edit is change for what may take a right away: such changes deny each other, whoever makes them. So this member makes one after the other, and
+// decides about each again when its turn comes. Revocations of tokens do not deny each other, and need no turn.
+func (a *Service) edit(ctx context.Context, r proto.Message, change *storev1.ChangeAuth) (*storev1.Result, error) {
+	select {
+	case a.editing <- struct{}{}:
+	default:
+		select {
+		case a.editing <- struct{}{}:
+		case <-a.Stopping.Done():
+			return nil, reason.ErrStopping
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", raftnode.ErrNotProposed, ctx.Err())
+		}
+		if err := a.AuthoriseAgain(ctx); err != nil {
+			<-a.editing
+			return nil, err
+		}
+	}
+	defer func() { <-a.editing }()
+	return a.change(ctx, r, change)
 }
 
 const (

@@ -159,7 +159,7 @@ func (a *Service) RotateToken(ctx context.Context, r *tenurev1.RotateTokenReques
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.change(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RotateToken{
+	result, err := a.edit(ctx, r, &storev1.ChangeAuth{Change: &storev1.ChangeAuth_RotateToken{
 		RotateToken: &storev1.RotateToken{Accessor: accessor, TokenSha256: hash[:]},
 	}})
 	if err != nil {

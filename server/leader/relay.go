@@ -195,7 +195,8 @@ type Call struct {
 }
 
 // Lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
-// ctx ends or its patience does. After a last attempt that is blind it returns the error of one that may have been applied. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
+// ctx ends or its patience does. If the last attempt was blind, it returns the error of an earlier one that may have been applied; nil if there is
+// none. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
 // asked at once.
 func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 	patience := time.NewTimer(r.Patience)

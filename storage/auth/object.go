@@ -27,7 +27,7 @@ func object(change *storev1.ChangeAuth) []byte {
 	}
 }
 
-// TakesAway reports whether a change may take a right away, at the state with a mode. None takes nothing away.
+// TakesAway reports whether a change may take a right away, at the state with a mode. A nil change does not.
 func (r *Reader) TakesAway(change *storev1.ChangeAuth, mode storev1.AuthMode) (bool, error) {
 	if change == nil {
 		return false, nil

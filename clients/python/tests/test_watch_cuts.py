@@ -400,6 +400,24 @@ def test_a_read_that_was_cancelled_loses_nothing_and_needs_no_other_stream(membe
     asyncio.run(read())
 
 
+def test_a_stream_whose_reader_was_cancelled_ends_if_nobody_reads_on(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read() -> None:
+        Silence(member)
+        async with member.client() as client, client.watch(prefix="") as watch:
+            reading = asyncio.ensure_future(watch.__anext__())
+            await asyncio.sleep(0)
+            await cancelled(reading)
+            await member.until(lambda: watch._stream is None)
+            assert (await asyncio.wait_for(anext(watch), PATIENCE)).key == "c"
+        assert [r.resume_token for r in member.requests(_rpc.WATCH)] == ["", "t7"]
+        assert len(member.links) == 1
+
+    monkeypatch.setattr(_follow, "UNREAD_SECONDS", 0.01)
+    asyncio.run(read())
+
+
 @pytest.mark.parametrize("busy", [True, False], ids=["one that is busy", "one without a leader"])
 def test_an_observer_leaves_a_member_that_does_not_know_who_leads(
     member: FakeMember, monkeypatch: pytest.MonkeyPatch, busy: bool

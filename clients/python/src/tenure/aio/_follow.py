@@ -24,6 +24,9 @@ T = TypeVar("T")
 # How long a stream may say nothing before its member is left, where that is to say something now and then.
 SILENCE_SECONDS = 15.0
 
+# How long a stream goes on whose reader was cancelled, until somebody reads on.
+UNREAD_SECONDS = 30.0
+
 # How long a close waits for a read to end.
 CLOSE_SECONDS = 1.0
 
@@ -43,6 +46,7 @@ class Follower(Generic[Req, Res]):
         self._closed = False
         self._waiting: asyncio.Future[Any] | None = None  # What close need not wait for.
         self._under_way: asyncio.Task[Res | None] | None = None  # It outlives a reader that is cancelled.
+        self._unread: asyncio.TimerHandle | None = None  # Ends a stream that nobody reads on.
         self._backoff = Backoff(client._rng)
         self._failures = 0
         self._reading = asyncio.Lock()
@@ -64,6 +68,7 @@ class Follower(Generic[Req, Res]):
     async def _next_message(self) -> Res | None:
         """Reads one message, from a new stream if there is none. None: look again, it may be closed."""
         async with self._reading:
+            self._is_read()
             try:
                 if self._stream is None and not self._closed:
                     await self._open()
@@ -77,6 +82,9 @@ class Follower(Generic[Req, Res]):
                 if not self._closed:
                     await self._after_failure(error)
                 return None
+            except asyncio.CancelledError:
+                self._unread = asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._leave_unread)
+                raise
             self._failures = 0
             self._backoff.reset()
             return message
@@ -90,9 +98,21 @@ class Follower(Generic[Req, Res]):
         await asyncio.wait({read})
         if self._under_way is read:
             self._under_way = None
-        if read.cancelled():  # The loop ends.
+        if read.cancelled():  # The loop ends, or it took a close too long to end this.
             self._leave_stream()
+            if self._closed:
+                return None
         return read.result()
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _leave_unread(self) -> None:
+        """Ends a stream that nobody reads on. Who does later begins another, after the last message."""
+        self._leave_stream()
+        self._broke(errors.LinkLost("nobody read on", applied=False))
 
     async def _read_in_time(self, stream: Followed[Req, Res]) -> Res | None:
         """Reads one message. A member that says nothing for too long may be there and know nothing new: LinkLost."""
@@ -170,6 +190,7 @@ class Follower(Generic[Req, Res]):
         self._closed = True
         self._client._closers.pop(id(self), None)
         read = self._under_way
+        self._is_read()
         self._leave_stream()
         self._link = None
         if self._waiting is not None:

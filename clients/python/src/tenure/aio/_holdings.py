@@ -148,7 +148,8 @@ class Holdings:
 
     def compare(self, names: set[HoldName], revision: int) -> None:
         """Takes the truth as of a revision: what was granted later may not be in it."""
-        self._truth = names, revision
+        if revision >= self._truth[1]:
+            self._truth = names, revision
         for name, same in list(self._helds.items()):
             if name not in names and same[0].token <= revision:
                 same[0]._end(EndCause.TAKEN_AWAY)

@@ -103,7 +103,7 @@ public final class ServiceList implements AutoCloseable {
 
   /**
    * Registers a listener: it gets what {@link #all} returns, after each change. An exception in it goes to the thread's handler of
-   * uncaught exceptions. While it runs, the list is not updated.
+   * uncaught exceptions. While it runs, no further message of the watch is read; the list itself may already be one state ahead.
    *
    * @param listener gets the states in order, on a thread of the client's pool
    */
@@ -132,7 +132,12 @@ public final class ServiceList implements AutoCloseable {
         ended(w, Futures.error(error));
       } else if (guarded(w, () -> load(w, names))) {
         losses = 0;
+        boolean first = !filling.isFilled();
         filling.fill(w);
+        if (first) {
+          Map<String, List<Instance>> now = passing;
+          telling.execute(() -> tell(now));
+        }
         w.publisher().subscribe(new Feed(w));
       }
     }));
@@ -279,14 +284,17 @@ public final class ServiceList implements AutoCloseable {
     Map<String, List<Instance>> all = new TreeMap<>(passing);
     all.put(name, found);
     passing = Collections.unmodifiableMap(all);
-    if (passing.size() < names.size()) {
-      return; // It is not filled yet.
+    if (!filling.isFilled()) {
+      return; // Listeners are told once it is.
     }
     Map<String, List<Instance>> now = passing;
     telling.execute(() -> tell(now));
   }
 
   private void tell(Map<String, List<Instance>> now) {
+    if (filling.isClosed()) {
+      return;
+    }
     for (Consumer<Map<String, List<Instance>>> l : listeners) {
       // One that throws keeps neither the others nor the list from what comes.
       Loop.guarded(() -> l.accept(now));
