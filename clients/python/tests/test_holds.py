@@ -219,6 +219,19 @@ def test_a_refusal_for_want_of_room_says_nothing_of_an_attempt_before(member: Fa
 
 # Answers that come late.
 
+
+def grant_late(member: FakeMember, taken: session_pb2.Hold) -> asyncio.Event:
+    """Has the member grant a lock once the event that it returns is set."""
+    told = asyncio.Event()
+
+    async def serve(request: Any) -> Any:
+        await told.wait()
+        yield lock_pb2.AcquireLockResponse(granted=taken)
+
+    member.streams[ACQUIRE.path] = serve
+    return told
+
+
 # How many holds come and go while one answer is on its way.
 MANY = 1500
 
@@ -226,13 +239,7 @@ MANY = 1500
 def test_a_loss_that_was_told_before_its_grant_is_known_however_many_are_told_after_it(member: FakeMember) -> None:
     async def work(client: Any, session: Any) -> None:
         taken = member.hold("k", "o")
-        told = asyncio.Event()
-
-        async def grant_late(request: Any) -> Any:
-            await told.wait()
-            yield lock_pb2.AcquireLockResponse(granted=taken)
-
-        member.streams[ACQUIRE.path] = grant_late
+        told = grant_late(member, taken)
         waiting = asyncio.ensure_future(session.lock("k", owner="o").acquire())
         await member.asked_for(ACQUIRE)
         session._hint(session_pb2.SessionHint(session_id=session.id, lost=taken))
@@ -252,13 +259,7 @@ def test_a_loss_of_which_nobody_was_told_is_known_before_its_grant_is_believed(
     async def work(client: Any, session: Any) -> None:
         taken = member.hold("k", "o")
         del member.holds[taken.sequencer.fencing_token]
-        told = asyncio.Event()
-
-        async def grant_late(request: Any) -> Any:
-            await told.wait()
-            yield lock_pb2.AcquireLockResponse(granted=taken)
-
-        member.streams[ACQUIRE.path] = grant_late
+        told = grant_late(member, taken)
         waiting = asyncio.ensure_future(session.lock("k", owner="o").acquire())
         await member.asked_for(_rpc.ATTACH_SESSION)  # What it holds is asked for, though it only waits.
         await member.until(lambda: session._holdings._truth[1] == member.revision)

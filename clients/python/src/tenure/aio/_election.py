@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # How often an observer asks its member for a linearizable answer, also after a failure; how long that may take; and how
-# many failures in a row show that the member does not know any more who leads.
+# many failures in a row show that the member no longer knows who leads.
 ASK_SECONDS = 5.0
 ASK_AGAIN_SECONDS = 1.0
 ANSWER_SECONDS = 5.0

@@ -24,7 +24,7 @@ T = TypeVar("T")
 # How long a stream may say nothing before its member is left, where that is to say something now and then.
 SILENCE_SECONDS = 15.0
 
-# How long a stream goes on whose reader was cancelled, until somebody reads on.
+# How long a stream goes on after its reader was cancelled, if it is not read again.
 UNREAD_SECONDS = 30.0
 
 # How long a close waits for a read to end.
@@ -46,7 +46,7 @@ class Follower(Generic[Req, Res]):
         self._closed = False
         self._waiting: asyncio.Future[Any] | None = None  # What close need not wait for.
         self._under_way: asyncio.Task[Res | None] | None = None  # It outlives a reader that is cancelled.
-        self._unread: asyncio.TimerHandle | None = None  # Ends a stream that nobody reads on.
+        self._unread: asyncio.TimerHandle | None = None  # Ends a stream that is no longer read.
         self._backoff = Backoff(client._rng)
         self._failures = 0
         self._reading = asyncio.Lock()
@@ -110,9 +110,9 @@ class Follower(Generic[Req, Res]):
             self._unread = None
 
     def _leave_unread(self) -> None:
-        """Ends a stream that nobody reads on. Who does later begins another, after the last message."""
+        """Ends a stream that is no longer read. A later read begins another, after the last message."""
         self._leave_stream()
-        self._broke(errors.LinkLost("nobody read on", applied=False))
+        self._broke(errors.LinkLost("the stream was no longer read", applied=False))
 
     async def _read_in_time(self, stream: Followed[Req, Res]) -> Res | None:
         """Reads one message. A member that says nothing for too long may be there and know nothing new: LinkLost."""
@@ -207,6 +207,6 @@ class Follower(Generic[Req, Res]):
 
 
 def _noted(read: asyncio.Task[Any]) -> None:
-    """Takes note of the error of a read for which nobody waits any more."""
+    """Takes note of the error of a read whose reader is gone."""
     if not read.cancelled():
         read.exception()

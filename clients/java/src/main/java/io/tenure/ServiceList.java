@@ -32,7 +32,7 @@ public final class ServiceList implements AutoCloseable {
   private final ClientCore core;
   private final List<String> names;
   private final Filling filling = new Filling();
-  /** Held while something is read: a watch that nobody waits for any more may not have ended yet. No listener is called under it. */
+  /** Held while something is read: a watch that was given up may not have ended yet. No listener is called under it. */
   private final Object feeding = new Object();
   private final List<Consumer<Map<String, List<Instance>>>> listeners = new CopyOnWriteArrayList<>();
   /** Where they are told, in order. The next message is asked for after that. */

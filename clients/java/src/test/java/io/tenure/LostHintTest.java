@@ -74,7 +74,7 @@ final class LostHintTest extends WithFakeMember {
     CompletableFuture<Void> attached = new CompletableFuture<>();
     AtomicBoolean broken = new AtomicBoolean();
     member.attach = (r, o) -> {
-      // It is lost between the first answer after the break and the first renewal of the stream, which nobody tells.
+      // It is lost between the first answer after the break and the first renewal of the stream, so no hint comes.
       if (!broken.get() || attached.complete(null)) {
         tell(r, o, hold.join());
       } else {

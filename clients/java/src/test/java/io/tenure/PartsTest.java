@@ -286,7 +286,7 @@ final class PartsTest {
     assertTrue(late.isLost(hold(8)));
     late.asked("k", "o");
     late.ask("k", "o");
-    assertFalse(late.isLost(hold(8))); // Who asks now is told what there is now.
+    assertFalse(late.isLost(hold(8))); // A new request finds what there is now.
   }
 
   @Test
