@@ -1,6 +1,7 @@
 package raftnode_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,6 +56,27 @@ func (s *sailor) awaitMet(t *testing.T) {
 
 // said tells whether a member logged something.
 func (s *sailor) said(text string) bool { return s.logs.FilterMessageSnippet(text).Len() > 0 }
+
+// awaitMended waits until a member can prove a read. What a process on another copy of its directory acknowledged last, it may learn of only while
+// it runs: then it ends, and mends when it is started again.
+func (s *sailor) awaitMended(t *testing.T) {
+	t.Helper()
+	await(t, "a read after the end of the other process", func() bool {
+		select {
+		case <-s.ended:
+			if err := s.stop(); !errors.Is(err, raftnode.ErrLogLostTail) {
+				t.Fatalf("member %s ended: %v", s.name, err)
+			}
+			if err := s.run(t); err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return s.node.ReadIndex(ctx) == nil
+	})
+}
 
 // shorten loses the end of a member's log: twenty keys that it and the leader have acknowledged, while the third member was
 // away. All but the leader are stopped then. Only who led all the time knows what the member has acknowledged, so where the
@@ -176,6 +198,7 @@ func TestACopiedDirectoryEndsTheOther(t *testing.T) {
 		t.Errorf("the original ended with %v, want ErrStaleIncarnation and what to do", err)
 	}
 	c.members[original.name] = twin
+	twin.awaitMended(t)
 	c.put("k2", names...)
 	c.has("k2", names...)
 	if twin.node.Status().MemberID != id {
