@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +118,31 @@ func TestPool(t *testing.T) {
 	c.stop()
 	a.await(t, c.Self(), gossip.Left)
 	b.await(t, c.Self(), gossip.Left)
+}
+
+// A node that starts is seen by all members at once, without rumours: they do not reach everybody.
+func TestAllMembersHearOfAStart(t *testing.T) {
+	silent := func(o *gossip.Options) {
+		o.Tune = func(c *memberlist.Config) {
+			c.GossipInterval, c.ProbeInterval, c.PushPullInterval = time.Hour, time.Hour, time.Hour
+		}
+	}
+	a := start(t, 1, 1, silent)
+	b := start(t, 2, 1, silent, a)
+	c := start(t, 3, 1, silent, a, b)
+	var rounds atomic.Int32
+	agent := start(t, 4, 1, func(o *gossip.Options) {
+		silent(o)
+		o.Role = gossip.Agent
+		members := o.Contacts
+		o.Contacts = func(ctx context.Context) []gossip.Contact { rounds.Add(1); return members(ctx) }
+	}, a, b, c)
+	for _, p := range []*process{a, b, c} {
+		p.await(t, agent.Self(), gossip.Alive)
+	}
+	if rounds.Load() > 1 {
+		t.Error("not all of them heard of it in the first round")
+	}
 }
 
 // One that was killed, was started again and leaves is gone while others still take the killed start for alive: when they know the new start, and when

@@ -95,6 +95,7 @@ func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 		began := time.Now()
 		p.machines[0].Restart(ctx)
 		p.starts = time.Since(began)
+		p.awaitInPool(ctx, p.machines[0], began)
 	}
 	seen := p.watch(ctx, 0)
 	for _, m := range p.Members {
@@ -106,6 +107,27 @@ func startPool(ctx context.Context, t *testing.T, members, machines int) *pool {
 	}
 	p.revision = p.mark(ctx)
 	return p
+}
+
+// awaitInPool waits until all members take a machine for alive by a start of its agent that was later than a moment: the check liveness passes by the
+// start before, too, until that is missed.
+func (p *pool) awaitInPool(ctx context.Context, m *machine, began time.Time) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, member := range p.Members {
+		conn := member.Dial()
+		defer func() { _ = conn.Close() }()
+		for client := tenurev1.NewPoolServiceClient(conn); ; wait(ctx, 20*time.Millisecond) {
+			r, err := client.ListPool(ctx, &tenurev1.ListPoolRequest{State: tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE})
+			if slices.ContainsFunc(r.GetNodes(), func(n *tenurev1.PoolNode) bool { return n.GetName() == m.name && n.GetSince().AsTime().After(began) }) {
+				break
+			}
+			if ctx.Err() != nil {
+				p.t.Fatalf("member %s does not see the new start of %s: %v", member.Name(), m.name, err)
+			}
+		}
+	}
 }
 
 // Restart starts the agent again. It serves at another address, because another program may have taken the port meanwhile.
