@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 )
 
@@ -161,7 +161,7 @@ func TestCrashesAtEveryWriteOfABeginning(t *testing.T) {
 			ways := beginnings(b.s, b.self)
 			disk := vfs.NewCrashableMem()
 			tk := &taker{mem: disk, model: newModel(1, 0), gap: 1, max: 4000, rng: rand.New(rand.NewPCG(5, 5))}
-			n, err := b.open(errorfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk), ways[began])
+			n, err := b.open(errfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk), ways[began])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 )
 
@@ -20,7 +20,7 @@ func TestCrashesWhileASnapshotComes(t *testing.T) {
 		disk := vfs.NewCrashableMem()
 		tk := &taker{mem: disk, model: newModel(1, 0), gap: 1, rng: rand.New(rand.NewPCG(5, 5))}
 		f := newFleet(t, smallLogs)
-		f.disks[3] = errorfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk)
+		f.disks[3] = errfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk)
 		f.begin(3)
 		f.put("before", "1")
 		f.agree(1, 2, 3)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -216,7 +217,7 @@ func (s *sweep) life(disk *vfs.MemFS, life int) (*vfs.MemFS, error) {
 		rng: rand.New(rand.NewPCG(s.seed, uint64(1000+life))),
 	}
 	mem := newMemory()
-	if err := s.work(errorfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk), tk, mem); err != nil {
+	if err := s.work(errfs.Wrap(apartFS{FS: disk, mu: &tk.apart}, tk), tk, mem); err != nil {
 		return nil, err
 	}
 	if len(tk.points) == 0 {

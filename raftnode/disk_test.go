@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
@@ -60,7 +61,7 @@ func TestFailedWritesStopTheMember(t *testing.T) {
 			var injected atomic.Bool
 			var left atomic.Int64
 			left.Store(1 << 40)
-			fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			fs := errfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if hit(op) && left.Add(-1) < 0 && injected.CompareAndSwap(false, true) {
 					return cause
 				}
@@ -311,7 +312,7 @@ func TestAnyFailedWriteLosesNothing(t *testing.T) {
 		var left atomic.Int64
 		left.Store(rng.Int64N(300))
 		once := run%2 == 0
-		fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		fs := errfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			// Pebble ends the process when a directory or a marker cannot be written, which is as good as a crash.
 			name := path.Base(op.Path)
 			file := path.Ext(name) != "" || strings.HasPrefix(name, "MANIFEST")

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 )
 
@@ -70,7 +71,7 @@ func hangingFleet(t *testing.T, voters uint64) (*fleet, map[uint64]*hangingDisk)
 	disks := map[uint64]*hangingDisk{}
 	for id := uint64(1); id <= voters; id++ {
 		disks[id] = &hangingDisk{}
-		f.disks[id] = errorfs.Wrap(vfs.NewMem(), disks[id])
+		f.disks[id] = errfs.Wrap(vfs.NewMem(), disks[id])
 	}
 	f.begin(voters)
 	return f, disks

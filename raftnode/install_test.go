@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -125,7 +125,7 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 		tk := &taker{
 			mem: fs, model: newModel(1, 0), gap: 1, max: 1000, rng: rand.New(rand.NewPCG(9, uint64(round))),
 		}
-		n, err := raftnode.Open(raftnode.Options{FS: errorfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"})
+		n, err := raftnode.Open(raftnode.Options{FS: errfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/storage"
@@ -120,7 +120,7 @@ func TestCrashesDuringARecovery(t *testing.T) {
 		fs := vfs.NewCrashableMem()
 		puts(t, fs, 20, round == 1)
 		tk := &taker{mem: fs, model: newModel(1, 0), gap: 1, max: 2000, rng: rand.New(rand.NewPCG(3, uint64(round)))}
-		done, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: errorfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"})
+		done, err := raftnode.RecoverDir(raftnode.RecoverOptions{FS: errfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestCrashesDuringARestore(t *testing.T) {
 	backup := backupOf(t, m.Node)
 	fs := vfs.NewCrashableMem()
 	tk := &taker{mem: fs, model: newModel(1, 0), gap: 1, max: 2000, rng: rand.New(rand.NewPCG(4, 4))}
-	o := raftnode.RestoreDirOptions{FS: errorfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"}
+	o := raftnode.RestoreDirOptions{FS: errfs.Wrap(apartFS{FS: fs, mu: &tk.apart}, tk), Dir: "/data"}
 	if _, err := raftnode.RestoreDir(o, bytes.NewReader(backup)); err != nil {
 		t.Fatal(err)
 	}

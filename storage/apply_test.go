@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -137,7 +138,7 @@ func TestConfStateStays(t *testing.T) {
 func TestDiskErrorStopsTheMember(t *testing.T) {
 	var toggle errorfs.Toggle
 	toggle.Injector = errorfs.ErrInjected.If(errorfs.Writes)
-	store := newStore(t, errorfs.Wrap(vfs.NewMem(), &toggle), "sm")
+	store := newStore(t, errfs.Wrap(vfs.NewMem(), &toggle), "sm")
 	toggle.On()
 	data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{putCommand("k", "v")}})
 	if err != nil {

@@ -7,13 +7,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/tenure-io/tenure/internal/errfs"
 )
 
 // A checkpoint on a disk that fails, at any of its operations, is an error.
 func TestACheckpointOnADiskThatFails(t *testing.T) {
 	errDisk := errors.New("disk is gone")
 	var left atomic.Int64 // operations until the disk fails
-	store := newStore(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+	store := newStore(t, errfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Path != "" && op.Path[0] == 'c' && left.Add(-1) == 0 {
 			return errDisk
 		}

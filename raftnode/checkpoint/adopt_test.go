@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
@@ -81,7 +82,7 @@ func TestASnapshotThatCannotBeACheckpointLeavesNone(t *testing.T) {
 			return fs, datadir.WriteFile(fs, "/data/sm", "MANIFEST-1", []byte("edited"))
 		},
 		"files have one name": func(fs *vfs.MemFS) (vfs.FS, error) {
-			return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			return errfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == errorfs.OpLink {
 					return noLinks
 				}

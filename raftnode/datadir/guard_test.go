@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 )
 
@@ -15,7 +16,7 @@ func TestNothingIsWrittenAfterAFailedWrite(t *testing.T) {
 	cause := errors.New("disk is gone")
 	var fail bool
 	mem := vfs.NewMem()
-	g := datadir.NewGuard(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	g := datadir.NewGuard(errfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if fail && op.Kind == errorfs.OpFileSync {
 			return cause
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
 )
 
@@ -33,7 +34,7 @@ func TestWriteErrorIsFinal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var on, injected atomic.Bool
 			mem := vfs.NewCrashableMem()
-			fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			fs := errfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if on.Load() && hit(op) && injected.CompareAndSwap(false, true) {
 					return errors.New("disk is gone")
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/transfer"
@@ -272,7 +273,7 @@ func TestCrashesDuringReuse(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	rng := rand.New(rand.NewPCG(7, 7))
 	var crashed []vfs.FS
-	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	fs := errfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			for _, survives := range []int{0, 50, 100} {
 				crashed = append(crashed, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: survives, RNG: rng}))

@@ -11,7 +11,7 @@ import (
 )
 
 // linearizeTimeout bounds the search for one key. A search that takes longer is a violation: nothing was shown.
-const linearizeTimeout = 60 * time.Second
+const linearizeTimeout = 5 * time.Minute
 
 // register is one key as a client can know it.
 type register struct {

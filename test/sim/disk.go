@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/core"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -68,7 +68,7 @@ func (a apartFS) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) 
 // openDisk opens the member's disk in the order in which raftnode does.
 func (m *member) openDisk() (_ *disk, err error) {
 	d := &disk{failing: &failing{}}
-	d.fs = datadir.Ordered(datadir.NewGuard(errorfs.Wrap(apartFS{FS: m.fs, mu: &m.apart}, d.failing)))
+	d.fs = datadir.Ordered(datadir.NewGuard(errfs.Wrap(apartFS{FS: m.fs, mu: &m.apart}, d.failing)))
 	if d.dir, err = datadir.Open(d.fs, dataDir); err != nil {
 		return nil, err
 	}
