@@ -94,7 +94,7 @@ func (c *cluster) retry(ctx context.Context, f attempt, kind callKind) error {
 				return r.doubt(errClientClosed())
 			}
 			if errors.Is(err, ErrTLSFailed) {
-				return err
+				return r.doubt(err)
 			}
 			return interrupted(ctx, r.sent, err)
 		}
@@ -123,18 +123,39 @@ type retrying struct {
 }
 
 // doubt says of an error that tells of the last attempt only what is known of all: one before may have been applied. What
-// the state machine decides it decides for all of them, so that is left as it is.
+// the state machine decides it decides for all of them, so that is left as it is. Everything else, such as that the caller's
+// right is gone by now, comes before anybody looks for what became of the attempts before.
 func (r *retrying) doubt(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !r.sent || e.Applied != AppliedNo {
 		return err
 	}
-	switch reason := errorinfo.Reason(e.cause); {
-	case reason == tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, reason == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL,
-		errors.Is(e.Kind, ErrClientClosed):
-		return e.with(AppliedUnknown)
-	default:
+	if decided(errorinfo.Reason(e.cause)) {
 		return err
+	}
+	return e.with(AppliedUnknown)
+}
+
+// decided reports whether a change that is refused for a reason is refused by the state machine, which then remembers that for all attempts. Reasons
+// that a member may also give by itself are not among them, nor those that the state machine does not remember: that the store or the window is full.
+func decided(reason tenurev1.ErrorReason) bool {
+	switch reason {
+	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED: // Of these it says itself what is known of an earlier attempt.
+		return true
+	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED, tenurev1.ErrorReason_ERROR_REASON_KEY_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_KEYS, tenurev1.ErrorReason_ERROR_REASON_FROZEN,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD, tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAYED,
+		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD, tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
+		tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND:
+		return true
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL,
+		tenurev1.ErrorReason_ERROR_REASON_NODE_ID_CONFLICT, tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND,
+		tenurev1.ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -12,7 +12,11 @@ import (
 func (m *fakeMember) Resign(_ context.Context, r *tenurev1.ResignRequest) (*tenurev1.ResignResponse, error) {
 	f := m.cluster
 	f.mu.Lock()
-	var err error
+	refused, err := f.locks.resigns.next()
+	if refused != nil {
+		f.mu.Unlock()
+		return nil, refused
+	}
 	if len(f.locks.places[r.GetKey()]) == 0 {
 		err = refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND, "no")
 	} else {

@@ -29,6 +29,8 @@ type fakeLocks struct {
 	cancels  int  // How many requests there were to give up a wait.
 	small    bool // Whether releases that do something to the key are larger than what gRPC takes.
 	pageSize int  // Of AttachSession; zero is all.
+	tries    fates
+	resigns  fates
 	// Acquires and tries, and releases, are applied when these open, whoever still waits for them.
 	late, lateReleases gate
 	// Tries and resignations are applied at once, and answered when this opens.
@@ -250,6 +252,10 @@ func (m *fakeMember) TryAcquireLock(
 func (f *fakeCluster) try(r *tenurev1.TryAcquireLockRequest) (*tenurev1.TryAcquireLockResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	refused, lost := f.locks.tries.next()
+	if refused != nil {
+		return nil, refused
+	}
 	answer := &tenurev1.TryAcquireLockResponse{Header: f.header(), Lock: &tenurev1.Lock{Key: r.GetKey()}}
 	_, first, err := f.number(r.GetOptions())
 	if err != nil {
@@ -264,7 +270,7 @@ func (f *fakeCluster) try(r *tenurev1.TryAcquireLockRequest) (*tenurev1.TryAcqui
 		return nil, err
 	}
 	answer.Acquired, answer.Hold = true, p.hold
-	return answer, nil
+	return answer, lost
 }
 
 // owns tells whether a hold is that of a session and an owner.

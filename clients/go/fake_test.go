@@ -14,8 +14,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/clients/go/internal/memnet"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // fakeCluster answers what a test needs, over a network in memory: sessions with a TTL, locks, keys and their watches. All members share one
@@ -38,6 +40,7 @@ type fakeCluster struct {
 	puts       []*tenurev1.PutRequest
 	outdated   int             // How many attempts to attach are refused.
 	loseNext   int             // How many answers to puts are lost.
+	refuseRest error           // What puts that come again are refused with; nil: they are not.
 	pause      time.Duration   // How long the next put takes.
 	slow       map[string]bool // Keys of which puts are not answered at present.
 	refuse     tenurev1.ErrorReason
@@ -124,6 +127,33 @@ func refusal(code codes.Code, reason tenurev1.ErrorReason, applied string) error
 		return err
 	}
 	return s.Err()
+}
+
+// fates are what becomes of the next calls of a kind, one each: an error that says that nothing was applied refuses the call, another one is given
+// instead of its answer, and nil changes nothing.
+type fates []error
+
+// next returns what becomes of the next call.
+func (f *fates) next() (refused, lost error) {
+	if len(*f) == 0 {
+		return nil, nil
+	}
+	fate := (*f)[0]
+	*f = (*f)[1:]
+	if fate != nil && errorinfo.Fact(fate, "applied") == string(tenure.AppliedNo) {
+		return fate, nil
+	}
+	return nil, fate
+}
+
+// denied is how a member's gate refuses a caller whose right is gone, before it looks at anything else.
+func denied() error {
+	return refusal(codes.PermissionDenied, tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no")
+}
+
+// lost is an answer that did not come.
+func lost() error {
+	return refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN, "unknown")
 }
 
 // session returns a live session, or why it is none. Call it under mu.
@@ -307,6 +337,9 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	f.results[id]++
 	if f.slow[r.GetKey()] {
 		return nil, refusal(codes.Unavailable, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "no")
+	}
+	if f.refuseRest != nil && f.results[id] > 1 {
+		return nil, f.refuseRest
 	}
 	kv, err := f.put(r)
 	if err != nil {
