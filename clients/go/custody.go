@@ -12,6 +12,9 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
+// refusedPauseMax is the longest pause before a release that was refused is tried again.
+const refusedPauseMax = 30 * time.Second
+
 // custody takes care of what a session has of locks: of its claims, of grants until they can be believed, and of holds and places until they are
 // given back. The session's mu guards it: whether something is believed is decided at once with whether the session lives.
 type custody struct {
@@ -169,7 +172,23 @@ func (c *custody) end(h *Held, cause EndCause) {
 	c.giveUpOwed(h.name())
 }
 
-// release tells the cluster of a release until it knows, or the session is over.
+// releaseAnyway is release, which goes on after a refusal that may pass, such as that of a token that has just run out, until the session is over:
+// nobody else gives the lock back while the session lives. It calls refused with each such refusal.
+func (c *custody) releaseAnyway(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string, refused func(err error)) error {
+	pauses := &backoff.Backoff{Longest: refusedPauseMax}
+	for {
+		err := c.release(ctx, request, owner)
+		if !isAny(err, ErrAuth, ErrLimit) || c.session.Err() != nil {
+			return err
+		}
+		refused(err)
+		if !pauses.Wait(ctx) {
+			return err
+		}
+	}
+}
+
+// release tells the cluster of a release until it knows or refuses it, or the session is over.
 func (c *custody) release(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string) error {
 	pauses := &backoff.Backoff{}
 	for {
@@ -199,7 +218,7 @@ func (c *custody) giveBackDue() {
 func (c *custody) giveBack(h *Held) {
 	if !c.session.work.start(func(ctx context.Context) {
 		defer c.left(h.name())
-		_ = c.release(ctx, h.plainRelease(), h.owner)
+		_ = c.releaseAnyway(ctx, h.plainRelease(), h.owner, func(error) {})
 	}) {
 		c.leftLocked(h.name())
 	}

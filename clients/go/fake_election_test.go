@@ -1,6 +1,7 @@
 package tenure_test
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/grpc/codes"
@@ -18,7 +19,7 @@ func (m *fakeMember) Resign(_ context.Context, r *tenurev1.ResignRequest) (*tenu
 		return nil, refused
 	}
 	if len(f.locks.places[r.GetKey()]) == 0 {
-		err = refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND, "no")
+		err = cmp.Or(err, refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND, "no"))
 	} else {
 		delete(f.locks.holds, r.GetKey())
 		f.grant(r.GetKey())

@@ -31,6 +31,7 @@ type fakeLocks struct {
 	pageSize int  // Of AttachSession; zero is all.
 	tries    fates
 	resigns  fates
+	frees    fates // Of releases.
 	// Acquires and tries, and releases, are applied when these open, whoever still waits for them.
 	late, lateReleases gate
 	// Tries and resignations are applied at once, and answered when this opens.
@@ -314,6 +315,10 @@ func (m *fakeMember) ReleaseLock(
 		f.locks.full--
 		return nil, refusal(codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL, "no")
 	}
+	refused, lost := f.locks.frees.next()
+	if refused != nil {
+		return nil, refused
+	}
 	if f.locks.small && r.GetValueOp() != nil {
 		return nil, status.Error(codes.ResourceExhausted, "grpc: received message larger than max")
 	}
@@ -327,5 +332,5 @@ func (m *fakeMember) ReleaseLock(
 		f.locks.released = append(f.locks.released, r.GetKey())
 		f.grant(r.GetKey())
 	}
-	return &tenurev1.ReleaseLockResponse{Header: f.header(), Released: released}, nil
+	return &tenurev1.ReleaseLockResponse{Header: f.header(), Released: released}, lost
 }

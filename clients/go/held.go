@@ -63,7 +63,7 @@ type Held struct {
 	doubts  int // Calls under way that may give it to another; meanwhile it is not safe.
 	cancels map[int]context.CancelCauseFunc
 	next    int
-	// released is closed when the cluster knows of the release.
+	// released is closed when the cluster knows of the release, or has refused it; result is what came of it so far.
 	released chan struct{}
 	result   error
 }
@@ -196,8 +196,10 @@ func ReleaseDelete() ReleaseOption {
 }
 
 // Release releases the lock. The hold ends immediately. The library repeats the release until the cluster has
-// acknowledged it, even if ctx ends before that. Releasing a hold twice is not an error; releasing a lost hold returns
-// an error that wraps ErrLockLost.
+// acknowledged it, even if ctx ends before that. If the cluster refuses it, because a right is missing (ErrAuth) or a
+// limit is reached (ErrLimit), Release returns the refusal at once, and the library goes on trying while the session
+// lives. Releasing a hold twice is not an error: the second call returns what came of the first. Releasing a lost hold
+// returns an error that wraps ErrLockLost.
 func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
 	request := h.plainRelease()
 	for _, option := range options {
@@ -209,10 +211,13 @@ func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
 	if err := h.awaitRelease(ctx); err != nil {
 		return err
 	}
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
 	return h.result
 }
 
-// awaitRelease waits until the cluster knows of the release. A context that Context made ends by the release itself; then it waits as Close does.
+// awaitRelease waits until the cluster knows of the release, or has refused it. A context that Context made ends by the release itself; then it waits as
+// Close does.
 func (h *Held) awaitRelease(ctx context.Context) error {
 	select {
 	case <-h.released:
@@ -248,18 +253,40 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 	s.custody.holdings.leave(h.name())
 	s.custody.end(h, EndReleased)
 	if !s.work.start(func(ctx context.Context) {
-		defer close(h.released)
-		defer s.custody.left(h.name())
-		h.result = s.custody.release(ctx, request, h.owner)
-		if request.GetValueOp() != nil && h.result != nil && AppliedOf(h.result) != AppliedYes {
-			// What was to become of the key was refused, perhaps before the cluster saw it, and the lock with it; it is given back all the same.
-			_ = s.custody.release(ctx, h.plainRelease(), h.owner)
-		}
+		result := h.release(ctx, request)
+		s.custody.left(h.name())
+		h.settle(result)
 	}) {
 		s.custody.leftLocked(h.name())
 		close(h.released) // The session is being closed, which gives everything back.
 	}
 	return nil
+}
+
+// release tells the cluster, and returns what came of it at last. Of a refusal after which it goes on whoever waits is told at once.
+func (h *Held) release(ctx context.Context, request *tenurev1.ReleaseLockRequest) error {
+	c := &h.session.custody
+	if request.GetValueOp() == nil {
+		return c.releaseAnyway(ctx, request, h.owner, h.settle)
+	}
+	err := c.release(ctx, request, h.owner)
+	if err != nil && AppliedOf(err) != AppliedYes {
+		// What was to become of the key was refused, perhaps before the cluster saw it, and the lock with it; it is given back all the same.
+		_ = c.releaseAnyway(ctx, h.plainRelease(), h.owner, func(error) { h.settle(err) })
+	}
+	return err
+}
+
+// settle notes what came of the release so far, and tells whoever waits for it.
+func (h *Held) settle(result error) {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	h.result = result
+	select {
+	case <-h.released:
+	default:
+		close(h.released)
+	}
 }
 
 // plainRelease returns a request that does nothing to the key.

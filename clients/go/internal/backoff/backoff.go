@@ -2,6 +2,7 @@
 package backoff
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -14,11 +15,15 @@ const (
 )
 
 // Backoff is a series of pauses. The zero value begins with the shortest.
-type Backoff struct{ attempt int }
+type Backoff struct {
+	// Longest is the bound of the longest pause; zero is Max.
+	Longest time.Duration
+	attempt int
+}
 
 // Next returns the next pause, uniform between nothing and a bound that doubles each time.
 func (b *Backoff) Next() time.Duration {
-	bound := min(Max, Min<<min(b.attempt, 10))
+	bound := min(cmp.Or(b.Longest, Max), Min<<min(b.attempt, 20))
 	b.attempt++
 	return 1 + rand.N(bound) //nolint:gosec // Spreads load; nothing secret hangs on it.
 }

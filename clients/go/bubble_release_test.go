@@ -1,0 +1,116 @@
+package tenure_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	tenure "github.com/tenure-io/tenure/clients/go"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
+
+// refuseReleases has the next releases refused.
+func (b *bubble) refuseReleases(times int, with error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.locks.frees = slices.Repeat(fates{with}, times)
+}
+
+// releases returns how many releases came.
+func (b *bubble) releases() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.locks.releases)
+}
+
+func TestAReleaseThatIsRefusedForNowIsMadeLater(t *testing.T) {
+	tests := map[string]struct {
+		refusal error
+		want    error
+	}{
+		"the token has just run out":     {refusal(codes.Unauthenticated, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "no"), tenure.ErrAuth},
+		"a right is missing":             {denied(), tenure.ErrAuth},
+		"a limit of a member is reached": {refusal(codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "no"), tenure.ErrLimit},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				held := b.acquire(t, "a")
+				b.refuseReleases(3, test.refusal)
+				begun := time.Now()
+				if err := held.Release(t.Context()); !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+				if after := time.Since(begun); after > 0 {
+					t.Errorf("it took %v to tell of the refusal", after)
+				}
+				pass(time.Second)
+				b.demandFree(t, "app/a")
+				if err := held.Release(t.Context()); err != nil {
+					t.Errorf("again: got %v, but it is released", err)
+				}
+			})
+		})
+	}
+}
+
+func TestAReleaseThatIsAlwaysRefusedIsTriedSlowlyUntilTheSessionEnds(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		b.refuseReleases(1<<20, denied())
+		if err := held.Release(context.Background()); !errors.Is(err, tenure.ErrAuth) {
+			t.Errorf("got %v, want ErrAuth", err)
+		}
+		pass(time.Hour)
+		if n := b.releases(); n < 60 || n > 600 {
+			t.Errorf("%d attempts in an hour", n)
+		}
+		if err := held.Release(context.Background()); !errors.Is(err, tenure.ErrAuth) {
+			t.Errorf("again: got %v, want ErrAuth", err)
+		}
+		if err := b.session.Close(); err != nil {
+			t.Error(err)
+		}
+		before := b.releases()
+		pass(time.Hour)
+		if n := b.releases() - before; n > 0 {
+			t.Errorf("%d attempts after the session's end", n)
+		}
+	})
+}
+
+func TestALockIsGivenBackThoughItsReleaseWithAValueIsRefused(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		b.refuseReleases(2, denied())
+		for range 2 { // The value was not written, however often it asks.
+			if err := held.Release(t.Context(), tenure.ReleasePut([]byte("x"))); !errors.Is(err, tenure.ErrAuth) {
+				t.Errorf("got %v, want ErrAuth", err)
+			}
+			pass(time.Second)
+			b.demandFree(t, "app/a")
+		}
+	})
+}
+
+func TestALockThatMayBeResignedIsGivenBackThoughThatIsRefusedAtFirst(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		lead, err := b.session.Election("a").Campaign(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mu.Lock()
+		b.locks.resigns = fates{lost(), denied()}
+		b.mu.Unlock()
+		b.refuseReleases(3, denied())
+		if err = lead.ResignTo(t.Context(), b.session.ID(), "next"); tenure.AppliedOf(err) != tenure.AppliedUnknown {
+			t.Errorf("got %v, want that it may be applied", err)
+		}
+		pass(time.Second)
+		b.demandFree(t, "app/a")
+	})
+}
