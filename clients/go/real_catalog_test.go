@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestTheCatalogAgainstARealMember(t *testing.T) {
 		"a service list sees instances come, fail and go":          serviceListFollows,
 		"a service list knows the checks of a node that comes":     serviceListKnowsNodes,
 		"a service list that is closed can be read":                serviceListCloses,
+		"a service list misses nothing between two pages":          serviceListReadsPages,
 		"a closed client deregisters its services":                 closedClientDeregisters,
 		"the program says how its instance is":                     healthSays,
 		"what cannot be registered is refused before it is called": registrationRefused,
@@ -224,6 +226,35 @@ func serviceListKnowsNodes(t *testing.T, c *tenure.Client) {
 	if err := elsewhere.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// serviceListReadsPages has an instance fail after the first page, which shows it, and before the second one.
+func serviceListReadsPages(t *testing.T, c *tenure.Client) {
+	one := register(t, c, tenure.Service{Name: "pages", Node: "p1"})
+	register(t, c, tenure.Service{Name: "pages", Node: "p2"})
+	var failed sync.Once
+	between := func(
+		ctx context.Context, method string, request, answer any, to *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption,
+	) error {
+		if r, ok := request.(*tenurev1.ListInstancesRequest); ok {
+			r.PageSize = 1
+			if r.GetPageToken() != "" {
+				failed.Do(func() {
+					if err := one.Set(ctx, tenure.CheckCritical, ""); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		return call(ctx, method, request, answer, to, options...)
+	}
+	members, _ := c.Members()
+	paged, err := tenure.Open("tenure://"+members[0], tenure.WithDialOptions(grpc.WithUnaryInterceptor(between)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = paged.Close() })
+	awaitInstances(t, serviceList(t, paged, "pages"), "pages", "p2/pages")
 }
 
 func serviceListCloses(t *testing.T, c *tenure.Client) {

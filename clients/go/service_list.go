@@ -23,7 +23,8 @@ type Catalog struct {
 }
 
 // ServiceList is the instances that pass, of some services, kept up to date by a watch. Reading it makes no call. The
-// instances of a service are always those of one revision. While no member can be reached it still returns what it has.
+// instances of a service are those of one revision; of more than 1 000, or about 1 MiB, some may for a moment be older than
+// others if the service changes while they are read. While no member can be reached it still returns what it has.
 // Its methods can be called concurrently. Do not change what they return, because other callers get the same.
 type ServiceList struct {
 	client *Client
@@ -31,7 +32,7 @@ type ServiceList struct {
 	work   group
 	feed   *watcher                   // Read by what feeds the list only, as what follows.
 	pauses backoff.Backoff            // Between beginnings.
-	shown  map[string]uint64          // The revision of each service.
+	shown  map[string]uint64          // The revision from which on each service may have changed since it was read.
 	nodes  map[string]map[string]bool // Where instances of each service are, in lower case.
 
 	filled chan struct{}
@@ -145,10 +146,11 @@ func (l *ServiceList) load(ctx context.Context, names []string) error {
 	return nil
 }
 
-// loadOne reads one service, in pages of one revision.
+// loadOne reads one service, in pages. Each page is of its own revision, so what happens after the first may be missing: then its event has the
+// service read again.
 func (l *ServiceList) loadOne(ctx context.Context, name string) error {
 	request := &tenurev1.ListInstancesRequest{Service: name}
-	passing, nodes := []Instance{}, map[string]bool{}
+	passing, nodes, revision := []Instance{}, map[string]bool{}, uint64(0)
 	for {
 		var page *tenurev1.ListInstancesResponse
 		err := l.client.read(ctx, func(ctx context.Context, link *conn.Link) (err error) {
@@ -158,6 +160,9 @@ func (l *ServiceList) loadOne(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
+		if request.GetPageToken() == "" {
+			revision = page.GetHeader().GetRevision()
+		}
 		for _, m := range page.GetInstances() {
 			nodes[strings.ToLower(m.GetService().GetNode())] = true
 			if m.GetStatus() == tenurev1.CheckStatus_CHECK_STATUS_PASSING {
@@ -165,7 +170,7 @@ func (l *ServiceList) loadOne(ctx context.Context, name string) error {
 			}
 		}
 		if page.GetNextPageToken() == "" {
-			l.shown[name], l.nodes[name] = page.GetHeader().GetRevision(), nodes
+			l.shown[name], l.nodes[name] = revision, nodes
 			l.show(name, passing)
 			return nil
 		}
