@@ -217,6 +217,68 @@ def test_a_refusal_for_want_of_room_says_nothing_of_an_attempt_before(member: Fa
     run(member, work)
 
 
+def denied() -> errors.TenureError:
+    return errors.PermissionDenied("the right is gone", applied=False)
+
+
+def refused(error: errors.TenureError) -> Any:
+    """Loses one answer, then refuses with this error."""
+
+    def answer(request: Any) -> Any:
+        raise error
+
+    return refuse(1, lost, answer)
+
+
+def test_a_refusal_by_a_member_says_nothing_of_an_attempt_before(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        for error, applied in (
+            (errors.PermissionDenied(applied=False), None),
+            (errors.Unauthenticated(applied=False), None),
+            (errors.LimitExceeded(applied=False), None),
+            (errors.TooLarge(applied=False), None),
+            (errors.InvalidArgument(applied=False), None),
+            (errors.TenureError(reason="OF_A_LATER_VERSION", applied=False), None),
+            (errors.CompareFailed(applied=False), False),
+            (errors.FencingTokenStale(applied=False), False),
+        ):
+            for changing in (client, session):
+                member.calls[_rpc.PUT.path] = refused(error)
+                with pytest.raises(type(error)) as doubted:
+                    await changing.kv.put("k", "1")
+                assert (doubted.value.applied, doubted.value.reason) == (applied, error.reason)
+                error.applied = False
+                with pytest.raises(type(error)) as certain:
+                    await changing.kv.put("k", "1")
+                assert certain.value.applied is False
+
+    run(member, work)
+
+
+def test_a_read_that_is_refused_changed_nothing(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.calls[_rpc.GET.path] = refused(denied())
+        with pytest.raises(errors.PermissionDenied) as refusal:
+            await client.kv.get("k")
+        assert refusal.value.applied is False
+
+    run(member, work)
+
+
+def test_a_leader_whose_resignation_is_refused_after_an_answer_was_lost_leads_no_more(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        leadership = await lead(member, session)
+        member.calls[_rpc.RESIGN.path] = refused(denied())
+        with pytest.raises(errors.PermissionDenied) as refusal:
+            await leadership.resign(to_session=session.id)
+        assert refusal.value.applied is None
+        assert (leadership.safe, leadership.cause) == (False, EndCause.RELEASED)
+        session._renew_now()
+        await member.asked_for(RELEASE)
+
+    run(member, work)
+
+
 # Answers that come late.
 
 

@@ -46,6 +46,21 @@ def test_a_place_is_given_up_however_often_that_fails(member: FakeMember, error:
     run(member, work)
 
 
+def test_a_try_that_is_refused_after_an_answer_was_lost_leaves_nothing(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        def denied(request: Any) -> Any:
+            raise errors.PermissionDenied("the right is gone", applied=False)
+
+        member.calls[TRY.path] = refuse(1, lost, denied)
+        member.calls[CANCEL.path] = lambda r: lock_pb2.CancelWaitResponse(hold=member.hold(r.key, r.options.owner))
+        with pytest.raises(errors.PermissionDenied) as refusal:
+            await session.lock("k").try_acquire()
+        assert refusal.value.applied is None
+        assert (await member.asked_for(RELEASE)).lock_index == member.revision
+
+    run(member, work)
+
+
 def test_a_place_is_given_up_after_a_jeopardy_in_which_nobody_answered(member: FakeMember) -> None:
     """The call that gives it up has an end of its own; giving up has none."""
 

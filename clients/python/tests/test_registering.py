@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from fake import PATIENCE, FakeLink, FakeMember, cancelled
+from fake import PATIENCE, FakeLink, FakeMember, cancelled, lost, refuse
 
 import tenure
 from tenure import _rpc, aio, errors
@@ -55,6 +55,22 @@ def test_a_registration_whose_caller_gave_up_is_taken_back(member: FakeMember, h
             assert len(set(keys[:at])) == 1
             assert len(keys[at + 1 :]) == 1
             assert keys[-1] != keys[0]
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_registration_that_is_refused_after_an_answer_was_lost_is_taken_back(member: FakeMember) -> None:
+    async def work() -> None:
+        def denied(request: Any) -> Any:
+            raise errors.PermissionDenied("the right is gone", applied=False)
+
+        member.calls[_rpc.REGISTER_NODE.path] = refuse(1, lost, denied)
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            with pytest.raises(errors.PermissionDenied) as refusal:
+                await client.register("web", node="n").__aenter__()
+            assert refusal.value.applied is None
+            assert (await member.asked_for(_rpc.DEREGISTER_SERVICE)).service_id == "web"
 
     asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
 

@@ -31,6 +31,32 @@ _PASSING = (
     errors.AttemptOutdated,  # The next attempt has a higher number.
 )
 
+# Refusals of changes that only the state machine gives, after it has looked for an attempt before: they hold for all
+# attempts. All others may come from a member that has looked for none, such as for want of a right.
+_DECIDED = (
+    errors.KeyNotFound,
+    errors.CompareFailed,
+    errors.LockHeld,
+    errors.LockDelayed,
+    errors.LockNotHeld,
+    errors.FencingTokenStale,
+    errors.LockModeMismatch,
+    errors.CandidateNotFound,
+    errors.Frozen,
+    errors.TooManyKeys,
+    errors.NodeNotFound,
+    errors.QueryNotFound,
+    errors.QueryNameTaken,
+    errors.CheckCritical,
+    errors.NodeIDConflict,
+    errors.SyncOutdated,
+)
+
+
+def decided(error: errors.TenureError) -> bool:
+    """Whether a refusal of one attempt says that no attempt before was applied either."""
+    return isinstance(error, _DECIDED)
+
 
 def decide(error: errors.TenureError, *, failures: int) -> Decision:
     """Says what to do after a failure of one attempt, of so many.

@@ -149,8 +149,9 @@ class CatalogRegistrar:
         await self._write(service, health, limits, secrets.token_bytes(16))
 
     async def take_back(self, service: Service, health: Health, limits: Limits) -> None:
-        """Deletes it. Asked the same again, the cluster has certainly written it before."""
-        await self.register(service, health, limits)
+        """Deletes it. Asked the same again, the cluster has certainly written it before, unless it refuses that."""
+        with contextlib.suppress(errors.TenureError):
+            await self.register(service, health, limits)
         await self.deregister(service, limits)
 
     async def deregister(self, service: Service, limits: Limits) -> None:
