@@ -25,6 +25,9 @@ ACQUIRE, TRY, CANCEL, RELEASE = _rpc.ACQUIRE_LOCK, _rpc.TRY_ACQUIRE_LOCK, _rpc.C
         lambda: errors.NoLeader(applied=False),
         lambda: errors.TooManyRequests(applied=False),
         lambda: errors.RequestWindowFull(applied=False),
+        lambda: errors.PermissionDenied(applied=False),
+        lambda: errors.Unauthenticated(applied=False),
+        lambda: errors.LimitExceeded(applied=False),
         lost,
     ],
 )
@@ -46,6 +49,28 @@ def test_a_place_is_given_up_however_often_that_fails(member: FakeMember, error:
     run(member, work)
 
 
+def test_who_gives_up_a_place_does_not_wait_until_the_right_to_that_comes_back(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = in_queue(member)
+        allowed = False
+
+        def answer(request: Any) -> Any:
+            if not allowed:
+                raise errors.Unauthenticated("the token expired", applied=False)
+            return lock_pb2.CancelWaitResponse(hold=member.hold(request.key, request.options.owner))
+
+        member.calls[CANCEL.path] = answer
+        begun = asyncio.get_running_loop().time()
+        with pytest.raises(errors.WaitTimeout) as timeout:
+            await session.lock("k").acquire(timeout=0.01, value="v")
+        assert timeout.value.applied is None
+        assert asyncio.get_running_loop().time() - begun < _acquire.LEAVE_SECONDS
+        allowed = True
+        assert (await member.asked_for(RELEASE)).lock_index == member.revision
+
+    run(member, work)
+
+
 def test_a_try_that_is_refused_after_an_answer_was_lost_leaves_nothing(member: FakeMember) -> None:
     async def work(client: Any, session: Any) -> None:
         def denied(request: Any) -> Any:
@@ -57,6 +82,25 @@ def test_a_try_that_is_refused_after_an_answer_was_lost_leaves_nothing(member: F
             await session.lock("k").try_acquire()
         assert refusal.value.applied is None
         assert (await member.asked_for(RELEASE)).lock_index == member.revision
+
+    run(member, work)
+
+
+@pytest.mark.parametrize(
+    "error", [errors.PermissionDenied, errors.Unauthenticated, errors.LimitExceeded, errors.QuotaExceeded]
+)
+def test_a_release_that_is_refused_is_made_again_with_each_renewal(member: FakeMember, error: Any) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[ACQUIRE.path] = at_once(member)
+        held = await session.lock("k").acquire()
+        release = member.calls[RELEASE.path]
+        member.calls[RELEASE.path] = refuse(3, lambda: error("not now", applied=False), release)
+        with pytest.raises(error):
+            await held.release()
+        for count in (2, 3, 4):
+            session._renew_now()
+            await member.asked_for(RELEASE, count)
+        await member.until(lambda: not member.holds)
 
     run(member, work)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tenure.aio._session import Session
 
 LOOK_SECONDS = 0.25
+# The longest pause before something that the cluster refused to take back is given back again.
+REFUSED_SECONDS_MAX = 5.0
 
 # A hold: its full key, lock_index and token. A lock_index comes again when a lock was forgotten, a token never.
 HoldName = tuple[str, int, int]
@@ -60,7 +62,8 @@ class Leaving:
     def __init__(self) -> None:
         self.granted = False  # Whether it became a hold first.
         self.known = False  # Whether the cluster has said what became of it.
-        self.over = asyncio.Event()  # Set when nothing is left of it, or the session is over.
+        # Set when nothing is left of it, the session is over, or the cluster refuses to end it and is asked later.
+        self.over = asyncio.Event()
 
 
 class Holdings:
@@ -244,6 +247,7 @@ class Holdings:
     async def _leave(self, own: OwnName, last: int, leaving: Leaving) -> None:
         session = self._session
         backoff = Backoff(session._client._rng)
+        refusals = Backoff(session._client._rng, cap=REFUSED_SECONDS_MAX)
         try:
             while session._machine.cause is None:
                 # Once the cluster knows that a request is done it refuses it, however late it comes.
@@ -253,9 +257,13 @@ class Holdings:
                 except errors.SessionClosed:
                     return
                 except errors.TenureError as error:
-                    if not decide(error, failures=1).retry:
-                        raise
-                    await asyncio.sleep(backoff.next(error.retry_after or 0.0))
+                    if isinstance(error, errors.InvalidArgument):
+                        raise  # There is no such lock.
+                    pauses = backoff
+                    if not decide(error, failures=1).retry:  # The right, or the room, may come back while it lives.
+                        pauses = refusals
+                        leaving.over.set()
+                    await asyncio.sleep(pauses.next(error.retry_after or 0.0))
                     continue
                 if mark > last:
                     leaving.known = True
