@@ -224,6 +224,34 @@ def test_a_listener_of_a_service_list_that_is_slow_gets_the_last_state(
     assert len(seen) <= 20
 
 
+def test_an_event_between_two_pages_of_a_service_list_has_the_service_read_again(member: FakeMember) -> None:
+    def instance(node: str) -> catalog_pb2.ServiceInstance:
+        return catalog_pb2.ServiceInstance(
+            service=catalog_pb2.Service(name="web", node=node, service_id=node),
+            status=catalog_pb2.CHECK_STATUS_PASSING,
+        )
+
+    def instances(request: Any) -> catalog_pb2.ListInstancesResponse:
+        """Answers in pages, of which all have what was there at the first, until the instance on a is gone."""
+        asked = len(member.requests(_rpc.LIST_INSTANCES))
+        header = types_pb2.ResponseHeader(revision=(5, 7, 8)[asked - 1])
+        nodes, token = {1: (["a"], "more"), 2: (["b"], ""), 3: (["b"], "")}[asked]
+        found = [instance(node) for node in nodes]
+        return catalog_pb2.ListInstancesResponse(header=header, instances=found, next_page_token=token)
+
+    async def work() -> None:
+        feed = Feed(member)
+        member.calls[_rpc.LIST_INSTANCES.path] = instances
+        feed.send(started(1))
+        async with feed.client as client, client.service_list("web") as services:
+            assert [i.id for i in services.instances("web")] == ["a", "b"]
+            event = watch_pb2.Event(revision=6, service=catalog_pb2.Service(name="web", node="a"))
+            feed.send(watch_pb2.WatchResponse(events=watch_pb2.WatchEvents(events=[event])))
+            await until(lambda: [i.id for i in services.instances("web")] == ["b"])
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
 def test_of_events_that_wait_those_that_later_ones_outdate_are_left_out() -> None:
     reset, synced = Event(EventType.RESET), Event(EventType.SYNCED)
     put, gone, present = EventType.PUT, EventType.DELETED, EventType.PRESENT

@@ -143,12 +143,14 @@ class ServiceList:
         return [n for n in self.names if node.lower() in self._nodes[n]]
 
     async def _load(self, name: str) -> None:
-        """Reads one service, in pages of one revision."""
+        """Reads one service, in pages of one revision, which is that of the first page's answer."""
         request = catalog_pb2.ListInstancesRequest(service=name)
         passing: list[Instance] = []
         nodes: set[str] = set()
+        shown = 0
         while True:
             page = await self._client._call(LIST_INSTANCES, request, timeout=float("inf"))
+            shown = shown or page.header.revision
             for found in page.instances:
                 nodes.add(found.service.node.lower())
                 if found.status == catalog_pb2.CHECK_STATUS_PASSING:
@@ -156,7 +158,7 @@ class ServiceList:
             request.page_token = page.next_page_token
             if not request.page_token:
                 break
-        self._shown[name], self._nodes[name] = page.header.revision, nodes
+        self._shown[name], self._nodes[name] = shown, nodes
         if self._passing.get(name) != tuple(passing):
             self._passing = {**self._passing, name: tuple(passing)}
             self._changed.set()
