@@ -241,14 +241,17 @@ public final class ServiceList implements AutoCloseable {
     return names.stream().filter(n -> nodes.get(n).contains(node.toLowerCase(Locale.ROOT))).toList();
   }
 
+  /** Reads services, each in pages of one revision, which is that of the first page's answer. */
   private void load(Watch w, List<String> some) {
     for (String name : some) {
       List<Instance> found = new ArrayList<>();
       Set<String> on = new HashSet<>();
       String page = "";
+      long at = 0;
       ListInstancesResponse r;
       do {
         r = read(w, name, page);
+        at = at == 0 ? r.getHeader().getRevision() : at;
         for (ServiceInstance i : r.getInstancesList()) {
           on.add(i.getService().getNode().toLowerCase(Locale.ROOT));
           if (i.getStatus() == io.tenure.v1.CheckStatus.CHECK_STATUS_PASSING) {
@@ -257,7 +260,7 @@ public final class ServiceList implements AutoCloseable {
         }
         page = r.getNextPageToken();
       } while (!page.isEmpty());
-      shown.put(name, r.getHeader().getRevision());
+      shown.put(name, at);
       nodes.put(name, on);
       show(name, List.copyOf(found));
     }
