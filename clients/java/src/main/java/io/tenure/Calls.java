@@ -29,6 +29,16 @@ final class Calls {
     TenureException over(boolean sent);
   }
 
+  /** What a call does, and so where its first attempt is made. */
+  private enum Does {
+    /** Nothing is changed. */
+    READ,
+    /** Something is changed, at the client's own member. */
+    CHANGE_HERE,
+    /** Something is changed, at the leader if there is a connection to it. */
+    CHANGE
+  }
+
   private final Loop loop;
   private final Link link;
   private final Random random;
@@ -44,19 +54,24 @@ final class Calls {
     loop.every(TICK_NANOS, this::look);
   }
 
-  /** Makes a call. The future ends on the loop. */
+  /** Makes a call that changes nothing. The future ends on the loop. */
+  <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Q request, Patience patience) {
+    return begin(new Open<>(method, request, patience, () -> { }, Does.READ));
+  }
+
+  /** Makes a call at the client's own member. The future ends on the loop. */
   <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience) {
     return call(method, request, patience, () -> { });
   }
 
   /** Likewise; {@code sending} runs on the loop before each attempt is sent. */
   <Q, R> CompletableFuture<R> call(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending) {
-    return begin(new Open<>(method, request, patience, sending, false));
+    return begin(new Open<>(method, request, patience, sending, Does.CHANGE_HERE));
   }
 
   /** Makes a call that is applied once, however often it is sent: straight at the leader, and if that fails, at the own member. */
   <Q, R> CompletableFuture<R> change(MethodDescriptor<Q, R> method, Q request, Patience patience) {
-    return begin(new Open<>(method, request, patience, () -> { }, true));
+    return begin(new Open<>(method, request, patience, () -> { }, Does.CHANGE));
   }
 
   private <Q, R> CompletableFuture<R> begin(Open<Q, R> call) {
@@ -117,8 +132,7 @@ final class Calls {
     private final Q request;
     private final Patience patience;
     private final Runnable sending;
-    /** Whether its first attempt is made at the leader, if there is a connection to it. */
-    private final boolean change;
+    private final Does does;
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
@@ -127,12 +141,12 @@ final class Calls {
     /** When the client's own member first answered that there is no leader; 0 if its last answer was another. */
     private long leaderless;
 
-    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending, boolean change) {
+    Open(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable sending, Does does) {
       this.method = method;
       this.request = request;
       this.patience = patience;
       this.sending = sending;
-      this.change = change;
+      this.does = does;
     }
 
     void look() {
@@ -151,7 +165,7 @@ final class Calls {
       if (future.isDone()) {
         return;
       }
-      Connection leader = change && failures == 0 ? link.leader().get() : null;
+      Connection leader = does == Does.CHANGE && failures == 0 ? link.leader().get() : null;
       Connection c = leader != null ? leader : link.current();
       if (c == null) {
         link.whenUp(next, future::completeExceptionally);
@@ -196,8 +210,8 @@ final class Calls {
       // For want of room an attempt is refused undecided; one before it may have been applied, and the number says which.
       boolean pinned = sent && Errors.isWindowFull(f.error());
       if (!f.retry() && !pinned) {
-        // A member refuses for want of room before anything is decided; an attempt before may have been applied.
-        boolean doubted = sent && f.reason().equals("QUOTA_EXCEEDED") && f.error().applied() == Applied.NO;
+        // It tells of this attempt only, unless the state machine decided it; one before may have been applied.
+        boolean doubted = does != Does.READ && sent && f.error().applied() == Applied.NO && !Errors.isDecided(f.reason());
         future.completeExceptionally(doubted ? f.error().with(Applied.UNKNOWN) : f.error());
         return;
       }

@@ -106,7 +106,7 @@ final class ClientCore implements Link.Listener {
   public void doubted(Connection c) {
     if (doubt.isDone()) {
       // A call that the member does not answer has another one tried.
-      doubt = calls.call(
+      doubt = calls.read(
           ClusterServiceGrpc.getListMembersMethod(), ListMembersRequest.getDefaultInstance(), patience(callTimeout));
     }
   }
@@ -205,7 +205,7 @@ final class ClientCore implements Link.Listener {
 
   /** Makes a call that changes nothing. */
   <Q, R> CompletableFuture<R> read(MethodDescriptor<Q, R> method, Supplier<Q> request) {
-    return onLoop(() -> calls.call(method, request.get(), patience(callTimeout)));
+    return onLoop(() -> calls.read(method, request.get(), patience(callTimeout)));
   }
 
   /** Makes a change outside of any session, once: an idempotency key makes retries safe. */

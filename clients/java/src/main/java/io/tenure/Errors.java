@@ -9,12 +9,21 @@ import io.grpc.protobuf.StatusProto;
 import io.tenure.v1.ErrorReason;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Reads what the cluster says when a call fails. */
 final class Errors {
   static final String DOMAIN = "tenure.io";
   /** How the network library begins to name the code with which the other side ended a connection or stream. */
   private static final String HTTP2 = "HTTP/2 error code: ";
+  /**
+   * Refusals of changes that only the state machine gives, after it has looked for an attempt before: they hold for all attempts. All
+   * others may come from a member that has looked for none, such as for want of a right.
+   */
+  private static final Set<String> DECIDED = Set.of(
+      "KEY_NOT_FOUND", "COMPARE_FAILED", "LOCK_HELD", "LOCK_DELAYED", "LOCK_NOT_HELD", "FENCING_TOKEN_STALE", "LOCK_MODE_MISMATCH",
+      "CANDIDATE_NOT_FOUND", "FROZEN", "TOO_MANY_KEYS", "NODE_NOT_FOUND", "QUERY_NOT_FOUND", "QUERY_NAME_TAKEN", "CHECK_CRITICAL",
+      "NODE_ID_CONFLICT", "SYNC_OUTDATED");
 
   private Errors() {}
 
@@ -148,6 +157,11 @@ final class Errors {
           new Failure(
               TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO, message, Map.of(), t), "GRPC", false, 0);
     };
+  }
+
+  /** Whether a refusal of one attempt for this reason says that no attempt before was applied either. */
+  static boolean isDecided(String reason) {
+    return DECIDED.contains(reason);
   }
 
   /** Returns what a reason means for a user of this library. One of a later version is an argument that the cluster refuses. */

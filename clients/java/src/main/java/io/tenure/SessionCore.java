@@ -360,7 +360,7 @@ final class SessionCore {
     if (life.state() == SessionState.CLOSED) {
       return CompletableFuture.failedFuture(overError(Applied.NO));
     }
-    return client.calls.call(method, request, patience());
+    return client.calls.read(method, request, patience());
   }
 
   /** Returns how long a call under the session that begins now may go on. */

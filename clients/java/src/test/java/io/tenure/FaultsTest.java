@@ -23,6 +23,7 @@ import io.tenure.v1.SessionHint;
 import io.tenure.v1.TryAcquireLockResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -208,6 +209,44 @@ final class FaultsTest extends WithFakeMember {
         last.request().getOptions().getRequestId().getSequence());
     last.grant(last.hold(7));
     assertTrue(get(wait).isSafe());
+  }
+
+  /** Puts under the session and outside of it, once after an answer that was lost and once at first, and returns what the errors say. */
+  private List<Applied> refused(Session session, String reason) {
+    List<Applied> told = new ArrayList<>();
+    for (KV kv : List.of(session.kv(), client.kv())) {
+      for (boolean lost : new boolean[] {true, false}) {
+        AtomicBoolean loses = new AtomicBoolean(lost);
+        member.put = (r, o) -> o.onError(loses.getAndSet(false)
+            ? FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown")
+            : FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, reason));
+        TenureException e = failure(kv.putAsync("k", new byte[0], PutOptions.defaults()));
+        assertEquals(reason, e.reason());
+        told.add(e.applied());
+      }
+    }
+    return told;
+  }
+
+  @Test
+  void aRefusalByAMemberSaysNothingOfAnAttemptBefore() throws Exception {
+    Session session = client.openSession();
+    for (String reason : List.of("PERMISSION_DENIED", "UNAUTHENTICATED", "LIMIT_EXCEEDED", "TOO_LARGE", "INVALID_ARGUMENT", "RIGHTS_CHANGED",
+        "OF_A_LATER_VERSION")) {
+      assertEquals(List.of(Applied.UNKNOWN, Applied.NO, Applied.UNKNOWN, Applied.NO), refused(session, reason), reason);
+    }
+    for (String reason : List.of("COMPARE_FAILED", "FENCING_TOKEN_STALE")) {
+      assertEquals(List.of(Applied.NO, Applied.NO, Applied.NO, Applied.NO), refused(session, reason), reason);
+    }
+  }
+
+  @Test
+  void aReadThatIsRefusedChangedNothing() throws Exception {
+    AtomicBoolean lost = new AtomicBoolean();
+    member.get = (r, o) -> o.onError(lost.getAndSet(true)
+        ? FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED")
+        : FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    assertEquals(Applied.NO, failure(client.kv().getAsync("k")).applied());
   }
 
   @Test

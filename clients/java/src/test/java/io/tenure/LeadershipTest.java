@@ -110,6 +110,20 @@ final class LeadershipTest extends WithFakeMember {
   }
 
   @Test
+  void aRefusalAfterAnAnswerWasLostDoesNotSayThatLeadershipWasNotPassedOn() throws Exception {
+    Leadership leadership = elected();
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, io.tenure.v1.Hold.newBuilder().setOwner("me")
+        .setSequencer(leadership.held().sequencer().wire()).build()));
+    CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
+    next(asked).out().onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    next(asked).out().onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED"));
+    assertEquals(Applied.UNKNOWN, failure(resigned).applied());
+    assertFalse(leadership.isSafe());
+    assertEquals(EndCause.RELEASED, get(leadership.held().ended()));
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
   void whoDoesNotLeadAnyMoreHasNothingToPassOn() throws Exception {
     Leadership leadership = elected();
     assertTrue(leadership.resign());

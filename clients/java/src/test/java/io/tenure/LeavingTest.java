@@ -73,6 +73,19 @@ final class LeavingTest extends WithFakeMember {
   }
 
   @Test
+  void aTryThatIsRefusedAfterAnAnswerWasLostIsGivenUp() throws Exception {
+    Session session = client.openSession();
+    AtomicBoolean lost = new AtomicBoolean();
+    member.tryAcquire = (r, o) -> o.onError(lost.getAndSet(true)
+        ? FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED")
+        : FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    member.cancelWait = (r, o) -> FakeMember.reply(o, CancelWaitResponse.newBuilder().setHold(
+        hold(session, "k", r.getOptions().getOwner(), 7)).build());
+    assertEquals(Applied.UNKNOWN, failure(session.lock("k").tryAcquireAsync()).applied());
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  @Test
   void aPlaceThatAStreamMayHaveMadeBeforeItBeganAnewIsGivenUpWhenThatIsRefused() throws Exception {
     Session session = client.openSession();
     Lock lock = session.lock("k").reentrant();

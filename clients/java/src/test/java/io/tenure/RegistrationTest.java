@@ -120,6 +120,16 @@ final class RegistrationTest extends WithFakeMember {
   }
 
   @Test
+  void oneThatIsRefusedAfterAnAnswerWasLostIsTakenBack() throws Exception {
+    CompletableFuture<Registration> registration = client.registerAsync(service("a"));
+    next(registers).onError(FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown"));
+    next(registers).onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED"));
+    next(registers).onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, "PERMISSION_DENIED")); // Asked for to be certain.
+    assertEquals("a", next(deregistered));
+    assertEquals(Applied.UNKNOWN, failure(registration).applied());
+  }
+
+  @Test
   void oneThatIsRefusedLeavesTheCatalogAsItIs() throws Exception {
     CompletableFuture<Registration> refused = client.registerAsync(service("a"));
     next(registers).onError(FakeMember.refusal(Code.INVALID_ARGUMENT_VALUE, "INVALID_ARGUMENT"));
