@@ -86,6 +86,45 @@ final class LeavingTest extends WithFakeMember {
   }
 
   @Test
+  void whatMayNotBeGivenBackForAMomentIsGivenBackLater() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.grant(stream.hold(7));
+    Held held = get(wait);
+    member.attach = (r, o) -> FakeMember.reply(o, member.truth(r, stream.hold(7)));
+    CompletableFuture<Held> given = session.lock("other").acquireAsync();
+    member.next(FakeMember.Acquire.class).queued();
+    BlockingQueue<String> refusals = new LinkedBlockingQueue<>(List.of("UNAUTHENTICATED", "LIMIT_EXCEEDED", "PERMISSION_DENIED"));
+    BlockingQueue<Long> released = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> {
+      String refusal = refusals.poll();
+      if (refusal == null) {
+        FakeMember.reply(o, ReleaseLockResponse.newBuilder().setReleased(true).build());
+        released.add(r.getLockIndex());
+      } else {
+        o.onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, refusal));
+      }
+    };
+    assertEquals("UNAUTHENTICATED", failure(held.releaseAsync()).reason());
+    assertEquals(7, next(released));
+    BlockingQueue<String> denials = new LinkedBlockingQueue<>(List.of("UNAUTHENTICATED", "PERMISSION_DENIED", "LIMIT_EXCEEDED"));
+    BlockingQueue<String> left = new LinkedBlockingQueue<>();
+    member.cancelWait = (r, o) -> {
+      String denial = denials.poll();
+      if (denial == null) {
+        FakeMember.reply(o, CancelWaitResponse.getDefaultInstance());
+        left.add(r.getKey());
+      } else {
+        o.onError(FakeMember.refusal(Code.PERMISSION_DENIED_VALUE, denial));
+      }
+    };
+    given.cancel(true);
+    assertTrue(next(left).endsWith("other"));
+    assertEquals(SessionState.CONNECTED, session.state());
+  }
+
+  @Test
   void aPlaceThatAStreamMayHaveMadeBeforeItBeganAnewIsGivenUpWhenThatIsRefused() throws Exception {
     Session session = client.openSession();
     Lock lock = session.lock("k").reentrant();
