@@ -54,7 +54,12 @@ address.`,
 			prefix := env.PrefixArgument(prefixFlagged)
 			switch source := args[0]; {
 			case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
-				opened, err := openConsulKeys(cmd.Context(), env, source, prefix)
+				from, err := newConsulSource(env, source)
+				if err != nil {
+					return err
+				}
+				defer from.close()
+				opened, err := from.openKeys(cmd.Context(), prefix)
 				if err != nil {
 					return err
 				}

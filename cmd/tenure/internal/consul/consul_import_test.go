@@ -23,6 +23,17 @@ func consulEnvironment(timeout time.Duration) *cli.Environment {
 	}}
 }
 
+// sourceAt returns the Consul at an address, closed at the test's end.
+func sourceAt(t *testing.T, address string, timeout time.Duration) *consulSource {
+	t.Helper()
+	from, err := newConsulSource(consulEnvironment(timeout), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(from.close)
+	return from
+}
+
 // TestConsulThatStopsRespondingIsGivenUp asks one that answers nothing, and one that stops within its answer.
 func TestConsulThatStopsRespondingIsGivenUp(t *testing.T) {
 	for name, begin := range map[string]string{"before its answer": "", "within its answer": `[{"Key":"a"},`} {
@@ -40,7 +51,7 @@ func TestConsulThatStopsRespondingIsGivenUp(t *testing.T) {
 			}))
 			defer server.Close()
 			defer close(stop)
-			body, err := openConsulKeys(t.Context(), consulEnvironment(time.Second), server.URL, "")
+			body, err := sourceAt(t, server.URL, time.Second).openKeys(t.Context(), "")
 			if err == nil {
 				_, err = io.ReadAll(body)
 				_ = body.Close()
@@ -65,7 +76,7 @@ func TestTheTokenForConsulGoesToConsulOnly(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	_, err := openConsulKeys(t.Context(), consulEnvironment(time.Minute), server.URL, "a b/")
+	_, err := sourceAt(t, server.URL, time.Minute).openKeys(t.Context(), "a b/")
 	if err == nil || !strings.Contains(err.Error(), "Consul answered 307") {
 		t.Errorf("got %v, want that Consul answered 307", err)
 	}
@@ -95,7 +106,7 @@ func TestAnImportFromConsulCanBeInterrupted(t *testing.T) {
 			}))
 			defer server.Close()
 			defer close(stop)
-			body, err := openConsulKeys(ctx, consulEnvironment(time.Hour), server.URL, "")
+			body, err := sourceAt(t, server.URL, time.Hour).openKeys(ctx, "")
 			if begin != "" {
 				if err != nil {
 					t.Fatal(err)

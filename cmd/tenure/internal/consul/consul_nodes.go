@@ -56,12 +56,17 @@ func importNodes(ctx context.Context, e *cli.Environment, source string, overwri
 
 // externalNodes returns the nodes on which no agent of Consul runs, with their services and checks.
 func externalNodes(ctx context.Context, e *cli.Environment, source string) ([]*tenurev1.RegisterNodeRequest, error) {
-	var nodes []*wire.Node
-	var checks []*wire.Check
-	if err := readConsul(ctx, e, source, "/v1/catalog/nodes?consistent", &nodes); err != nil {
+	from, err := newConsulSource(e, source)
+	if err != nil {
 		return nil, err
 	}
-	if err := readConsul(ctx, e, source, "/v1/health/state/any?consistent", &checks); err != nil {
+	defer from.close()
+	var nodes []*wire.Node
+	var checks []*wire.Check
+	if err := from.read(ctx, "/v1/catalog/nodes?consistent", &nodes); err != nil {
+		return nil, err
+	}
+	if err := from.read(ctx, "/v1/health/state/any?consistent", &checks); err != nil {
 		return nil, err
 	}
 	checksOf := map[string][]*wire.Check{}
@@ -75,7 +80,7 @@ func externalNodes(ctx context.Context, e *cli.Environment, source string) ([]*t
 		if agents[n.Node] {
 			continue
 		}
-		r, err := externalNode(ctx, e, source, n, checksOf[n.Node])
+		r, err := externalNode(ctx, from, n, checksOf[n.Node])
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +90,9 @@ func externalNodes(ctx context.Context, e *cli.Environment, source string) ([]*t
 }
 
 // externalNode returns a node with its services and checks.
-func externalNode(
-	ctx context.Context, e *cli.Environment, source string, n *wire.Node, checks []*wire.Check,
-) (*tenurev1.RegisterNodeRequest, error) {
+func externalNode(ctx context.Context, from *consulSource, n *wire.Node, checks []*wire.Check) (*tenurev1.RegisterNodeRequest, error) {
 	var whole struct{ Services map[string]*wire.Service }
-	if err := readConsul(ctx, e, source, "/v1/catalog/node/"+url.PathEscape(n.Node)+"?consistent", &whole); err != nil {
+	if err := from.read(ctx, "/v1/catalog/node/"+url.PathEscape(n.Node)+"?consistent", &whole); err != nil {
 		return nil, err
 	}
 	r := &tenurev1.RegisterNodeRequest{Node: n.Message()}
@@ -109,16 +112,18 @@ func externalNode(
 	return r, nil
 }
 
-// readConsul reads a list from Consul's HTTP API.
-func readConsul(ctx context.Context, e *cli.Environment, source, path string, to any) error {
-	body, err := openConsul(ctx, e, source, path)
+// read reads a list.
+func (s *consulSource) read(ctx context.Context, path string, to any) error {
+	body, err := s.open(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer body.Close() //nolint:errcheck // It was only read.
-	if err = json.NewDecoder(io.LimitReader(body, consulListMax)).Decode(to); err != nil {
+	list := io.LimitReader(body, consulListMax)
+	if err = json.NewDecoder(list).Decode(to); err != nil {
 		return consulSourceError(err, "what Consul answers to "+path+" cannot be read")
 	}
+	_, _ = io.Copy(io.Discard, list) // Only a connection whose answer was read to its end is used again.
 	return nil
 }
 

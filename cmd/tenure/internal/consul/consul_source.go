@@ -17,13 +17,15 @@ import (
 // consulAnswerMax is how much of an answer is shown that is no list of keys.
 const consulAnswerMax = 200
 
-// openConsulKeys asks Consul's HTTP API for all keys with a prefix.
-func openConsulKeys(ctx context.Context, e *cli.Environment, base, prefix string) (io.ReadCloser, error) {
-	return openConsul(ctx, e, base, "/v1/kv/"+url.PathEscape(prefix)+"?recurse&consistent")
+// consulSource is a Consul from whose HTTP API an import reads. What is read one after the other shares a connection: Consul takes 200 of a client.
+type consulSource struct {
+	env     *cli.Environment
+	address string // Scheme, host and port.
+	client  *http.Client
 }
 
-// openConsul asks Consul's HTTP API for a list. Of what is read, nothing may take longer than a call may.
-func openConsul(ctx context.Context, e *cli.Environment, base, path string) (io.ReadCloser, error) {
+// newConsulSource returns the Consul at an address. Close it after the last answer was read.
+func newConsulSource(e *cli.Environment, base string) (*consulSource, error) {
 	at, err := url.Parse(base)
 	if err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || strings.Trim(at.Path, "/") != "" {
 		return nil, cli.UsageError("%s is not the address of Consul's HTTP API; it must be http://HOST:PORT or https://HOST:PORT", cli.Quoted(base))
@@ -32,19 +34,31 @@ func openConsul(ctx context.Context, e *cli.Environment, base, path string) (io.
 	if err != nil {
 		return nil, err
 	}
-	target := at.Scheme + "://" + at.Host + path
+	return &consulSource{env: e, address: at.Scheme + "://" + at.Host, client: client}, nil
+}
+
+// close closes the connection that is kept for the next question.
+func (s *consulSource) close() { s.client.CloseIdleConnections() }
+
+// openKeys asks for all keys with a prefix.
+func (s *consulSource) openKeys(ctx context.Context, prefix string) (io.ReadCloser, error) {
+	return s.open(ctx, "/v1/kv/"+url.PathEscape(prefix)+"?recurse&consistent")
+}
+
+// open asks for a list. Of what is read, nothing may take longer than a call may.
+func (s *consulSource) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+path, http.NoBody)
 	if err != nil {
 		cancel(nil)
 		return nil, cli.UsageError("%w", err)
 	}
-	if token, set := e.Getenv("CONSUL_HTTP_TOKEN"); set && token != "" {
+	if token, set := s.env.Getenv("CONSUL_HTTP_TOKEN"); set && token != "" {
 		request.Header.Set("X-Consul-Token", token)
 	}
-	body := &consulBody{ctx: ctx, timeout: e.Timeout, cancel: cancel}
-	body.silence = time.AfterFunc(e.Timeout, func() { cancel(errConsulSilent) })
-	answer, err := client.Do(request) //nolint:bodyclose // consulBody closes it.
+	body := &consulBody{ctx: ctx, timeout: s.env.Timeout, cancel: cancel}
+	body.silence = time.AfterFunc(s.env.Timeout, func() { cancel(errConsulSilent) })
+	answer, err := s.client.Do(request) //nolint:bodyclose // consulBody closes it.
 	body.silence.Stop()
 	if err != nil {
 		err = body.unavailable(err)
