@@ -205,8 +205,8 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 	return nil
 }
 
-// openLockSession opens the session that holds the lock.
-func openLockSession(ctx context.Context, e *cli.Environment, f *lockFlags, key string, argv []string) (*session.Own, error) {
+// request returns the session that holds the lock.
+func (f *lockFlags) request(e *cli.Environment, key string, argv []string) *tenurev1.CreateSessionRequest {
 	name := "tenure lock " + key
 	if f.election {
 		name = "tenure elect " + key
@@ -218,7 +218,7 @@ func openLockSession(ctx context.Context, e *cli.Environment, f *lockFlags, key 
 		Secret:    session.NewSecret(),
 	}
 	session.Describe(e, request, argv[0])
-	return session.OpenOwn(ctx, e, request)
+	return request
 }
 
 // variables returns what the command finds in its environment.

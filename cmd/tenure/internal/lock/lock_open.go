@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
-	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
 )
 
@@ -17,37 +16,11 @@ func openInTime(
 ) (*session.Own, error) {
 	ctx, cancel := f.opening(ctx, e.Timeout)
 	defer cancel()
-	type outcome struct {
-		session *session.Own
-		err     error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		session, err := openLockSession(ctx, e, f, key, argv)
-		done <- outcome{session, err}
-	}()
-	oneCall := time.NewTimer(e.Timeout)
-	defer oneCall.Stop()
-	for {
-		select {
-		case o := <-done:
-			return o.session, o.err
-		case s := <-signals:
-			if !process.Ends(s) {
-				continue
-			}
-			cancel()
-			if o := <-done; o.err == nil {
-				// It holds nothing yet; if nobody can be told, its TTL ends it.
-				_ = o.session.Close() // The end of ctx must not keep the session alive.
-			}
-			return nil, signalled(s)
-		case <-oneCall.C:
-			if !f.try {
-				e.Notef("Waiting for %s: the cluster does not answer; still trying", f.what(key))
-			}
+	return session.OpenOwnUntilSignal(ctx, e, f.request(e, key, argv), signals, func() {
+		if !f.try {
+			e.Notef("Waiting for %s: the cluster does not answer; still trying", f.what(key))
 		}
-	}
+	})
 }
 
 // opening returns the context in which a lock's session is opened, when one call may last so long.

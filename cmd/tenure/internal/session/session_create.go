@@ -141,12 +141,12 @@ func runUnderSession(
 		return err
 	}
 	Describe(e, request, argv[0])
-	// Signals go to the command; only its end ends the session.
+	// Signals end the opening of the session. Then they go to the command, and only its end ends the session.
 	signals, stop := process.CatchSignals()
 	defer stop()
 	ctx = context.WithoutCancel(ctx)
 	opening, cancel := context.WithTimeout(ctx, e.Timeout)
-	session, err := OpenOwn(opening, e, request)
+	session, err := OpenOwnUntilSignal(opening, e, request, signals, func() {}) // The opening has the time of one call.
 	cancel()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -57,6 +58,44 @@ func OpenOwn(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSe
 	own := &Own{Session: s, Client: c}
 	own.Vigil, own.stopVigil = process.KeepVigil(context.WithoutCancel(ctx), e, s)
 	return own, nil
+}
+
+// OpenOwnUntilSignal is OpenOwn, which a signal that asks the program to end ends, too: the error has the signal's exit code. If the opening takes
+// longer than one call may, late is called, once.
+func OpenOwnUntilSignal(
+	ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest, signals <-chan os.Signal, late func(),
+) (*Own, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type outcome struct {
+		session *Own
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		session, err := OpenOwn(ctx, e, request)
+		done <- outcome{session, err}
+	}()
+	oneCall := time.NewTimer(e.Timeout)
+	defer oneCall.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.session, o.err
+		case s := <-signals:
+			if !process.Ends(s) {
+				continue
+			}
+			cancel()
+			if o := <-done; o.err == nil {
+				// It holds nothing yet; if nobody can be told, its TTL ends it.
+				_ = o.session.Close() // The end of ctx must not keep the session alive.
+			}
+			return nil, cli.SilentExit(process.SignalExitCode(s))
+		case <-oneCall.C:
+			late()
+		}
+	}
 }
 
 // TellEnd sends why the session ended to losses, which must have room, unless stop is called before; stop waits for that.
