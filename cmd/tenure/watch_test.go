@@ -65,3 +65,20 @@ func TestAnInterruptEndsWhatIsFollowedWellWhileItConnects(t *testing.T) {
 		})
 	}
 }
+
+// The environment of a command cannot have a NUL, which a key may. Nor does the command get the key of another watch, under whose command this one runs.
+func TestAWatchRunsItsCommandForAKeyWithANUL(t *testing.T) {
+	t.Setenv("TENURE_WATCH_KEY", "outer")
+	member := &fake.Member{OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		return s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{
+			Events: []*tenurev1.Event{{Type: tenurev1.EventType_EVENT_TYPE_DELETED, Revision: 7, Key: "a\x00b"}},
+		}}})
+	}}
+	env, out := fake.EnvironmentAt()
+	code := execute(t.Context(), env, []string{
+		"watch", "--prefix", "a", "--once", "--endpoints", member.Serve(t), "--", "sh", "-c", `echo "$TENURE_WATCH_REVISION ${TENURE_WATCH_KEY-none}"; cat`,
+	})
+	if got := out.String(); code != cli.ExitOK || !strings.HasPrefix(got, "7 none\n") || !strings.Contains(got, `"key":"a\u0000b"`) {
+		t.Errorf("got exit code %d and %q, want %d, no key in the environment, and the key in the JSON", code, got, cli.ExitOK)
+	}
+}

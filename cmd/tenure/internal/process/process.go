@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
@@ -48,14 +50,14 @@ func LookUp(argv []string) (string, error) {
 	}
 }
 
-// Start starts a command with more variables in its environment. When this program dies without a word, the
-// command is terminated, where the system can do that.
+// Start starts a command with more variables in its environment, each NAME=VALUE; NAME alone keeps this program's own from it. When this program
+// dies without a word, the command is terminated, where the system can do that.
 func Start(program string, argv, variables []string, s Streams) (*Process, error) {
 	// The context of a command would kill it; ending it is decided elsewhere.
 	cmd := &exec.Cmd{
 		Path:        program,
 		Args:        argv,
-		Env:         append(os.Environ(), variables...),
+		Env:         environment(variables),
 		Stdin:       s.In,
 		Stdout:      s.Out,
 		Stderr:      s.Err,
@@ -84,6 +86,19 @@ func Start(program string, argv, variables []string, s Streams) (*Process, error
 		return nil, &cli.ExitError{Code: exitNotExecutable, Err: fmt.Errorf("cannot run %s: %w", cli.Quoted(argv[0]), err)}
 	}
 	return p, nil
+}
+
+// environment returns the environment of this program with variables in place of its own.
+func environment(variables []string) []string {
+	all := os.Environ()
+	for _, variable := range variables {
+		name, _, set := strings.Cut(variable, "=")
+		all = slices.DeleteFunc(all, func(own string) bool { return strings.HasPrefix(own, name+"=") })
+		if set {
+			all = append(all, variable)
+		}
+	}
+	return all
 }
 
 // group returns the process group of the command. It has the command's number for as long as a process of it is left.

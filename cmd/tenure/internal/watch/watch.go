@@ -45,8 +45,9 @@ together has the same revision.
 With COMMAND, run the command for each key of the current state and then for each change, in order and
 one at a time. It reads the event as JSON from standard input, and gets TENURE_WATCH_TYPE,
 TENURE_WATCH_KEY, TENURE_WATCH_REVISION and TENURE_WATCH_PRESENT (true for a key of the current state,
-false for a change) in its environment. With --from, the current state is left out. If the command fails,
-the watch stops with its exit code.`,
+false for a change) in its environment. A key with a NUL byte is in the JSON only, and TENURE_WATCH_KEY is
+not set. With --from, the current state is left out. If the command fails, the watch stops with its exit
+code.`,
 		Example: `  tenure watch service/leader
   tenure watch --prefix service/ --initial
   tenure watch service/leader --from 42 -o json

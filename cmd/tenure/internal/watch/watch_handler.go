@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/catalog"
@@ -124,11 +125,15 @@ func runOnEvent(
 	if err != nil {
 		return err
 	}
+	key := "TENURE_WATCH_KEY=" + event.GetKey()
+	if strings.ContainsRune(key, 0) {
+		key = "TENURE_WATCH_KEY" // No variable can have a NUL. The event on standard input has the key.
+	}
 	signals, stop := process.CatchSignals()
 	defer stop()
 	p, err := process.Start(program, argv, []string{
 		"TENURE_WATCH_TYPE=" + eventType(event),
-		"TENURE_WATCH_KEY=" + event.GetKey(),
+		key,
 		"TENURE_WATCH_REVISION=" + strconv.FormatUint(event.GetRevision(), 10),
 		"TENURE_WATCH_PRESENT=" + strconv.FormatBool(initial),
 	}, process.Streams{In: bytes.NewReader(line), Out: e.Stdout, Err: e.Stderr})
