@@ -24,8 +24,8 @@ func newAuthPolicyCommand(env *cli.Environment) *cobra.Command {
 }
 
 // readPolicy returns a policy of a file, or of standard input for "-", once it can be read.
-func readPolicy(e *cli.Environment, path string) (authz.Policy, string, error) {
-	in := e.Stdin
+func readPolicy(ctx context.Context, e *cli.Environment, path string) (authz.Policy, string, error) {
+	in := e.Input(ctx)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -65,7 +65,7 @@ Rules only allow. Tokens and bindings with this policy have the new rights immed
   echo 'key "service/web/"* rw' | tenure auth policy put web -`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			policy, text, err := readPolicy(env, args[1])
+			policy, text, err := readPolicy(cmd.Context(), env, args[1])
 			if err != nil {
 				return err
 			}
@@ -195,8 +195,8 @@ func newAuthPolicyCheckCommand(env *cli.Environment) *cobra.Command {
 column of the first mistake. No member is asked.`,
 		Example: "  tenure auth policy check web.policy",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			policy, _, err := readPolicy(env, args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			policy, _, err := readPolicy(cmd.Context(), env, args[0])
 			if err != nil {
 				return err
 			}

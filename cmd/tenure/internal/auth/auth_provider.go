@@ -40,10 +40,10 @@ keys are part of the provider, and nothing is fetched.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			request.Name = args[0]
-			if request.Jwks, err = providerFile(env, "--jwks", keys); err != nil {
+			if request.Jwks, err = providerFile(cmd.Context(), env, "--jwks", keys); err != nil {
 				return err
 			}
-			if request.CaCertificates, err = providerFile(env, "--jwks-ca-file", ca); err != nil {
+			if request.CaCertificates, err = providerFile(cmd.Context(), env, "--jwks-ca-file", ca); err != nil {
 				return err
 			}
 			var answer *tenurev1.PutProviderResponse
@@ -75,13 +75,13 @@ keys are part of the provider, and nothing is fetched.`,
 const providerFileBytesMax = 256 << 10
 
 // providerFile returns what is in a file that a flag names; nothing if it names none.
-func providerFile(e *cli.Environment, flag, path string) (string, error) {
+func providerFile(ctx context.Context, e *cli.Environment, flag, path string) (string, error) {
 	var from io.Reader
 	switch path {
 	case "":
 		return "", nil
 	case "-":
-		from = e.Stdin
+		from = e.Input(ctx)
 	default:
 		f, err := os.Open(path)
 		if err != nil {

@@ -66,7 +66,7 @@ address.`,
 				defer opened.Close() //nolint:errcheck // It was only read.
 				keys.source = opened
 			case source == "-":
-				keys.source = env.Stdin
+				keys.source = env.Input(cmd.Context())
 			default:
 				f, err := os.Open(source)
 				if err != nil {

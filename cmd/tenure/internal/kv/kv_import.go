@@ -41,7 +41,7 @@ earlier batches remain, and the error names the line.`,
   tenure kv import keys.ndjson --overwrite`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			source := env.Stdin
+			source := env.Input(cmd.Context())
 			if len(args) == 1 && args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
@@ -112,7 +112,7 @@ func (i *KeyImport) run(ctx context.Context, source io.Reader) error {
 	lines := bufio.NewScanner(source)
 	lines.Buffer(nil, ImportLineMax)
 	number := 0
-	for lines.Scan() {
+	for lines.Scan() && lines.Err() == nil { // What came of a line before an error is no line.
 		number++
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {

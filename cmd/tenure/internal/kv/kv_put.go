@@ -43,7 +43,7 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
   tenure kv put service/leader '{"node": "a"}' --release "$ID"`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := f.request(env, args)
+			request, err := f.request(cmd.Context(), env, args)
 			if err != nil {
 				return err
 			}
@@ -66,12 +66,12 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
 }
 
 // request returns what to put.
-func (f *putFlags) request(env *cli.Environment, args []string) (*tenurev1.PutRequest, error) {
+func (f *putFlags) request(ctx context.Context, env *cli.Environment, args []string) (*tenurev1.PutRequest, error) {
 	key, err := env.KeyArgument(args[0])
 	if err != nil {
 		return nil, err
 	}
-	value, err := valueArgument(env, args[1])
+	value, err := valueArgument(ctx, env, args[1])
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +85,12 @@ func (f *putFlags) request(env *cli.Environment, args []string) (*tenurev1.PutRe
 }
 
 // valueArgument returns the value that an argument means.
-func valueArgument(e *cli.Environment, argument string) ([]byte, error) {
+func valueArgument(ctx context.Context, e *cli.Environment, argument string) ([]byte, error) {
 	var source io.Reader
 	name, file := strings.CutPrefix(argument, "@")
 	switch {
 	case argument == "-":
-		source = e.Stdin
+		source = e.Input(ctx)
 	case file:
 		f, err := os.Open(name)
 		if err != nil {
@@ -102,10 +102,12 @@ func valueArgument(e *cli.Environment, argument string) ([]byte, error) {
 		return []byte(argument), nil
 	}
 	value, err := io.ReadAll(io.LimitReader(source, ValueBytesMax+1))
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
 		return nil, cli.UsageError("the value: %w", err)
-	}
-	if len(value) > ValueBytesMax {
+	case len(value) > ValueBytesMax:
 		return nil, cli.RefusedError("the value is longer than 512 KiB: store it elsewhere, and its location in the key")
 	}
 	return value, nil

@@ -43,7 +43,7 @@ was refused, and nothing was written. The error names each refused operation; th
   echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := readTxn(env, args[0])
+			request, err := readTxn(cmd.Context(), env, args[0])
 			if err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ was refused, and nothing was written. The error names each refused operation; th
 }
 
 // readTxn reads a transaction from a file, or from standard input.
-func readTxn(e *cli.Environment, name string) (*tenurev1.TxnRequest, error) {
-	source := e.Stdin
+func readTxn(ctx context.Context, e *cli.Environment, name string) (*tenurev1.TxnRequest, error) {
+	source := e.Input(ctx)
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -68,10 +68,12 @@ func readTxn(e *cli.Environment, name string) (*tenurev1.TxnRequest, error) {
 		source = f
 	}
 	data, err := io.ReadAll(io.LimitReader(source, requestBytesMax+1))
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, err
+	case err != nil:
 		return nil, cli.UsageError("the transaction: %w", err)
-	}
-	if len(data) > requestBytesMax {
+	case len(data) > requestBytesMax:
 		return nil, cli.UsageError("the transaction is longer than %d MiB", requestBytesMax>>20)
 	}
 	request := &tenurev1.TxnRequest{}
