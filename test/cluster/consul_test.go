@@ -148,6 +148,7 @@ func TestStaleReadsAreAnsweredWithoutALeader(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			c := rig.StartCluster(ctx, t, binary, 3, "--consul-http", "127.0.0.1:0")
+			c.AwaitRaised(ctx) // Then all know the names of all.
 			alone := followers(c, c.Leader(ctx))[0]
 			send(ctx, t, alone, http.MethodPut, "kv/a", "there")
 			_, index := send(ctx, t, alone, http.MethodGet, "kv/a", "")
