@@ -46,10 +46,7 @@ func ExplainUsage(cmd *cobra.Command) {
 			if exit := new(ExitError); err == nil || errors.As(err, &exit) {
 				return err
 			}
-			if cmd.HasAvailableSubCommands() {
-				return UnknownCommand(cmd, args[0])
-			}
-			return argumentMistake(cmd, len(args))
+			return argumentMistake(cmd, args)
 		}
 	}
 	for _, child := range cmd.Commands() {
@@ -70,16 +67,24 @@ func CommandMeant(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// argumentMistake says what arguments a command wants.
-func argumentMistake(cmd *cobra.Command, given int) error {
+// argumentMistake says what arguments a command wants, or which command below it was probably meant.
+func argumentMistake(cmd *cobra.Command, args []string) error {
 	want := "want " + strings.TrimSuffix(cmd.UseLine(), " [flags]")
-	switch given {
+	switch len(args) {
 	case 0:
 		return UsageError("%s", want)
 	case 1:
-		return UsageError("%s; 1 argument was given", want)
+		want += "; 1 argument was given"
 	default:
-		return UsageError("%s; %d arguments were given", want, given)
+		want += fmt.Sprintf("; %d arguments were given", len(args))
+	}
+	switch {
+	case !cmd.HasAvailableSubCommands():
+		return UsageError("%s", want)
+	case !strings.Contains(cmd.Use, " "): // It takes no arguments of its own.
+		return UnknownCommand(cmd, args[0])
+	default:
+		return UsageError("%s%s", want, CommandMeant(cmd, args[0]))
 	}
 }
 
