@@ -71,6 +71,9 @@ registers it again after a restart, until it is deregistered.`,
   tenure check register web-port --service web-1 --tcp 127.0.0.1:8080 --interval 5s`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return cli.UsageError("the id of the check is empty")
+			}
 			flags.id = args[0]
 			check, err := flags.message("")
 			if err != nil {
