@@ -28,7 +28,7 @@ const (
 	Unknown State = iota
 	// Alive is a node that answers, or of which others say so.
 	Alive
-	// Failed is a node that stopped to answer.
+	// Failed is a node that stopped answering.
 	Failed
 	// Left is a node that said that it leaves.
 	Left

@@ -311,6 +311,6 @@ func (s *State) judged(e Judged, now time.Duration) []Effect {
 	n.failures = append(n.failures, now)
 	return []Effect{{
 		Key: e.Key, Kind: Set, Status: Critical, Flap: flap,
-		Output: fmt.Sprintf("it stopped to answer: %d of %d voting members say so", e.Failed, e.Voters),
+		Output: fmt.Sprintf("it stopped answering: %d of %d voting members say so", e.Failed, e.Voters),
 	}}
 }
