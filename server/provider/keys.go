@@ -339,10 +339,10 @@ func (k *Keys) Problem() string {
 		return ""
 	}
 	s := k.State(all[0])
-	since := "never"
+	since := "this never worked"
 	if !s.Fetched.IsZero() {
-		since = "last at " + s.Fetched.UTC().Format(time.RFC3339)
+		since = "this worked last at " + s.Fetched.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("keys of JSON Web Tokens cannot be fetched, for providers %s; for %s it worked %s: %s",
+	return fmt.Sprintf("keys of JSON Web Tokens cannot be fetched, for providers %s; for %s %s: %s",
 		strings.Join(all, ", "), all[0], since, s.Failure)
 }
