@@ -30,7 +30,7 @@ const (
 	PoolNodeState_POOL_NODE_STATE_UNSPECIFIED PoolNodeState = 0
 	// It answers, or others say so.
 	PoolNodeState_POOL_NODE_STATE_ALIVE PoolNodeState = 1
-	// It stopped to answer.
+	// It stopped answering.
 	PoolNodeState_POOL_NODE_STATE_FAILED PoolNodeState = 2
 	// It said that it leaves.
 	PoolNodeState_POOL_NODE_STATE_LEFT PoolNodeState = 3

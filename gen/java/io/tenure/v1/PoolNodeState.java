@@ -31,7 +31,7 @@ public enum PoolNodeState
   POOL_NODE_STATE_ALIVE(1),
   /**
    * <pre>
-   * It stopped to answer.
+   * It stopped answering.
    * </pre>
    *
    * <code>POOL_NODE_STATE_FAILED = 2;</code>
@@ -66,7 +66,7 @@ public enum PoolNodeState
   public static final int POOL_NODE_STATE_ALIVE_VALUE = 1;
   /**
    * <pre>
-   * It stopped to answer.
+   * It stopped answering.
    * </pre>
    *
    * <code>POOL_NODE_STATE_FAILED = 2;</code>
