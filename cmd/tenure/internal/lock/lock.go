@@ -192,7 +192,11 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 	}
 	stopTelling()
 	closeErr := own.Close()
-	if closeErr != nil && code != process.ExitLost {
+	switch {
+	case closeErr == nil || code == process.ExitLost:
+	case hold == nil:
+		e.Notef("Could not leave the queue (%s); the place ends with the session's TTL (%v).", cli.Printable(cli.ErrorText(closeErr)), own.TTL())
+	default:
 		e.Notef("Could not release the lock (%s); it becomes free after the TTL (%v) and the lock-delay.",
 			cli.Printable(cli.ErrorText(closeErr)), own.TTL())
 	}
