@@ -160,6 +160,9 @@ is found the list is empty, and the command succeeds.`,
 		Example: "  tenure query run web --limit 1\n  tenure query run web --near web1 -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.NotZero(cmd.Flags(), "limit"); err != nil {
+				return err
+			}
 			r.IdOrName = args[0]
 			return env.WithClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				return runQuery(ctx, env, c, r)

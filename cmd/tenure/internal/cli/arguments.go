@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // GroupCommand returns a command that only holds others.
@@ -76,3 +77,13 @@ func PairsOf(flag string, values []string) (map[string]string, error) {
 func Present(values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 }
+// NotZero refuses flags that were given as zero, which stands for a flag that was not given.
+func NotZero(flags *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) && flags.Lookup(name).Value.String() == "0" {
+			return UsageError("--%s is 0; it must be at least 1", name)
+		}
+	}
+	return nil
+}
+

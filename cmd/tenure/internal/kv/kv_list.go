@@ -42,6 +42,9 @@ level of a tree. With --limit, stop after so many lines.`,
   tenure kv list -o json | jq -r '.kvs[].key'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.NotZero(cmd.Flags(), "limit"); err != nil {
+				return err
+			}
 			if len(args) == 1 {
 				l.request.Prefix = env.PrefixArgument(args[0])
 			}

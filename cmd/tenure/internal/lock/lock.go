@@ -78,6 +78,9 @@ Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75
 			f.waitSet = cmd.Flags().Changed("wait")
 			f.valueSet = cmd.Flags().Changed("value")
 			f.try = f.try || f.waitSet && f.wait == 0
+			if err := cli.NotZero(cmd.Flags(), "limit", "permits"); err != nil {
+				return err
+			}
 			if f.permits > 0 && f.limit == 0 {
 				return cli.UsageError("--permits requires --limit, the total number of permits")
 			}
