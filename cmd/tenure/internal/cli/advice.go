@@ -57,22 +57,30 @@ func Explain(timeout time.Duration, err error) error {
 	return &ExitError{Code: code, Err: errors.New(text)}
 }
 
+// nothingChanged is how members end an error after which nothing was changed.
+const nothingChanged = "; nothing was changed"
+
 // lateText tells what was said before the time was over, and whether something may have been changed.
 func lateText(err error) (said string) {
 	if errors.Is(err, ErrFellSilent) {
 		return ""
 	}
+	before, unchanged := "", NothingApplied(err)
 	if late := new(lateError); errors.As(err, &late) {
-		said = "; before that: " + Printable(ErrorText(late.before))
+		before, unchanged = ErrorText(late.before), unchanged && NothingApplied(late.before)
 	}
-	failed, ok := errors.AsType[*tenure.Error](err)
-	if ok {
+	if failed, ok := errors.AsType[*tenure.Error](err); ok {
 		// The client tells that the time was over, and then of its last attempt.
-		if _, before, found := strings.Cut(failed.Message, "; "); found {
-			said = "; before that: " + Printable(before)
-		}
+		_, before, _ = strings.Cut(failed.Message, "; ")
+		unchanged = failed.Applied == tenure.AppliedNo
 	}
-	if !ok || failed.Applied != tenure.AppliedNo {
+	if !unchanged {
+		before = strings.TrimSuffix(before, nothingChanged) // It was said of one attempt.
+	}
+	if before != "" && before != context.DeadlineExceeded.Error() {
+		said = "; before that: " + Printable(before)
+	}
+	if !unchanged {
 		said += "; it is not known whether a change was made"
 	}
 	return said

@@ -156,6 +156,45 @@ func TestTimeOverOfAReadTellsWhatWasSaidBefore(t *testing.T) {
 	}
 }
 
+// What a member said of one attempt is not said of all, and the words of Go are said of none.
+func TestTimeOverDoesNotContradictItself(t *testing.T) {
+	noLeader := "the deadline passed before there was a leader to ask; nothing was changed"
+	for want, failed := range map[string]*tenure.Error{
+		"; before that: the deadline passed before there was a leader to ask; it is not known whether a change was made": {
+			Kind: context.DeadlineExceeded, Applied: tenure.AppliedUnknown, Message: "context deadline exceeded; " + noLeader,
+		},
+		"; before that: " + noLeader: {
+			Kind: context.DeadlineExceeded, Applied: tenure.AppliedNo, Message: "context deadline exceeded; " + noLeader,
+		},
+		"; it is not known whether a change was made": {
+			Kind: context.DeadlineExceeded, Applied: tenure.AppliedUnknown, Message: "context deadline exceeded; context deadline exceeded",
+		},
+	} {
+		want = "no answer within 1s" + want + ": try `tenure status`, or a longer --timeout"
+		if got := cli.Explain(time.Second, failed); got.Error() != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	// One attempt, of which the member said it.
+	if got := cli.Explain(time.Second, fake.Refusal(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "no")); strings.Contains(got.Error(), "not known") {
+		t.Errorf("got %q, though nothing was changed", got)
+	}
+}
+
+// A connection that breaks is told so, and not in the words of the library beneath.
+func TestABreakIsToldInPlainWords(t *testing.T) {
+	for message, want := range map[string]string{
+		"error reading from server: EOF": "Broken (the connection broke); trying again.\n",
+		"the member ended the stream":    "Broken (the member ended the stream); trying again.\n",
+	} {
+		env, out := fake.EnvironmentAt()
+		env.NoteBreak("Broken", "Mended")(&tenure.Error{Kind: tenure.ErrUnavailable, Message: message})
+		if out.String() != want {
+			t.Errorf("got %q, want %q", out, want)
+		}
+	}
+}
+
 func TestNobodyThere(t *testing.T) {
 	env, _ := fake.EnvironmentAt(fake.ClosedEndpoint(t), fake.ClosedEndpoint(t))
 	for name, work := range map[string]func() error{
