@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
@@ -62,6 +63,9 @@ func SilenceOr(ctx context.Context, err error) error {
 	return err
 }
 
+// readingFailed is how gRPC begins what it says of a connection that broke under a stream.
+const readingFailed = "error reading from server"
+
 // NoteBreak returns a function that tells people of a break, with its cause, and of its end.
 func (e *Environment) NoteBreak(broken, mended string) func(cause error) {
 	return func(cause error) {
@@ -72,6 +76,9 @@ func (e *Environment) NoteBreak(broken, mended string) func(cause error) {
 		text := cause.Error()
 		if told, ok := errors.AsType[*tenure.Error](cause); ok {
 			text = told.Message // Its kind says no more than broken.
+		}
+		if strings.HasPrefix(text, readingFailed) {
+			text = "the connection broke"
 		}
 		e.Notef("%s (%s); trying again.", broken, Printable(text))
 	}
