@@ -76,7 +76,7 @@ command to run. You can create the file while it waits.`,
 // register declares the flags.
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	c := &f.config
-	flags.BoolVar(&f.dev, "dev", false, "keep everything in a temporary directory, removed at exit, and print commands to try")
+	flags.BoolVar(&f.dev, "dev", false, "print commands to try, and without --data-dir keep everything in a temporary directory, removed at exit")
 	flags.StringVar(&c.DataDir, "data-dir", "", "directory of the member; created if missing")
 	flags.StringVar(&c.ListenAddr, "listen", "127.0.0.1:7400", "address for gRPC clients, host:port")
 	flags.StringVar(&c.HTTPAddr, "http", "127.0.0.1:7401", "address for REST, metrics and health checks, host:port")
@@ -220,11 +220,11 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 	if at.GRPC != cli.EndpointDefault {
 		tenure = "TENURE_ENDPOINTS=" + at.GRPC + " " + tenure
 	}
-	lines := []string{
-		"",
-		"All data is lost when this member stops. Try in other terminals:",
-		"",
+	lost := "All data is lost when this member stops. "
+	if f.config.DataDir != "" {
+		lost = ""
 	}
+	lines := []string{"", lost + "Try in other terminals:", ""}
 	if self, err := os.Executable(); err == nil && !onPath(self) {
 		lines = append(lines, "  export PATH="+filepath.Dir(self)+":$PATH")
 	}
