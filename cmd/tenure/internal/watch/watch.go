@@ -67,7 +67,7 @@ code.`,
 	flags.StringVar(&f.prefix, cli.PrefixFlag, "", "watch all keys with this prefix; \"\" is every key")
 	flags.Uint64Var(&f.from, "from", 0, "start after this revision (default: now)")
 	flags.BoolVar(&f.initial, "initial", false, "start with the current state")
-	flags.BoolVar(&f.once, "once", false, "stop after the first event; with --initial, after the current state")
+	flags.BoolVar(&f.once, "once", false, "stop after the first event; with --initial, or a COMMAND that runs for the current state, after that state")
 	flags.BoolVar(&f.locks, "locks", false, "also print events of locks: waits, grants, losses, lock-delays")
 	flags.StringArrayVar(&f.nodes, "node", nil, "also print changes of this node of the catalog; repeatable")
 	flags.StringArrayVar(&f.services, "service", nil, "also print changes of this service of the catalog; repeatable")
@@ -158,11 +158,16 @@ func follow(ctx context.Context, e *cli.Environment, f *watchFlags, selected []t
 		switch {
 		case err != nil:
 			return first.Ended(ctx, err)
-		case f.once:
+		case f.once && (f.initial || !isEmpty(event)):
 			return nil
 		}
 	}
 	return nil
+}
+
+// isEmpty reports whether an event is a present state with nothing in it.
+func isEmpty(event *tenure.Event) bool {
+	return event.Type == tenure.EventInitial && len(event.Initial)+len(catalogEvents(event.InitialCatalog)) == 0
 }
 
 // showAll shows an event: of the present state one for each key, node, service, check and prepared query.
