@@ -115,7 +115,7 @@ func (f *watchFlags) options(env *cli.Environment, cmd *cobra.Command, args []st
 	case prefixSet:
 		argument = env.PrefixArgument(f.prefix)
 	case len(args) != 1:
-		return nil, cli.UsageError("want one KEY, or --prefix; put \"--\" before a command to run")
+		return nil, cli.UsageError("want one KEY, or --prefix, --node, --service or --queries; put \"--\" before a command to run")
 	default:
 		key, err := env.KeyArgument(args[0])
 		if err != nil {
