@@ -21,13 +21,14 @@ func NewBackupCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a backup of the whole cluster to a file",
-		Long: `Write a backup of the whole cluster to a file: keys, locks, queues, sessions and limits, all of one
-revision. The cluster continues to serve. The file appears under its name only once it is complete and
-verified; an existing file of that name is replaced. "tenure restore" makes a new cluster from it.`,
+		Long: `Write a backup of the whole cluster to a file: keys, locks, queues, sessions, limits, the catalog and
+prepared queries, policies, bindings, providers and the hashes of tokens, all of one revision. The cluster
+continues to serve. The file appears under its name only once it is complete and verified; an existing
+file of that name is replaced. "tenure restore" makes a new cluster from it.`,
 		Example: `  tenure backup /backups/tenure-$(date +%F).backup
   tenure backup verify /backups/tenure-2026-11-21.backup
   curl -fO http://127.0.0.1:7401/v1/admin/backup -J`,
-		Args: cobra.ExactArgs(1),
+		Args: fileArgument,
 		RunE: func(cmd *cobra.Command, args []string) error { return makeBackup(cmd.Context(), env, args[0]) },
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -36,10 +37,21 @@ verified; an existing file of that name is replaced. "tenure restore" makes a ne
 		Long: `Verify a backup file completely and describe it. A file that was changed or truncated is refused, with
 the position of the damage. This command does not contact a member.`,
 		Example: "  tenure backup verify /backups/tenure-2026-11-21.backup",
-		Args:    cobra.ExactArgs(1),
+		Args:    fileArgument,
 		RunE:    func(cmd *cobra.Command, args []string) error { return verifyBackup(cmd.Context(), env, args[0]) },
 	})
 	return cmd
+}
+
+// fileArgument checks the arguments of a command that takes the name of a file.
+func fileArgument(cmd *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	if args[0] == "" {
+		return cli.UsageError("the file name is empty")
+	}
+	return nil
 }
 
 // makeBackup takes a backup, beside its place first.

@@ -43,7 +43,7 @@ func LookUp(argv []string) (string, error) {
 	switch {
 	case err == nil:
 		return path, nil
-	case errors.Is(err, os.ErrPermission):
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return "", &cli.ExitError{Code: exitNotExecutable, Err: fmt.Errorf("%s cannot be run: %w", cli.Quoted(argv[0]), errors.Unwrap(err))}
 	default:
 		return "", &cli.ExitError{Code: exitNotFound, Err: fmt.Errorf("%s was not found", cli.Quoted(argv[0]))}
