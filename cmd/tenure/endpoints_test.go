@@ -51,7 +51,7 @@ func TestEndpointsAreReadTheSameByAllCommands(t *testing.T) {
 					}
 					return
 				}
-				want := "Error! --endpoints: " + cli.Quoted(test.refused) + " is not host:port, with the port as a number\n"
+				want := "Error! --endpoints: " + cli.Quoted(test.refused) + " is not host:port, with the port as a number from 1 to 65535\n"
 				if code != cli.ExitUsage || !strings.HasPrefix(out.String(), want) {
 					t.Errorf("got exit code %d and %q, want %d and %q", code, out, cli.ExitUsage, want)
 				}

@@ -98,7 +98,7 @@ func checkEndpoints(endpoints []string) error {
 		host, port, err := net.SplitHostPort(endpoint)
 		number, errPort := strconv.ParseUint(port, 10, 16)
 		if err != nil || errPort != nil || number == 0 || host == "" || strings.ContainsAny(host, " @/?,") {
-			return UsageError("--endpoints: %s is not host:port, with the port as a number", Quoted(endpoint))
+			return UsageError("--endpoints: %s is not host:port, with the port as a number from 1 to 65535", Quoted(endpoint))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -106,6 +107,9 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	return UsageError("--%s is %s; %s", invalid.GetFlag().Name, Quoted(invalid.GetValue()), want)
 }
 
+// durationForm is how a duration is written, however long.
+var durationForm = regexp.MustCompile(`^[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`)
+
 // valueWanted returns the error of a flag's value, and what the value must be; nothing if the error says that itself.
 func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
@@ -114,6 +118,8 @@ func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
 	}
 	switch kind := invalid.GetFlag().Value.Type(); {
 	case errors.Is(err, strconv.ErrRange):
+		want = "it is too large"
+	case kind == "duration" && durationForm.MatchString(invalid.GetValue()):
 		want = "it is too large"
 	case kind == sessionIDType:
 		want = sessionIDWanted
