@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +93,7 @@ func setLimits(ctx context.Context, e *cli.Environment, m *cli.Members, request 
 		return err
 	})
 	if err != nil {
-		return err
+		return inUnits(err)
 	}
 	if e.JSON() {
 		return e.PrintDocument(answer)
@@ -125,12 +127,14 @@ func setLimit(limits *tenurev1.Limits, arg string) error {
 		m.Set(f, protoreflect.ValueOfMessage(durationpb.New(d).ProtoReflect()))
 		return nil
 	}
-	bytes := strings.Contains(f.JSONName(), "Bytes")
-	n, ok := parseAmount(text, bytes)
+	bytes := isBytes(f)
+	n, err := parseAmount(text, bytes)
 	switch {
-	case !ok && bytes:
+	case errors.Is(err, strconv.ErrRange):
+		return cli.UsageError("%s is %s; it is too large", name, cli.Quoted(text))
+	case err != nil && bytes:
 		return cli.UsageError("%s is %s; it must be a number of bytes such as 1000000, 64MiB or 8GiB", name, cli.Quoted(text))
-	case !ok:
+	case err != nil:
 		return cli.UsageError("%s is %s; it must be a whole number, zero or more", name, cli.Quoted(text))
 	case f.Kind() == protoreflect.Uint64Kind:
 		m.Set(f, protoreflect.ValueOfUint64(n))
@@ -142,19 +146,71 @@ func setLimit(limits *tenurev1.Limits, arg string) error {
 	return nil
 }
 
+// The errors for a limit that is outside its bounds, or below what is in use: the limit's name and numbers are in them.
+var (
+	outOfBounds = regexp.MustCompile(`^(\w+) must be at least (\d+) and at most (\d+), not (\d+)$`)
+	belowUse    = regexp.MustCompile(`^(\w+) of (\d+) is too low: (\d+) is in use, which needs a limit of at least (\d+)(; .*)$`)
+)
+
+// inUnits returns an error of SetLimits with the names and units in which people give limits. Where it fits, --force is named.
+func inUnits(err error) error {
+	text := cli.ErrorText(err)
+	if m := outOfBounds.FindStringSubmatch(text); m != nil {
+		if f := limitField(m[1]); f != nil {
+			return cli.RefusedError("%s must be at least %s and at most %s, not %s", f.JSONName(), inUnit(f, m[2]), inUnit(f, m[3]), inUnit(f, m[4]))
+		}
+	}
+	if m := belowUse.FindStringSubmatch(text); m != nil {
+		if f := limitField(m[1]); f != nil {
+			return cli.RefusedError("%s of %s is too low: %s is in use, which needs a limit of at least %s; with --force it is set anyway",
+				f.JSONName(), inUnit(f, m[2]), inUnit(f, m[3]), inUnit(f, m[4]))
+		}
+	}
+	return err
+}
+
+// limitField returns the limit that errors name so.
+func limitField(name string) protoreflect.FieldDescriptor {
+	if name == "history_ms" {
+		name = "history_duration"
+	}
+	return (&tenurev1.Limits{}).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
+}
+
+// inUnit returns a number of an error as people give it.
+func inUnit(f protoreflect.FieldDescriptor, text string) string {
+	n, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case err != nil:
+		return text
+	case f.Kind() == protoreflect.MessageKind && n <= math.MaxInt64/uint64(time.Millisecond):
+		return (time.Duration(n) * time.Millisecond).String()
+	case isBytes(f):
+		return amountText(n)
+	default:
+		return text
+	}
+}
+
+// isBytes reports whether a limit is a number of bytes.
+func isBytes(f protoreflect.FieldDescriptor) bool { return strings.Contains(f.JSONName(), "Bytes") }
+
 // byteUnits are the units of bytes, each 1 024 of the one before.
 var byteUnits = []string{"KiB", "MiB", "GiB", "TiB"}
 
 // parseAmount reads a number, which may have a unit of bytes.
-func parseAmount(text string, isBytes bool) (n uint64, ok bool) {
+func parseAmount(text string, bytes bool) (n uint64, err error) {
 	shift := 0
 	for i, unit := range byteUnits {
-		if number, found := strings.CutSuffix(text, unit); found && isBytes {
+		if number, found := strings.CutSuffix(text, unit); found && bytes {
 			text, shift = strings.TrimSpace(number), 10*(i+1)
 		}
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	return n << shift, err == nil && bits.Len64(n)+shift <= 64
+	n, err = strconv.ParseUint(text, 10, 64)
+	if err == nil && bits.Len64(n)+shift > 64 {
+		err = strconv.ErrRange
+	}
+	return n << shift, err
 }
 
 // limitRows returns the rows of a table of limits: of those that are set in named.
@@ -170,7 +226,7 @@ func limitRows(limits, named *tenurev1.Limits) [][]string {
 		switch {
 		case f.Kind() == protoreflect.MessageKind:
 			text = cli.Length(limits.GetHistoryDuration())
-		case strings.Contains(f.JSONName(), "Bytes"):
+		case isBytes(f):
 			text = amountText(m.Get(f).Uint())
 		}
 		rows = append(rows, []string{f.JSONName(), text})
