@@ -69,6 +69,9 @@ environment, and the environment overrides the file.`,
 			if err := cli.ApplySettings(env, cmd); err != nil {
 				return err
 			}
+			if err := cli.CheckGroups(cmd); err != nil {
+				return err
+			}
 			return env.Validate()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,6 +110,33 @@ func flagMistake(cmd *cobra.Command, err error) error {
 
 // durationForm is how a duration is written, however long.
 var durationForm = regexp.MustCompile(`^[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`)
+
+// groupMistakes are the errors of cobra for flags that do not go together, with the group, and those that were set or are missing.
+var (
+	groupBoth    = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	groupMissing = regexp.MustCompile(`^if any flags in the group \[(.*)\] are set they must all be set; missing \[(.*)\]$`)
+)
+
+// CheckGroups refuses flags that do not go together.
+func CheckGroups(cmd *cobra.Command) error {
+	err := cmd.ValidateFlagGroups()
+	if err == nil {
+		return nil
+	}
+	if both := groupBoth.FindStringSubmatch(err.Error()); both != nil {
+		flags := strings.Fields(both[1])
+		if len(flags) == 2 {
+			return UsageError("give --%s or --%s, not both", flags[0], flags[1])
+		}
+		return UsageError("give only one of --%s", strings.Join(flags, ", --"))
+	}
+	if found := groupMissing.FindStringSubmatch(err.Error()); found != nil {
+		missing := strings.Fields(found[2])
+		given := slices.DeleteFunc(strings.Fields(found[1]), func(flag string) bool { return slices.Contains(missing, flag) })
+		return UsageError("--%s needs --%s", strings.Join(given, " and --"), strings.Join(missing, " and --"))
+	}
+	return UsageError("%w", err)
+}
 
 // valueWanted returns the error of a flag's value, and what the value must be; nothing if the error says that itself.
 func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
