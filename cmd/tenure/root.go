@@ -91,6 +91,7 @@ environment, and the environment overrides the file.`,
 	root.AddCommand(clientCommands(env)...)
 	prepare(env, root)
 	cli.ExplainUsage(root)
+	cli.ExplainBuiltIns(root)
 	return root
 }
 

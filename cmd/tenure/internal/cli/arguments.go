@@ -15,17 +15,23 @@ func GroupCommand(use, short, example string, children ...*cobra.Command) *cobra
 		Use:     use,
 		Short:   short,
 		Example: example,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return UnknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:    groupArguments,
+		RunE:    groupHelp,
 	}
 	cmd.AddCommand(children...)
 	return cmd
 }
+
+// groupArguments refuses arguments of a command that only holds others: each is the name of one that it does not hold.
+func groupArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return UnknownCommand(cmd, args[0])
+}
+
+// groupHelp runs a command that only holds others.
+func groupHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // KeyArgument returns the key that an argument means: one leading slash is not part of it.
 func (e *Environment) KeyArgument(argument string) (string, error) {
@@ -73,10 +79,6 @@ func PairsOf(flag string, values []string) (map[string]string, error) {
 	return pairs, nil
 }
 
-// Present returns the values of a flag without empty ones.
-func Present(values []string) []string {
-	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
-}
 // NotZero refuses flags that were given as zero, which stands for a flag that was not given.
 func NotZero(flags *pflag.FlagSet, names ...string) error {
 	for _, name := range names {
@@ -87,3 +89,7 @@ func NotZero(flags *pflag.FlagSet, names ...string) error {
 	return nil
 }
 
+// Present returns the values of a flag without empty ones.
+func Present(values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+}

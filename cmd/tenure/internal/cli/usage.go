@@ -56,6 +56,29 @@ func ExplainUsage(cmd *cobra.Command) {
 	}
 }
 
+// ExplainBuiltIns makes the commands that cobra adds, help and completion, refuse what they do not know.
+func ExplainBuiltIns(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				switch {
+				case err != nil:
+					return UsageError("%w", err)
+				case len(rest) > 0:
+					return UnknownCommand(found, rest[0])
+				}
+				return nil
+			}
+		case "completion":
+			cmd.Args, cmd.RunE = groupArguments, groupHelp
+		}
+	}
+}
+
 // UnknownCommand says that a command has no such command below it.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError("unknown command %s for %q%s", Quoted(name), cmd.CommandPath(), CommandMeant(cmd, name))
