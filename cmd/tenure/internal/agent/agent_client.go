@@ -3,10 +3,12 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -117,7 +119,7 @@ func newAgentReloadCommand(env *cli.Environment) *cobra.Command {
 				answer, err := c.ReloadAgent(ctx, &tenurev1.ReloadAgentRequest{})
 				switch {
 				case err != nil:
-					return err
+					return withViolations(err)
 				case env.JSON():
 					return env.PrintDocument(answer)
 				}
@@ -127,6 +129,22 @@ func newAgentReloadCommand(env *cli.Environment) *cobra.Command {
 	}
 	at.add(cmd.Flags())
 	return cmd
+}
+
+// withViolations returns an error that names all mistakes, where the message of the agent names the first.
+func withViolations(err error) error {
+	for _, detail := range status.Convert(err).Details() {
+		request, ok := detail.(*errdetails.BadRequest)
+		if !ok || len(request.GetFieldViolations()) < 2 {
+			continue
+		}
+		var mistakes []string
+		for _, v := range request.GetFieldViolations() {
+			mistakes = append(mistakes, cli.Printable(strings.TrimSuffix(v.GetField(), ":0")+": "+v.GetDescription()))
+		}
+		return cli.RefusedError("%s", strings.Join(mistakes, "\n"))
+	}
+	return err
 }
 
 // newAgentLeaveCommand returns `tenure agent leave`.
