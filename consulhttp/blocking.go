@@ -172,6 +172,7 @@ func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) 
 	if r.blocking.index == indexEmpty {
 		wait, vain = min(wait, waitEmpty), unknown
 	}
+	r.request.Outlast(wait)
 	defer time.AfterFunc(wait, cancel).Stop()
 	out, watch, err := c.awaitShared(inTime, r)
 	switch {

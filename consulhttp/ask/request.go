@@ -99,6 +99,9 @@ func (q *Request) Duration(name string) (time.Duration, error) {
 	return d, nil
 }
 
+// Outlast makes sure that what serves HTTP lets the request wait for so long.
+func (q *Request) Outlast(wait time.Duration) { reply.Outlast(q.w, wait) }
+
 // Content returns the body, of at most the allowed size.
 func (q *Request) Content() ([]byte, error) {
 	if q.Body == nil || q.Body == http.NoBody {

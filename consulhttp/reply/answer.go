@@ -80,6 +80,12 @@ func (a *Answer) Of(s State) *Answer {
 		WithHeader("X-Consul-Default-ACL-Policy", s.Policy)
 }
 
+// Outlast gives a request that waits the time of its wait, and then as long for its answer as others have. The server's own time for an answer would end
+// it: with HTTP/2 it does so while nothing is written. Not every writer can tell.
+func Outlast(w http.ResponseWriter, wait time.Duration) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + writeTimeout))
+}
+
 // Write writes the answer and returns its status.
 func (a *Answer) Write(w http.ResponseWriter, r *http.Request) int {
 	header := w.Header()

@@ -27,6 +27,9 @@ func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Req
 	ctx, cancel := context.WithCancelCause(outgoing(ctx, r))
 	defer cancel(nil)
 	defer endStream(r, cancel)()
+	header, control := w.Header(), http.NewResponseController(w)
+	// With HTTP/2 the server's own time for an answer would end a backup whose first part takes longer. Not every writer can tell.
+	_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 	stream, err := tenurev1.NewClusterServiceClient(g.conn).Backup(ctx, &tenurev1.BackupRequest{})
 	var part *tenurev1.BackupResponse
 	if err == nil {
@@ -36,12 +39,11 @@ func (g *gateway) backup(ctx context.Context, w http.ResponseWriter, r *http.Req
 		writeError(w, err, g.log)
 		return
 	}
-	header, control := w.Header(), http.NewResponseController(w)
 	setRevision(header, part)
 	header.Set("Content-Type", contentTypeBinary)
 	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", fmt.Sprintf("tenure-%d.backup", part.GetHeader().GetRevision())))
 	for err == nil {
-		// What a client leaves unread for too long is over; not every writer can tell.
+		// What a client leaves unread for too long is over.
 		_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 		if _, err = w.Write(part.GetData()); err == nil {
 			part, err = stream.Recv()

@@ -167,6 +167,7 @@ func (f *fakeServices) AcquireLock(r *tenurev1.AcquireLockRequest, stream tenure
 type restRig struct {
 	*fakeServices
 	address string
+	handler http.Handler
 	stop    func() // stops the HTTP listener and waits for it
 }
 
@@ -213,7 +214,7 @@ func newRESTRig(t *testing.T, change ...func(*Options)) *restRig {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	rig.address = listener.Addr().String()
+	rig.address, rig.handler = listener.Addr().String(), handler
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, listener, handler, stopGrace, log) }()

@@ -53,6 +53,7 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	defer cancel(nil)
 	defer endStream(r, cancel)()
 	out := lineWriter{w: w, control: http.NewResponseController(w), split: linesFor(request)}
+	out.outlast()
 	err = g.receive(ctx, call, request, &out)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, reason.ErrStopping) {
 		err = stoppedUnder(cause, request, out.begun)
@@ -62,6 +63,7 @@ func (g *gateway) stream(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case out.begun:
 		_ = out.write(restErrorOf(err).line())
 	default:
+		out.limit()
 		writeError(w, err, g.log)
 	}
 }
@@ -166,9 +168,8 @@ func (l *lineWriter) answer(stream grpc.ClientStream, answer proto.Message) erro
 
 // write sends one line. Between lines there is no deadline: a stream may be silent for as long as nothing happens.
 func (l *lineWriter) write(line []byte) error {
-	// Deadlines are not to be had on every connection that tests make; then a client may stand still.
-	_ = l.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
-	defer func() { _ = l.control.SetWriteDeadline(time.Time{}) }()
+	l.limit()
+	defer l.outlast()
 	if _, err := l.w.Write(line); err != nil {
 		return fmt.Errorf("%w: %w", errLineLost, err)
 	}
@@ -177,6 +178,13 @@ func (l *lineWriter) write(line []byte) error {
 	}
 	return nil
 }
+
+// limit bounds how long the client may take for what is written next. Deadlines are not to be had on every connection that tests make; then a
+// client may stand still.
+func (l *lineWriter) limit() { _ = l.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) }
+
+// outlast lets the stream be silent. The server's own time for an answer would end it: with HTTP/2 it does so while nothing is written.
+func (l *lineWriter) outlast() { _ = l.control.SetWriteDeadline(time.Time{}) }
 
 // newMessage returns an empty message of a type of the API.
 func newMessage(of protoreflect.MessageDescriptor) (proto.Message, error) {
