@@ -180,6 +180,9 @@ func (c *core) await(ctx context.Context, r read) (outcome, *wake.Watch, error) 
 	case compacted(err):
 		out = unknown
 	case ctx.Err() == nil && inTime.Err() != nil:
+		if r.consistency == ask.Stale && vain == unchanged && !c.reached(ctx, r, r.blocking.index) {
+			vain = unknown // A later wait with this index would be in vain, too.
+		}
 		return vain, nil, nil
 	default:
 		return unknown, nil, err
@@ -264,7 +267,7 @@ func (c *core) awaitSettled(ctx context.Context, r read) (uint64, error) {
 func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, error) {
 	if r.consistency == ask.Stale {
 		// A member that is behind is not asked about the future, but waited for.
-		if err := c.awaitRevision(ctx, after); err != nil {
+		if there, err := c.awaitRevision(ctx, r, after); !there || err != nil {
 			return 0, err
 		}
 	}
@@ -364,18 +367,5 @@ func broken(err error) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// awaitRevision waits until the answering member shows a revision.
-func (c *core) awaitRevision(ctx context.Context, revision uint64) error {
-	for {
-		_, err := c.kv.List(ctx, &tenurev1.ListRequest{
-			PageSize: 1, KeysOnly: true, Read: &tenurev1.ReadOptions{Stale: true, MinRevision: revision},
-		})
-		// A member does not wait for ever.
-		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED || ctx.Err() != nil {
-			return err
-		}
 	}
 }

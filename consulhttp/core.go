@@ -26,6 +26,8 @@ type core struct {
 	watches  tenurev1.WatchServiceClient
 	cluster  tenurev1.ClusterServiceClient
 	auth     tenurev1.AuthServiceClient
+	entries  tenurev1.CatalogServiceClient
+	queries  tenurev1.QueryServiceClient
 	metrics  *metrics
 	contact  contact
 	mode     atomic.Pointer[modeAt]
@@ -46,6 +48,8 @@ func newCore(o Options) (*core, error) {
 		watches:  tenurev1.NewWatchServiceClient(o.Conn),
 		cluster:  tenurev1.NewClusterServiceClient(o.Conn),
 		auth:     tenurev1.NewAuthServiceClient(o.Conn),
+		entries:  tenurev1.NewCatalogServiceClient(o.Conn),
+		queries:  tenurev1.NewQueryServiceClient(o.Conn),
 		contact:  contact{began: time.Now()},
 		blocked:  share.NewPool(int64(o.BlockedMax)),
 		shared:   wake.NewWatches(),
