@@ -101,6 +101,44 @@ func agentChanges() map[string]struct {
 				ttl("service:web-1:1", "Service 'web' check", "web-1"), ttl("service:web-1:2", "second", "web-1"), ttl("own", "Service 'web' check", "web-1"),
 			}},
 		},
+		"service/register?empty": {
+			`{"Name":"web","Check":{},"Checks":null}`, &tenurev1.AddAgentServiceRequest{Service: &tenurev1.Service{ServiceId: "web", Name: "web"}},
+		},
+		"service/register?snake": {
+			`{"id":"web-1","name":"web","tags":["blue"],"port":80,"enable_tag_override":true,"tagged_addresses":{"a_b":{"address":"x"}},"meta":{"a_b":"c"},"check":{"ttl":"1m"}}`,
+			&tenurev1.AddAgentServiceRequest{
+				Service: &tenurev1.Service{ServiceId: "web-1", Name: "web", Tags: []string{"blue"}, Port: 80, TagOverride: true, Meta: map[string]string{"a_b": "c"}},
+				Checks:  []*tenurev1.Check{ttl("service:web-1", "Service 'web' check", "web-1")},
+			},
+		},
+		"service/register?snakes": {
+			`{"Name":"web","Checks":[{"script_args":["a","b"],"interval":"10s"},{"alias_node":"n","alias_service":"s"}]}`,
+			&tenurev1.AddAgentServiceRequest{Service: &tenurev1.Service{ServiceId: "web", Name: "web"}, Checks: []*tenurev1.Check{
+				{CheckId: "service:web:1", Name: "Service 'web' check", ServiceId: "web", Definition: &tenurev1.CheckDefinition{
+					Kind: &tenurev1.CheckDefinition_Exec{Exec: &tenurev1.ExecCheck{Command: []string{"a", "b"}}}, Interval: durationpb.New(10 * time.Second),
+				}},
+				{CheckId: "service:web:2", Name: "Service 'web' check", ServiceId: "web", Definition: &tenurev1.CheckDefinition{
+					Kind: &tenurev1.CheckDefinition_Alias{Alias: &tenurev1.AliasCheck{Node: "n", ServiceId: "s"}},
+				}},
+			}},
+		},
+		"check/register?snake": {
+			`{"check_id":"c","name":"disk","service_id":"web-1","http":"https://x","header":{"x_y":["1"]},"tls_skip_verify":true,"tls_server_name":"y","interval":"10s",` +
+				`"deregister_critical_service_after":"1h","success_before_passing":1,"failures_before_warning":2,"failures_before_critical":3}`,
+			&tenurev1.AddAgentCheckRequest{Check: &tenurev1.Check{CheckId: "c", Name: "disk", ServiceId: "web-1", Definition: &tenurev1.CheckDefinition{
+				Kind: &tenurev1.CheckDefinition_Http{Http: &tenurev1.HttpCheck{
+					Url: "https://x", TlsSkipVerify: true, TlsServerName: "y", FollowRedirects: true, Headers: []*tenurev1.HttpHeader{{Name: "x_y", Values: []string{"1"}}},
+				}},
+				Interval: durationpb.New(10 * time.Second), DeregisterCriticalAfter: durationpb.New(time.Hour),
+				SuccessBeforePassing: 1, FailuresBeforeWarning: 2, FailuresBeforeCritical: 3,
+			}}},
+		},
+		"check/register?spellings": {
+			`{"ID":"d","Name":"disk","GRPC":"x:1","GRPCUseTLS":true,"grpc_use_tls":false,"service_id":"other","ServiceID":"web-1","Interval":"10s"}`,
+			&tenurev1.AddAgentCheckRequest{Check: &tenurev1.Check{CheckId: "d", Name: "disk", ServiceId: "web-1", Definition: &tenurev1.CheckDefinition{
+				Kind: &tenurev1.CheckDefinition_Grpc{Grpc: &tenurev1.GrpcCheck{Address: "x:1", Tls: true}}, Interval: durationpb.New(10 * time.Second),
+			}}},
+		},
 		"service/deregister/web-1":                          {"", &tenurev1.RemoveAgentServiceRequest{ServiceId: "web-1"}},
 		"service/maintenance/web-1?enable=true&reason=disk": {"", &tenurev1.SetMaintenanceRequest{ServiceId: "web-1", Enabled: true, Reason: "disk"}},
 		"maintenance?enable=false":                          {"", &tenurev1.SetMaintenanceRequest{}},

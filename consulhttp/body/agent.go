@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -88,7 +89,8 @@ func (b *Service) Message() (*tenurev1.AddAgentServiceRequest, error) {
 	}
 	r := &tenurev1.AddAgentServiceRequest{Service: b.Service.Message("")}
 	checks := b.Checks
-	if b.Check != nil {
+	// As in Consul, an empty one is none.
+	if b.Check != nil && !reflect.DeepEqual(b.Check, &Check{}) {
 		checks = append([]*Check{b.Check}, checks...)
 	}
 	for i, check := range checks {
