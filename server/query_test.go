@@ -79,11 +79,12 @@ func TestQueriesSelectInstances(t *testing.T) {
 		"checks that do not count": {
 			query: &tenurev1.Query{Service: "web", OnlyPassing: true, IgnoreChecks: []string{"up"}}, nodes: "N1 N2 N3 N4",
 		},
-		"tags":         {query: &tenurev1.Query{Service: "web", Tags: []string{"v1", "!n1"}}, nodes: "N2 N4"},
-		"no such tag":  {query: &tenurev1.Query{Service: "web", Tags: []string{"v2"}}, nodes: ""},
-		"node meta":    {query: &tenurev1.Query{Service: "web", NodeMeta: map[string]string{"odd": "false"}}, nodes: "N2 N4"},
-		"service meta": {query: &tenurev1.Query{Service: "web", ServiceMeta: map[string]string{"number": "4"}}, nodes: "N4"},
-		"no such meta": {query: &tenurev1.Query{Service: "web", ServiceMeta: map[string]string{"letter": ""}}, nodes: ""},
+		"tags":                 {query: &tenurev1.Query{Service: "web", Tags: []string{"v1", "!n1"}}, nodes: "N2 N4"},
+		"tags in another case": {query: &tenurev1.Query{Service: "web", Tags: []string{"V1", "!N1"}}, nodes: "N2 N4"},
+		"no such tag":          {query: &tenurev1.Query{Service: "web", Tags: []string{"v2"}}, nodes: ""},
+		"node meta":            {query: &tenurev1.Query{Service: "web", NodeMeta: map[string]string{"odd": "false"}}, nodes: "N2 N4"},
+		"service meta":         {query: &tenurev1.Query{Service: "web", ServiceMeta: map[string]string{"number": "4"}}, nodes: "N4"},
+		"no such meta":         {query: &tenurev1.Query{Service: "web", ServiceMeta: map[string]string{"letter": ""}}, nodes: ""},
 		"near a node": {
 			query: &tenurev1.Query{Service: "web", IgnoreChecks: []string{"up"}, Near: "n3", Tags: []string{"!n2"}}, nodes: "N3 N4 N1",
 		},

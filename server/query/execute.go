@@ -222,14 +222,18 @@ func (u *run) selects(p place, i *tenurev1.ServiceInstance) bool {
 		}
 	}
 	for _, tag := range p.tags {
-		unwanted, negated := strings.CutPrefix(tag, "!")
-		if negated && slices.Contains(i.GetService().GetTags(), unwanted) ||
-			!negated && !slices.Contains(i.GetService().GetTags(), tag) {
+		wanted, negated := strings.CutPrefix(tag, "!")
+		if hasTag(i.GetService().GetTags(), wanted) == negated {
 			return false
 		}
 	}
 	return (p.zone == "" || i.GetNode().GetZone() == p.zone) &&
 		hasAll(i.GetNode().GetMeta(), u.query.GetNodeMeta()) && hasAll(i.GetService().GetMeta(), u.query.GetServiceMeta())
+}
+
+// hasTag reports whether a tag is there, in any case: as in Consul, a query that excludes canaries excludes one tagged Canary.
+func hasTag(tags []string, wanted string) bool {
+	return slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, wanted) })
 }
 
 // hasAll reports whether facts have all that is wanted of them.
