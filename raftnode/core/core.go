@@ -404,10 +404,14 @@ func (c *Core) propose(ents []*raftpb.Entry) error {
 func (e Read) step(c *Core, _ *Effects) { c.reads.waiting = append(c.reads.waiting, e) }
 
 func (e Transfer) step(c *Core, _ *Effects) {
-	if c.stays(e.To) {
+	// Raft would ask the leader on behalf of the other member, which no peer takes.
+	if c.leads() && c.stays(e.To) {
 		c.rn.TransferLeader(e.To)
 	}
 }
+
+// leads reports whether this member leads now, also in the middle of a step.
+func (c *Core) leads() bool { return c.rn.BasicStatus().SoftState.RaftState == raft.StateLeader }
 
 func (e Unreachable) step(c *Core, _ *Effects) { c.rn.ReportUnreachable(e.ID) }
 

@@ -128,6 +128,19 @@ func TestMessagesThatNoPeerMaySendAreRefused(t *testing.T) {
 	entry := func(index, term uint64) *raftpb.Entry { return &raftpb.Entry{Index: new(index), Term: new(term)} }
 	timeless := local(raftpb.MsgHeartbeat)
 	timeless.Term = nil
+	question := func(term uint64) []byte {
+		m := message(raftpb.MsgReadIndex, 2, 1, 1)
+		m.Term, m.Entries = nil, []*raftpb.Entry{{Data: []byte("12345678")}}
+		if term > 0 {
+			m.Term = new(term)
+		}
+		return marshal(t, m)
+	}
+	proof := func(typ raftpb.MessageType, size int) []byte {
+		m := local(typ)
+		m.Context = make([]byte, size)
+		return marshal(t, m)
+	}
 	tests := map[string]struct {
 		raw  []byte
 		want error
@@ -145,10 +158,20 @@ func TestMessagesThatNoPeerMaySendAreRefused(t *testing.T) {
 		"a snapshot has its own way":                     {marshal(t, local(raftpb.MsgSnap)), transport.ErrLocalMessage},
 		"another's message is refused":                   {marshal(t, message(raftpb.MsgVote, 5, 1, 1)), transport.ErrWrongMember},
 		"one for another is refused":                     {marshal(t, message(raftpb.MsgVote, 2, 5, 1)), transport.ErrWrongMember},
+		"nor a wish who is to lead":                      {marshal(t, local(raftpb.MsgTransferLeader)), transport.ErrLocalMessage},
+		"nor that nobody leads":                          {marshal(t, local(raftpb.MsgForgetLeader)), transport.ErrLocalMessage},
 		"what is no message is no call":                  {[]byte{0xff, 0xff}, transport.ErrMalformed},
 		"a vote is taken":                                {marshal(t, local(raftpb.MsgVote)), nil},
 		"a message has a term":                           {marshal(t, timeless), transport.ErrMalformed},
 		"a question has something to say what was asked": {marshal(t, local(raftpb.MsgReadIndex)), transport.ErrMalformed},
+		"and has no term":                                {question(1), transport.ErrMalformed},
+		"a question without term is taken":               {question(0), nil},
+		"a proof is whole":                               {proof(raftpb.MsgHeartbeatResp, 1), transport.ErrMalformed},
+		"nor does it lack a byte":                        {proof(raftpb.MsgHeartbeatResp, 7), transport.ErrMalformed},
+		"nor is there more":                              {proof(raftpb.MsgHeartbeatResp, 9), transport.ErrMalformed},
+		"what asks for it is whole":                      {proof(raftpb.MsgHeartbeat, 7), transport.ErrMalformed},
+		"an answer without proof is taken":               {proof(raftpb.MsgHeartbeatResp, 0), nil},
+		"a whole proof is taken":                         {proof(raftpb.MsgHeartbeatResp, 8), nil},
 		"entries follow what they follow":                {entries(4, entry(6, 3)), transport.ErrMalformed},
 		"and each other":                                 {entries(4, entry(5, 3), entry(7, 3)), transport.ErrMalformed},
 		"their terms do not fall":                        {entries(4, entry(5, 2)), transport.ErrMalformed},

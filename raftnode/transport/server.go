@@ -206,7 +206,7 @@ func (t *Transport) receive(c caller, req *peerv1.ExchangeRequest) error {
 func checkMessage(m *raftpb.Message, from, to uint64) error {
 	typ := m.GetType()
 	switch {
-	case raft.IsLocalMsg(typ), typ == raftpb.MsgProp, typ == raftpb.MsgSnap,
+	case raft.IsLocalMsg(typ), typ == raftpb.MsgProp, typ == raftpb.MsgSnap, typ == raftpb.MsgTransferLeader, typ == raftpb.MsgForgetLeader,
 		raft.IsLocalMsgTarget(m.GetFrom()), raft.IsLocalMsgTarget(m.GetTo()), len(m.GetResponses()) > 0:
 		return fmt.Errorf("%w: %v from member %x", ErrLocalMessage, typ, from)
 	case m.GetFrom() != from || m.GetTo() != to:
@@ -217,15 +217,20 @@ func checkMessage(m *raftpb.Message, from, to uint64) error {
 	}
 }
 
+// proofBytes is the length of the context by which heartbeats and their answers prove reads.
+const proofBytes = 8
+
 // checkShape refuses what no raft writes, and would not survive to read: a message without term counts as the receiver's
-// own, and entries have to follow each other.
+// own, but a question has none, as whoever does not lead passes it on; entries have to follow each other.
 func checkShape(m *raftpb.Message) error {
 	typ := m.GetType()
 	switch {
 	case m.GetTerm() == 0 && typ != raftpb.MsgReadIndex:
 		return fmt.Errorf("%w: %v without term", ErrMalformed, typ)
-	case typ == raftpb.MsgReadIndex && len(m.GetEntries()) != 1:
-		return fmt.Errorf("%w: %v with %d entries", ErrMalformed, typ, len(m.GetEntries()))
+	case typ == raftpb.MsgReadIndex && (m.GetTerm() != 0 || len(m.GetEntries()) != 1):
+		return fmt.Errorf("%w: %v of term %d with %d entries", ErrMalformed, typ, m.GetTerm(), len(m.GetEntries()))
+	case (typ == raftpb.MsgHeartbeat || typ == raftpb.MsgHeartbeatResp) && len(m.GetContext()) != 0 && len(m.GetContext()) != proofBytes:
+		return fmt.Errorf("%w: %v with a context of %d bytes", ErrMalformed, typ, len(m.GetContext()))
 	case typ != raftpb.MsgApp:
 		return nil
 	}
