@@ -315,6 +315,9 @@ func (e Receive) step(c *Core, _ *Effects) {
 	if m.GetType() == raftpb.MsgTimeoutNow && c.Hangs() {
 		return // Another member can take over at once.
 	}
+	if m.GetType() == raftpb.MsgReadIndex && !c.leads() {
+		return // Raft would pass it on, as another's message, which no peer takes. The member that asks asks again.
+	}
 	// raft refuses answers of members it does not know; those are late and harmless.
 	_ = c.rn.Step(m)
 }

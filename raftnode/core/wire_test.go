@@ -36,7 +36,11 @@ func follower(t *testing.T) *core.Core {
 
 // What a member sends is from itself: a peer that gets another's message ends the stream that brings it.
 func TestAFollowerPassesNothingOnOfOthers(t *testing.T) {
+	question := &raftpb.Message{
+		Type: raftpb.MsgReadIndex.Enum(), From: new(uint64(2)), To: new(uint64(1)), Entries: []*raftpb.Entry{{Data: []byte("12345678")}},
+	}
 	tests := map[string]core.Event{
+		"a question for a read of a member that takes it for the leader":  core.Receive{Message: question},
 		"a wish who is to lead, which comes after the leadership is lost": core.Transfer{To: 2},
 	}
 	for sentence, event := range tests {
