@@ -18,6 +18,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // smallDisk is a disk with so much room, as far as anybody asks, that runs out of it when told.
@@ -76,6 +77,17 @@ func watchRoom(o *raftnode.Options) {
 	o.Health = raftnode.HealthOptions{DiskFreeMin: roomMin, ReserveBytes: 1 << 20}
 }
 
+// syncOf returns a sync of the only node, which has checks with a status.
+func syncOf(number uint64, node *storev1.Node, status storev1.CheckStatus, checks ...string) *storev1.Command {
+	id := make([]byte, 16)
+	id[0] = 1
+	s := &storev1.SyncNode{NodeId: id, Sync: &storev1.SyncNumber{Boot: 1, Number: number}, Node: node}
+	for _, check := range checks {
+		s.Checks = append(s.Checks, &storev1.Check{CheckId: check, Name: "c", Status: status, Output: status.String()})
+	}
+	return &storev1.Command{Kind: &storev1.Command_SyncNode{SyncNode: s}}
+}
+
 // A member of the cluster with too little room: nothing is taken that makes the state grow, what frees some goes on, and
 // it is over by itself.
 func TestAFullDiskRefusesGrowth(t *testing.T) {
@@ -98,6 +110,10 @@ func TestAFullDiskRefusesGrowth(t *testing.T) {
 					SessionId: session, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
 				}}}
 				propose(t, leader, create)
+				_, newest := storage.ClusterVersions()
+				raise := &storev1.SetClusterVersion{Version: newest}
+				propose(t, leader, &storev1.Command{Kind: &storev1.Command_SetClusterVersion{SetClusterVersion: raise}})
+				propose(t, leader, syncOf(1, &storev1.Node{Name: "n", NodeId: session}, storev1.CheckStatus_CHECK_STATUS_PASSING, "known"))
 				sick := self
 				if who == "follower" {
 					sick = self%3 + 1
@@ -112,6 +128,13 @@ func TestAFullDiskRefusesGrowth(t *testing.T) {
 					"transaction": {Kind: &storev1.Command_Txn{Txn: &storev1.Txn{ElseOps: []*storev1.Op{
 						{Kind: &storev1.Op_Put{Put: &storev1.Put{Key: "k"}}},
 					}}}},
+					"register node": {Kind: &storev1.Command_RegisterNode{RegisterNode: &storev1.RegisterNode{}}},
+					"a check more":  syncOf(2, nil, storev1.CheckStatus_CHECK_STATUS_CRITICAL, "known", "new"),
+					"a node again":  syncOf(2, &storev1.Node{Name: "n"}, storev1.CheckStatus_CHECK_STATUS_CRITICAL, "known"),
+					"query":         {Kind: &storev1.Command_PutQuery{PutQuery: &storev1.PutQuery{}}},
+					"token": {Kind: &storev1.Command_ChangeAuth{ChangeAuth: &storev1.ChangeAuth{
+						Change: &storev1.ChangeAuth_CreateToken{CreateToken: &storev1.TokenRecord{}},
+					}}},
 				}
 				for name, cmd := range refused {
 					if _, err := leader.Propose(t.Context(), cmd); !errors.Is(err, raftnode.ErrDiskFull) {
@@ -124,6 +147,11 @@ func TestAFullDiskRefusesGrowth(t *testing.T) {
 					t.Errorf("the alarm does not name%s: %q", name, got[0].Message)
 				}
 				propose(t, leader, &storev1.Command{Kind: &storev1.Command_Delete{Delete: &storev1.Delete{Key: "k"}}})
+				// Others see that a service is down, whoever says so.
+				propose(t, leader, syncOf(2, nil, storev1.CheckStatus_CHECK_STATUS_CRITICAL, "known"))
+				propose(t, leader, &storev1.Command{Kind: &storev1.Command_UpdateCheck{UpdateCheck: &storev1.UpdateCheck{
+					Node: "n", CheckId: "known", Status: storev1.CheckStatus_CHECK_STATUS_WARNING, Output: "so so",
+				}}})
 				propose(t, leader, &storev1.Command{Kind: &storev1.Command_DestroySession{DestroySession: &storev1.DestroySession{
 					Session: &storev1.SessionRef{SessionId: session}, Clean: true,
 				}}})

@@ -136,7 +136,7 @@ func (h *Watch) Refuses(c *storev1.Command) error {
 	if h.odd.Load() {
 		return ErrNoAgreement
 	}
-	if !h.GrowthRefused() || !grows(c) {
+	if !h.GrowthRefused() || !grows(c, h.isReport) {
 		return nil
 	}
 	return ErrDiskFull

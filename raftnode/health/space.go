@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode/datadir"
@@ -168,15 +169,22 @@ func (h *Watch) lookAtSpace() {
 	}
 }
 
-// grows reports whether a command can make the state grow for good. What ends, frees, deletes or administrates does not.
-func grows(c *storev1.Command) bool {
+// grows reports whether a command can make the state grow for good. What ends, frees, deletes or administrates does not, and neither does
+// what only reports on what is there, which isReport says.
+func grows(c *storev1.Command, isReport func(node []byte, check *storev1.Check) bool) bool {
 	switch kind := c.GetKind().(type) {
-	case *storev1.Command_CreateSession, *storev1.Command_AcquireLock:
+	case *storev1.Command_CreateSession, *storev1.Command_AcquireLock, *storev1.Command_RegisterNode, *storev1.Command_PutQuery:
 		return true
 	case *storev1.Command_Put:
 		return kind.Put.GetRelease() == nil
 	case *storev1.Command_Txn:
 		return slices.ContainsFunc(kind.Txn.GetThenOps(), opGrows) || slices.ContainsFunc(kind.Txn.GetElseOps(), opGrows)
+	case *storev1.Command_SyncNode:
+		s := kind.SyncNode
+		return s.GetNode() != nil || len(s.GetServices()) > 0 ||
+			slices.ContainsFunc(s.GetChecks(), func(k *storev1.Check) bool { return !isReport(s.GetNodeId(), k) })
+	case *storev1.Command_ChangeAuth:
+		return authGrows(kind.ChangeAuth)
 	default:
 		return false
 	}
@@ -188,7 +196,39 @@ func opGrows(op *storev1.Op) bool {
 		return true
 	case *storev1.Op_Put:
 		return kind.Put.GetRelease() == nil
+	case *storev1.Op_Catalog:
+		switch kind.Catalog.GetKind().(type) {
+		case *storev1.CatalogOp_PutNode, *storev1.CatalogOp_PutService, *storev1.CatalogOp_PutCheck:
+			return true
+		}
+	}
+	return false
+}
+
+// authGrows reports whether a change of rights makes an object. The first token, and another one in its place, let an operator in who
+// may free some room.
+func authGrows(c *storev1.ChangeAuth) bool {
+	switch c.GetChange().(type) {
+	case *storev1.ChangeAuth_PutPolicy, *storev1.ChangeAuth_CreateToken, *storev1.ChangeAuth_PutBinding, *storev1.ChangeAuth_PutProvider:
+		return true
 	default:
 		return false
 	}
+}
+
+// isReport reports whether all that an agent says of a check is new in its status and its output: the check is there, and is otherwise the same.
+func (h *Watch) isReport(node []byte, check *storev1.Check) bool {
+	r := h.m.Store().NewReader()
+	defer func() { _ = r.Close() }()
+	name, found, err := r.NodeWithID(node)
+	if err != nil || !found {
+		return false
+	}
+	record, found, err := r.Check(name, check.GetCheckId())
+	if err != nil || !found {
+		return false
+	}
+	same := proto.CloneOf(record.GetCheck())
+	same.Status, same.Output = check.GetStatus(), check.GetOutput()
+	return proto.Equal(same, check)
 }
