@@ -94,4 +94,9 @@ func Compare(n *Node, req *peerv1.CompareRequest) *peerv1.CompareResponse {
 func (n *Node) Checkpoint() error { return n.janitor.Checkpoint() }
 
 // ReceiveSnapshot takes a snapshot that a peer sends.
-func (n *Node) ReceiveSnapshot(s snapshots.Source) error { return n.receiver.Receive(s) }
+func (n *Node) ReceiveSnapshot(s snapshots.Source) error { return n.receiver.Receive(0, s) }
+
+// ReceiveSnapshotOf takes a snapshot that a known peer sends.
+func (n *Node) ReceiveSnapshotOf(peer uint64, s snapshots.Source) error {
+	return n.receiver.Receive(peer, s)
+}

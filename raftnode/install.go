@@ -13,10 +13,11 @@ import (
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
 	"github.com/tenure-io/tenure/raftnode/datadir"
 	"github.com/tenure-io/tenure/raftnode/raftlog"
+	"github.com/tenure-io/tenure/raftnode/snapshots"
 	"github.com/tenure-io/tenure/storage"
 )
 
-// prepareInstall checks a received snapshot and makes its files durable. Nothing is changed yet.
+// prepareInstall checks a received snapshot, and the state in it, and makes its files durable. Nothing is changed yet.
 func (d *disk) prepareInstall(s *raftpb.Snapshot) (raftlog.Install, error) {
 	in := raftlog.Install{
 		ID:    raftlog.EntryID{Index: s.GetMetadata().GetIndex(), Term: s.GetMetadata().GetTerm()},
@@ -30,6 +31,9 @@ func (d *disk) prepareInstall(s *raftpb.Snapshot) (raftlog.Install, error) {
 	if m.Index != in.ID.Index || m.Term != in.ID.Term {
 		return in, fmt.Errorf("%w: index %d term %d, announced as index %d term %d",
 			ErrSnapshotMismatch, m.Index, m.Term, in.ID.Index, in.ID.Term)
+	}
+	if err := snapshots.Examine(d.dir.FS(), d.receivedPath(in), m, d.identity.ClusterID); err != nil {
+		return in, err
 	}
 	if err := datadir.SyncDir(d.dir.FS(), d.dir.SnapInPath()); err != nil {
 		return in, err

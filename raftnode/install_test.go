@@ -3,6 +3,8 @@ package raftnode_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -10,7 +12,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
 	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/raftnode/checkpoint"
@@ -165,5 +169,153 @@ func TestCrashesDuringAnInstallation(t *testing.T) {
 	t.Logf("%d crash points before the installation, %d after, %d of them with the snapshot as checkpoint", before, after, adopted)
 	if before < 20 || after < 20 || adopted < 20 {
 		t.Errorf("crash points on one side only")
+	}
+}
+
+// forge gives a received snapshot another manifest, which names the same files.
+func (a arrival) forge(t *testing.T, change func(*checkpoint.Manifest)) {
+	t.Helper()
+	m, err := checkpoint.ReadManifest(a.fs, "/data/snap-in/from-the-leader")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(m)
+	if err := checkpoint.WriteManifest(a.fs, "/data/snap-in/from-the-leader", m); err != nil {
+		t.Fatal(err)
+	}
+	a.snap.Metadata.Index, a.snap.Metadata.Term = new(m.Index), new(m.Term)
+}
+
+// of gives the member a snapshot of another cluster.
+func (a arrival) of(t *testing.T, other arrival) arrival {
+	t.Helper()
+	a.place = func() {
+		other.place()
+		copyDir(t, other.fs, "/data/snap-in/from-the-leader", a.fs, "/data/snap-in/from-the-leader")
+	}
+	return a
+}
+
+// forgeries are manifests that are not of the state whose files they name.
+func forgeries() map[string]func(*checkpoint.Manifest) {
+	return map[string]func(*checkpoint.Manifest){
+		"another index":           func(m *checkpoint.Manifest) { m.Index++ },
+		"another term":            func(m *checkpoint.Manifest) { m.Term++ },
+		"other members":           func(m *checkpoint.Manifest) { m.ConfState = []byte{8, 1, 8, 7} },
+		"another cluster version": func(m *checkpoint.Manifest) { m.ClusterVersion-- },
+	}
+}
+
+// What is not as it was announced is found before the log forgets what the member has.
+func TestASnapshotOfAnotherStateIsNotInstalled(t *testing.T) {
+	changes := forgeries()
+	changes["another cluster"] = func(*checkpoint.Manifest) {}
+	for sentence, change := range changes {
+		t.Run(sentence, func(t *testing.T) {
+			a := received(t)
+			if sentence == "another cluster" {
+				a = a.of(t, received(t))
+			}
+			n, err := raftnode.Open(raftnode.Options{FS: a.fs, Dir: "/data"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.place()
+			a.forge(t, change)
+			if err := raftnode.Install(n, a.snap); !errors.Is(err, raftnode.ErrSnapshotMismatch) {
+				t.Errorf("install: got %v, want %v", err, raftnode.ErrSnapshotMismatch)
+			}
+			if err := n.Close(); err != nil {
+				t.Fatal(err)
+			}
+			m := start(t, raftnode.Options{FS: a.fs, Dir: "/data"})
+			if got := m.Store().Applied().Revision; got != 5 {
+				t.Errorf("revision: got %d, want 5", got)
+			}
+		})
+	}
+}
+
+// delivery sends a snapshot that lies in a directory, as a peer does, but for what is there already, and ends.
+type delivery struct {
+	requests []*peerv1.SendSnapshotRequest
+}
+
+func deliver(t *testing.T, fs vfs.FS, dir string, message *raftpb.Message) *delivery {
+	t.Helper()
+	raw, m, err := checkpoint.ReadManifestRaw(fs, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message.Snapshot = &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{Index: new(m.Index), Term: new(m.Term)}}
+	first, err := proto.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &delivery{requests: []*peerv1.SendSnapshotRequest{{Message: first, Manifest: raw}}}
+	for _, f := range m.Files {
+		data, err := datadir.ReadFile(fs, dir+"/data/"+f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.requests = append(d.requests, &peerv1.SendSnapshotRequest{File: f.Name, Data: data, Crc32C: f.CRC32C, Last: true})
+	}
+	return d
+}
+
+func (d *delivery) Recv() (*peerv1.SendSnapshotRequest, error) {
+	if len(d.requests) == 0 {
+		return nil, io.EOF
+	}
+	next := d.requests[0]
+	d.requests = d.requests[1:]
+	return next, nil
+}
+
+func (d *delivery) Send(answer *peerv1.SendSnapshotResponse) error {
+	d.requests = slices.DeleteFunc(d.requests, func(r *peerv1.SendSnapshotRequest) bool {
+		return slices.ContainsFunc(answer.GetHave(), func(have *peerv1.SnapshotFileProgress) bool { return have.GetFile() == r.GetFile() })
+	})
+	return nil
+}
+
+// A member refuses what a peer sends and is not what it says, goes on, and keeps nothing of it.
+func TestASnapshotOfAnotherStateIsRefused(t *testing.T) {
+	const peer = 7
+	changes := forgeries()
+	changes["no files"] = func(m *checkpoint.Manifest) { m.Files = nil }
+	for _, sentence := range append(slices.Sorted(maps.Keys(changes)), "no term", "another sender") {
+		t.Run(sentence, func(t *testing.T) {
+			a := received(t)
+			m := start(t, raftnode.Options{FS: a.fs, Dir: "/data"})
+			a.place()
+			if change := changes[sentence]; change != nil {
+				a.forge(t, change)
+			}
+			message := &raftpb.Message{Type: raftpb.MsgSnap.Enum(), From: new(uint64(peer)), To: new(m.Status().MemberID), Term: new(m.Status().Term)}
+			switch sentence {
+			case "no term":
+				message.Term = nil
+			case "another sender":
+				message.From = new(uint64(peer + 1))
+			}
+			d := deliver(t, a.fs, "/data/snap-in/from-the-leader", message)
+			if err := a.fs.RemoveAll("/data/snap-in/from-the-leader"); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.ReceiveSnapshotOf(peer, d); !errors.Is(err, raftnode.ErrSnapshotMismatch) {
+				t.Errorf("got %v, want %v", err, raftnode.ErrSnapshotMismatch)
+			}
+			if names, err := a.fs.List("/data/snap-in"); err != nil || len(names) > 0 {
+				t.Errorf("left of the snapshot: %v, %v", names, err)
+			}
+			propose(t, m.Node, put("k", "v"))
+			if err := m.stop(); err != nil {
+				t.Fatal(err)
+			}
+			if got := start(t, raftnode.Options{FS: a.fs, Dir: "/data"}).Store().Applied().Revision; got != 6 {
+				t.Errorf("revision: got %d, want 6", got)
+			}
+		})
 	}
 }

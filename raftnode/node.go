@@ -259,8 +259,9 @@ func carrySnapshots(n *Node) {
 		Seconds: n.metrics.snapshotSeconds,
 	})
 	n.receiver = snapshots.NewReceiver(snapshots.ReceiverOptions{
-		Member: n.identity.MemberID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox, Installing: &n.installer.installing,
-		Refuse: func(from, term uint64) bool { return n.self.Refuse(from, term) }, Stopping: n.stopping, Post: n.mail.put,
+		Member: n.identity.MemberID, Cluster: n.identity.ClusterID, Logger: n.log, Store: n.Store, Dir: n.dir, Inbox: n.inbox,
+		Installing: &n.installer.installing,
+		Refuse:     func(from, term uint64) bool { return n.self.Refuse(from, term) }, Stopping: n.stopping, Post: n.mail.put,
 		Received: n.metrics.snapshotsReceived, Bytes: n.metrics.snapshotBytesReceived, Reused: n.metrics.snapshotBytesReused,
 	})
 }

@@ -3,9 +3,13 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // Checkpoint flushes and writes a copy of the store into a directory that must not exist. It returns the account of the
@@ -80,4 +84,21 @@ func (s *Store) readCheckpoint(dir string) (Applied, error) {
 	}
 	a, err := readApplied(db)
 	return a, errors.Join(err, db.Close())
+}
+
+// ReadCheckpoint returns the account of a copy that Checkpoint made, wherever it came from, and refuses one that this program cannot
+// follow. It leaves the directory as it was.
+func ReadCheckpoint(fs vfs.FS, dir string) (Applied, error) {
+	s := &Store{fs: fs}
+	a, err := s.readCheckpoint(dir)
+	if err == nil {
+		err = layout.CheckVersion(a.ClusterVersion)
+	}
+	if removed := s.removeLock(dir); removed != nil && !errors.Is(removed, os.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if err != nil {
+		return Applied{}, fmt.Errorf("read checkpoint: %w", err)
+	}
+	return a, nil
 }

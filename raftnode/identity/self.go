@@ -31,7 +31,7 @@ type Member struct {
 	Changes   *membership.Changes
 	// Receiver takes snapshots that peers send, and Reseed sends one to a member that raft takes for one that has all.
 	Receiver interface {
-		Receive(s snapshots.Source) error
+		Receive(from uint64, s snapshots.Source) error
 	}
 	Reseed func(message *raftpb.Message, index uint64) error
 	// Health answers members that compare states.

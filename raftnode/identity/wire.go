@@ -312,7 +312,8 @@ func (w *Wire) SendSnapshot(stream peerv1.PeerService_SendSnapshotServer) error 
 	if n == nil {
 		return errNotOpen
 	}
-	return refusedSnapshot(n.m.Receiver.Receive(stream))
+	from, _ := transport.Caller(stream.Context())
+	return refusedSnapshot(n.m.Receiver.Receive(from, stream))
 }
 
 // Compare tells how this member is.

@@ -1,11 +1,13 @@
 package snapshots
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
@@ -40,9 +42,10 @@ var (
 
 // ReceiverOptions says for which member, and where to, snapshots are received. All of it is required.
 type ReceiverOptions struct {
-	// Member is this one's id.
-	Member uint64
-	Logger *zap.Logger
+	// Member is this one's id, Cluster that of its cluster.
+	Member  uint64
+	Cluster [16]byte
+	Logger  *zap.Logger
 	// Store returns the state machine, which may be another one at the next call.
 	Store func() *storage.Store
 	Dir   *datadir.Dir
@@ -68,9 +71,9 @@ type Receiver struct {
 // NewReceiver returns the receiver of a member that starts.
 func NewReceiver(o ReceiverOptions) *Receiver { return &Receiver{o: o, log: o.Logger} }
 
-// Receive takes a snapshot that a peer sends and hands it to raft, which installs it unless it is not needed any
-// more. An error ends the stream; what was received stays, and the next attempt goes on from there.
-func (r *Receiver) Receive(s Source) error {
+// Receive takes a snapshot that a peer sends, whose id is 0 if it is not known, and hands it to raft, which installs it unless it is not
+// needed any more. An error ends the stream; what was received stays, and the next attempt goes on from there.
+func (r *Receiver) Receive(from uint64, s Source) error {
 	if err := r.o.Stopping(); err != nil {
 		return err
 	}
@@ -85,6 +88,9 @@ func (r *Receiver) Receive(s Source) error {
 	manifest, err := checkpoint.DecodeManifest(first.GetManifest())
 	if err != nil {
 		return err
+	}
+	if from != 0 && message.GetFrom() != from {
+		return fmt.Errorf("%w: member %x sends it in the name of member %x", ErrMismatch, from, message.GetFrom())
 	}
 	err = r.check(message, manifest)
 	needed := !errors.Is(err, ErrNotNeeded)
@@ -115,6 +121,11 @@ func (r *Receiver) Receive(s Source) error {
 	name, err := in.Finish()
 	if err != nil {
 		return err
+	}
+	// Raft takes it from here on as installed: what it is has to be known before.
+	fs := r.o.Dir.FS()
+	if err = Examine(fs, fs.PathJoin(r.o.Dir.SnapInPath(), name), manifest, r.o.Cluster); err != nil {
+		return errors.Join(err, r.o.Inbox.Drop(name))
 	}
 	r.o.Received.Inc()
 	if message.Snapshot, err = snapshotOf(manifest); err != nil {
@@ -171,6 +182,9 @@ func (r *Receiver) chunks(in *transfer.Reception, s Source) error {
 // check refuses what would not be installed.
 func (r *Receiver) check(message *raftpb.Message, m *checkpoint.Manifest) error {
 	meta := message.GetSnapshot().GetMetadata()
+	if message.GetTerm() == 0 || len(m.Files) == 0 {
+		return fmt.Errorf("%w: in term %d, with %d files", ErrMismatch, message.GetTerm(), len(m.Files))
+	}
 	if message.GetType() != raftpb.MsgSnap || message.GetTo() != r.o.Member ||
 		meta.GetIndex() != m.Index || meta.GetTerm() != m.Term {
 		return fmt.Errorf("%w: announced as %v to %x, index %d term %d; its manifest says index %d term %d",
@@ -184,6 +198,25 @@ func (r *Receiver) check(message *raftpb.Message, m *checkpoint.Manifest) error 
 			storage.ErrUnknownFormat, m.ClusterVersion, newest)
 	}
 	return nil
+}
+
+// Examine opens the state that was received in a directory, changes nothing, and refuses one that is not what its manifest says, or is of
+// another cluster.
+func Examine(fs vfs.FS, dir string, m *checkpoint.Manifest, cluster [16]byte) error {
+	a, err := storage.ReadCheckpoint(fs, checkpoint.DataPath(fs, dir))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrMismatch, err)
+	case a.Index != m.Index || a.Term != m.Term || a.ClusterVersion != m.ClusterVersion:
+		return fmt.Errorf("%w: its state is at index %d term %d in cluster version %d, announced as index %d term %d in version %d",
+			ErrMismatch, a.Index, a.Term, a.ClusterVersion, m.Index, m.Term, m.ClusterVersion)
+	case a.ClusterID != cluster:
+		return fmt.Errorf("%w: its state is that of cluster %x, this member's is %x", ErrMismatch, a.ClusterID, cluster)
+	case !bytes.Equal(a.ConfState, m.ConfState):
+		return fmt.Errorf("%w: its state has other members than announced", ErrMismatch)
+	default:
+		return nil
+	}
 }
 
 // brokenOff returns why the stream of a snapshot ended. An error of the transport says it itself.

@@ -260,6 +260,19 @@ func (r *Reception) Finish() (string, error) {
 	return p.name, nil
 }
 
+// Drop removes a snapshot that is complete, and of no use to anybody.
+func (in *Inbox) Drop(name string) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	m, ok := in.complete[name]
+	if !ok {
+		return nil // It was passed and removed.
+	}
+	delete(in.complete, name)
+	in.remains[name] = m
+	return in.removeRemains(func(other *checkpoint.Manifest) bool { return other == m })
+}
+
 // Clean removes the snapshots that the state at the applied index has passed. A later one may be about to be installed, or
 // be of use to the next.
 func (in *Inbox) Clean(applied uint64) error {
