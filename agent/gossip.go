@@ -151,7 +151,7 @@ func (p *part) in(ctx context.Context, cluster [16]byte) error {
 	}
 	pool, err := gossip.Start(gossip.Options{
 		ClusterID: cluster, NodeID: id, Name: p.a.self().GetName(), Role: gossip.Agent, Version: o.Version,
-		Boot: uint64(time.Now().UnixNano()), Listen: o.Gossip.Addr, Advertise: o.Gossip.Advertise, KeyFile: o.Gossip.KeyFile,
+		Boot: uint64(time.Now().UnixNano()), SyncBoot: p.a.boot, Listen: o.Gossip.Addr, Advertise: o.Gossip.Advertise, KeyFile: o.Gossip.KeyFile,
 		Contacts:       func(ctx context.Context) []gossip.Contact { return p.contacts(ctx, cluster, end) },
 		MustSeeMembers: func() bool { return true }, Logger: o.Logger,
 	})

@@ -26,6 +26,8 @@ type about struct {
 	Name    string `json:"n"`
 	Role    Role   `json:"r"`
 	Version string `json:"v"`
+	// SyncBoot is left out by older programs, and by members.
+	SyncBoot uint64 `json:"s,omitempty"`
 }
 
 // memberName returns the name of one start of a node in memberlist: a new one for each start, because memberlist takes no
@@ -49,7 +51,7 @@ func nodeOf(m *memberlist.Node, alive bool, now time.Time) (Node, uint64, error)
 	}
 	n := Node{
 		Key: KeyOf([16]byte(id), of.Name), Name: of.Name, Role: of.Role, Version: of.Version,
-		Address: net.JoinHostPort(m.Addr.String(), strconv.Itoa(int(m.Port))), Since: now,
+		Address: net.JoinHostPort(m.Addr.String(), strconv.Itoa(int(m.Port))), SyncBoot: of.SyncBoot, Since: now,
 	}
 	n.State = Failed
 	if alive {

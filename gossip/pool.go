@@ -51,6 +51,8 @@ type Options struct {
 	Version string
 	// Boot is the number of this start of the node. No two starts have the same.
 	Boot uint64
+	// SyncBoot is the number that the syncs of the node's agent carry in this start; 0: there is no agent.
+	SyncBoot uint64
 	// Listen is the address for TCP and UDP, host:port; port 0 takes a free one. The host is an IP address.
 	Listen string
 	// Advertise is what others are told instead, IP address and port; empty is what was bound.
@@ -380,7 +382,7 @@ func (*Pool) AckPayload() []byte { return nil }
 
 // NodeMeta returns what the node says of itself.
 func (p *Pool) NodeMeta(int) []byte {
-	raw, err := json.Marshal(about{Name: p.o.Name, Role: p.o.Role, Version: p.o.Version})
+	raw, err := json.Marshal(about{Name: p.o.Name, Role: p.o.Role, Version: p.o.Version, SyncBoot: p.o.SyncBoot})
 	if err != nil {
 		return nil
 	}

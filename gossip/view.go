@@ -71,7 +71,9 @@ type Node struct {
 	Version string
 	// Address is where it takes part in gossip.
 	Address string
-	State   State
+	// SyncBoot is the number that the syncs of its agent carried in this start; 0: it does not say.
+	SyncBoot uint64
+	State    State
 	// Since is when it came into this state.
 	Since time.Time
 }

@@ -94,7 +94,7 @@ func (s *Steps) PoolChanged() error {
 	now := map[gossip.Key]reconcile.Seen{}
 	news := map[gossip.Key]bool{}
 	for _, n := range s.o.Pool.Nodes() {
-		seen := reconcile.Seen{Key: n.Key, State: n.State, Address: n.Address}
+		seen := reconcile.Seen{Key: n.Key, State: n.State, Address: n.Address, SyncBoot: n.SyncBoot}
 		now[n.Key] = seen
 		if s.seen[n.Key] != seen {
 			news[n.Key] = true
@@ -263,7 +263,7 @@ func entryOf(s *storage.Reader, k gossip.Key) (reconcile.Entry, error) {
 	return reconcile.Entry{
 		Known: true, Status: status, Address: record.GetGossipAddress(),
 		Outside: checked && check.GetOrigin() != storev1.CatalogOrigin_CATALOG_ORIGIN_POOL,
-		Ours:    n.Record.GetOrigin() == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL,
+		Ours:    n.Record.GetOrigin() == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL, SyncBoot: n.Tally.GetLastSync().GetBoot(),
 	}, nil
 }
 

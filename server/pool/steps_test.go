@@ -229,6 +229,48 @@ func TestANodeThatLeavesGoesUnlessASessionIsBoundToIt(t *testing.T) {
 	}
 }
 
+// syncOf is what an agent that starts says first, before the pool has seen this start.
+func syncOf(k gossip.Key, name string, boot uint64) *storev1.Command {
+	return &storev1.Command{Kind: &storev1.Command_SyncNode{SyncNode: &storev1.SyncNode{
+		NodeId: k.ID[:], Sync: &storev1.SyncNumber{Boot: boot, Number: 1}, Node: &storev1.Node{Name: name},
+		Services: []*storev1.Service{{ServiceId: "s", Name: "s"}},
+	}}}
+}
+
+func TestANodeThatLeftIsKeptOnceItsAgentRegistersItAgain(t *testing.T) {
+	l := newLeader(t)
+	l.apply(syncOf(web, "Web1", 1))
+	l.sees(web, "Web1", gossip.Alive, "10.0.0.1:7403")
+	l.want("web1", passing)
+	l.sees(web, "Web1", gossip.Left, "10.0.0.1:7403")
+	if l.registered("web1") != nil {
+		t.Fatal("the node that left is still registered")
+	}
+	l.apply(syncOf(web, "Web1", 2))
+	l.settle()
+	l.pass(5 * time.Minute)
+	l.elect(term)
+	l.settle()
+	l.pass(5 * time.Minute)
+	if l.registered("web1") == nil {
+		t.Fatal("the node is deregistered that its agent registered after it had left")
+	}
+	l.sees(web, "Web1", gossip.Alive, "10.0.0.1:7404")
+	l.want("web1", passing)
+}
+
+// What a leader did not come to, the next one does: it sees that no later start has synced the node since.
+func TestANewLeaderDeregistersWhatItsPredecessorLeft(t *testing.T) {
+	l := newLeader(t)
+	l.apply(syncOf(web, "Web1", 4))
+	l.nodes[web] = gossip.Node{Key: web, Name: "Web1", State: gossip.Left, Address: "10.0.0.1:7403", SyncBoot: 4}
+	l.elect(term)
+	l.settle()
+	if l.registered("web1") != nil {
+		t.Error("the node that left is still registered")
+	}
+}
+
 func TestOnlyAMajorityOfAllVotersMakesANodeCritical(t *testing.T) {
 	l := newLeader(t)
 	l.sees(web, "Web1", gossip.Alive, "10.0.0.1:7403")

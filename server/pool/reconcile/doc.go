@@ -7,6 +7,7 @@
 //   - A node that is alive again passes at once, unless it failed more than once in ten minutes: then it must stay alive for
 //     a while first, longer with each failure.
 //   - A node that left, or has been gone for 72 hours of one term, loses its check liveness, and goes unless a session is bound to it.
+//     What its agent registers anew after that stays: the agent syncs before the pool sees its new start, and may take no part in it.
 //   - A node whose check liveness belongs to a program outside of the cluster is left alone.
 //
 // One State is for one term. At the start of a term nothing is known, and all that counts time begins again.

@@ -45,6 +45,8 @@ type Entry struct {
 	Address string
 	// Ours says that the leader registered the node, and not an agent or a call.
 	Ours bool
+	// SyncBoot is which start of its agent synced it last; 0: none has.
+	SyncBoot uint64
 }
 
 // Event is what a State hears of.
@@ -55,6 +57,8 @@ type Seen struct {
 	gossip.Key
 	State   gossip.State
 	Address string
+	// SyncBoot is which start of its agent took part; 0: that is not known.
+	SyncBoot uint64
 }
 
 // Stored says what the catalog has of a node.
@@ -125,6 +129,8 @@ type node struct {
 
 	since    time.Duration // in the present state: alive, or not
 	gone     bool          // for so long that it counts as one that left
+	syncBoot uint64        // of the agent's start that was seen last
+	due      bool          // it was registered when it left, and not anew since
 	busy     bool          // an effect is under way
 	before   Entry         // when the effect began
 	notSoon  time.Duration // nothing before this time
@@ -151,15 +157,16 @@ func (s *State) Step(e Event, now time.Duration) []Effect {
 		}
 		if n.state != e.State {
 			n.notSoon = 0
+			n.due = e.State == gossip.Left && n.entry.Known && (n.state == gossip.Alive || n.entry.Status != None)
 		}
-		n.state, n.addr = e.State, e.Address
+		n.state, n.addr, n.syncBoot = e.State, e.Address, e.SyncBoot
 		return s.decide(e.Key, now)
 	case Stored:
 		n := s.node(e.Key, now)
 		if n.entry != e.Entry {
 			n.notSoon, n.backoff = 0, 0
 		}
-		n.entry = e.Entry
+		n.stored(e.Entry)
 		return s.decide(e.Key, now)
 	case Judged:
 		return s.judged(e, now)
@@ -194,6 +201,25 @@ func (s *State) node(k gossip.Key, now time.Duration) *node {
 		s.nodes[k] = n
 	}
 	return n
+}
+
+// stored takes what the catalog has of the node. What is registered anew after the node left, or was gone, stays until it is seen again.
+func (n *node) stored(e Entry) {
+	switch {
+	case !n.entry.Known:
+		// With liveness it is what was registered before the node left: an agent and a call that register it anew give it none.
+		n.due, n.gone = e.Status != None, false
+	case !e.Known, e.SyncBoot != n.entry.SyncBoot:
+		n.due, n.gone = false, false
+	}
+	n.entry = e
+}
+
+// deregisters reports whether a node that left and has no liveness any more is to go. A leader that saw it leave knows. One that comes later, as
+// before a session ended that was bound to it, sees which start of the agent left, and that no later one has synced since. Only what calls
+// alone registered, and what an agent that does not name its start registered, stays after a change of the leader: nothing tells it from new.
+func (n *node) deregisters() bool {
+	return n.due || n.entry.Ours || n.entry.SyncBoot != 0 && n.entry.SyncBoot <= n.syncBoot
 }
 
 // wait has nothing done about a node for a while, longer each time.
@@ -271,7 +297,7 @@ func (n *node) failed(now time.Duration) Effect {
 	case n.entry.Status != Critical:
 		return Effect{Kind: Ask, Address: n.entry.Address}
 	case now-n.since >= goneAfter:
-		n.gone = true
+		n.gone, n.due = true, true
 		return n.left(now)
 	default:
 		return Effect{}
@@ -285,6 +311,8 @@ func (n *node) left(now time.Duration) Effect {
 		return Effect{}
 	case n.entry.Status != None:
 		return Effect{Kind: Leave}
+	case !n.deregisters():
+		return Effect{}
 	default:
 		// If a session is bound to it, the node stays for now.
 		n.wait(now, retryMax, retryMax)

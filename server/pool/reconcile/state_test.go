@@ -33,6 +33,11 @@ func stored(e reconcile.Entry) reconcile.Event {
 
 func has(s reconcile.Status) reconcile.Event { return stored(reconcile.Entry{Known: true, Status: s}) }
 
+// synced is what an agent registers of its node, which has no liveness yet.
+func synced(boot uint64) reconcile.Event {
+	return stored(reconcile.Entry{Known: true, SyncBoot: boot})
+}
+
 func judged(failed, voters int) reconcile.Event {
 	return reconcile.Judged{Key: web, Failed: failed, Voters: voters}
 }
@@ -156,6 +161,67 @@ func TestState(t *testing.T) {
 			{time.Second, tick, reconcile.Deregister, 0},
 			{0, stored(reconcile.Entry{}), 0, 0},
 			{0, done, 0, 0},
+			{time.Hour, tick, 0, 0},
+		}),
+		"one that registers anew after it left stays": join(passing, []step{
+			{0, seen(gossip.Left), reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+			{0, stored(reconcile.Entry{}), 0, 0},
+			{0, done, 0, 0},
+			{time.Minute, synced(2), 0, 0},
+			{80 * time.Hour, tick, 0, 0},
+			{0, seen(gossip.Unknown), 0, 0},
+			{80 * time.Hour, tick, 0, 0},
+		}),
+		"one that registers anew before it is deregistered stays": join(passing, []step{
+			{0, stored(reconcile.Entry{Known: true, Status: reconcile.Passing, SyncBoot: 1}), 0, 0},
+			{0, seen(gossip.Left), reconcile.Leave, 0},
+			{0, stored(reconcile.Entry{Known: true, SyncBoot: 1}), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+			{0, done, 0, 0}, // A session is bound to it.
+			{0, stored(reconcile.Entry{Known: true, SyncBoot: 2}), 0, 0},
+			{time.Hour, tick, 0, 0},
+		}),
+		"one that was registered with liveness while it left goes": {
+			{0, seen(gossip.Alive), reconcile.Register, 0},
+			{0, seen(gossip.Left), 0, 0},
+			{0, has(reconcile.Passing), 0, 0},
+			{0, done, reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+		},
+		"one that left before liveness was there goes": {
+			{0, has(reconcile.None), 0, 0},
+			{0, seen(gossip.Alive), reconcile.Set, reconcile.Passing},
+			{0, broken, 0, 0},
+			{0, seen(gossip.Left), reconcile.Deregister, 0},
+		},
+		"a new leader deregisters one whose liveness is there": {
+			{0, seen(gossip.Left), 0, 0},
+			{0, has(reconcile.Passing), reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+		},
+		"a new leader deregisters one that no later start has synced": {
+			{0, reconcile.Seen{Key: web, State: gossip.Left, SyncBoot: 3}, 0, 0}, {0, synced(3), reconcile.Deregister, 0},
+		},
+		"a new leader deregisters one that a leader registered": {
+			{0, seen(gossip.Left), 0, 0}, {0, stored(reconcile.Entry{Known: true, Ours: true}), reconcile.Deregister, 0},
+		},
+		"a new leader leaves one alone that a later start has synced": {
+			{0, reconcile.Seen{Key: web, State: gossip.Left, SyncBoot: 3}, 0, 0}, {0, synced(4), 0, 0}, {time.Hour, tick, 0, 0},
+		},
+		"a new leader leaves one alone that did not say which start left": {
+			{0, seen(gossip.Left), 0, 0}, {0, synced(4), 0, 0}, {time.Hour, tick, 0, 0},
+		},
+		"one that was gone for 72 h and registers anew stays": join(passing, fails(0), []step{
+			{72 * time.Hour, tick, reconcile.Leave, 0},
+			{0, has(reconcile.None), 0, 0},
+			{0, done, reconcile.Deregister, 0},
+			{0, stored(reconcile.Entry{}), 0, 0},
+			{0, done, 0, 0},
+			{time.Hour, synced(2), 0, 0},
 			{time.Hour, tick, 0, 0},
 		}),
 		"one that failed for 72 h goes as one that left": join(passing, fails(0), []step{
