@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,7 +30,12 @@ const (
 	gossipOff  = "off"
 	gossipPort = "7403"
 	peerPort   = "7402"
+	// joinFirst and joinMax bound how long it takes until a member tries again to take part in gossip.
+	joinFirst, joinMax = time.Second, time.Minute
 )
+
+// errReachable means that gossip without a key is not begun by itself: another try would change nothing.
+var errReachable = errors.New("others can reach")
 
 // ErrGossipInsecure means that others can reach an address of gossip, and that there is no key.
 var ErrGossipInsecure = errors.New("anybody who can reach this address can make the cluster take machines for dead; give the pool a key with " +
@@ -113,21 +119,53 @@ func (r gossipPart) start(ctx context.Context) error {
 	if err != nil {
 		r.log.Warn("the member takes no part in gossip", zap.Error(err))
 	}
-	if part == nil {
-		r.peers.TakePart(nil)
-		return nil
-	}
-	r.addresses.Gossip = part.Address()
-	r.peers.TakePart(part)
 	life := context.WithoutCancel(ctx)
-	r.background(life, r.peers.Run)
-	r.background(life, func(ctx context.Context) {
-		if err := part.Run(ctx); err != nil {
-			r.log.Warn("gossip ended", zap.Error(err))
-		}
-	})
-	r.background(life, func(ctx context.Context) { r.renewKeys(ctx, part) })
+	r.background(life, r.peers.Run) // A leader without gossip warns if others take part.
+	if part != nil {
+		r.addresses.Gossip = part.Address()
+		r.peers.TakePart(part)
+	} else {
+		r.peers.TakePart(nil)
+	}
+	if part != nil || err != nil && !errors.Is(err, errReachable) {
+		r.background(life, func(ctx context.Context) { r.takePart(ctx, part) })
+	}
 	return nil
+}
+
+// takePart takes part in gossip until ctx ends. Where joining has failed, it is tried again.
+func (r gossipPart) takePart(ctx context.Context, part *gossip.Pool) {
+	if part == nil {
+		if part = r.joinLater(ctx); part == nil {
+			return
+		}
+		r.log.Info("the member takes part in gossip now", zap.String("address", part.Address()))
+		r.peers.TakePart(part)
+	}
+	var both sync.WaitGroup
+	both.Go(func() { r.renewKeys(ctx, part) })
+	if err := part.Run(ctx); err != nil {
+		r.log.Warn("gossip ended", zap.Error(err))
+	}
+	both.Wait()
+}
+
+// joinLater tries to join until it works; nil: ctx ended before.
+func (r gossipPart) joinLater(ctx context.Context) *gossip.Pool {
+	for wait := joinFirst; ; wait = min(2*wait, joinMax) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		part, err := r.join()
+		if err == nil {
+			return part
+		}
+		r.log.Debug("the member still takes no part in gossip", zap.Error(err))
+	}
 }
 
 // renewKeys reads the keys of the pool again when told to.
@@ -191,7 +229,7 @@ func (r gossipPart) joinBySelf(o gossip.Options) (*gossip.Pool, error) {
 		return nil, err
 	}
 	if !loopback(host) && o.KeyFile == "" && !r.config.Insecure {
-		return nil, fmt.Errorf("--gossip is not given, and others can reach %s: give --gossip-key, or --gossip off", host)
+		return nil, fmt.Errorf("--gossip is not given, and %w %s: give --gossip-key, or --gossip off", errReachable, host)
 	}
 	if _, port, _ := net.SplitHostPort(configured); port == peerPort {
 		o.Listen = net.JoinHostPort(host, gossipPort)

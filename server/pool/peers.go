@@ -23,6 +23,8 @@ const (
 	lookEvery = 3 * time.Second
 	// ProblemWithoutMajority is the problem that fewer than a majority of voters take part in gossip, and its runbook.
 	ProblemWithoutMajority = "gossip-without-majority"
+	// ProblemWithoutLeader is the problem that the leader takes no part in gossip while other voters do, and its runbook.
+	ProblemWithoutLeader = "gossip-without-leader"
 )
 
 // Gossip is a member's part in gossip: a gossip.Pool, or a model in tests.
@@ -46,17 +48,18 @@ type Member interface {
 type Peers struct {
 	peerv1.UnimplementedPoolServiceServer
 
-	decided chan struct{} // closed once it is known whether the member takes part
+	joined chan struct{} // closed once the member takes part
 
 	mu     sync.Mutex // guards what follows
 	member Member     // nil before the member is open
+	out    bool       // it was said that the member takes no part
 	gossip Gossip     // nil without gossip
 	known  map[uint64]*peerv1.JudgeResponse
 }
 
 // NewPeers returns what answers other members, which takes no part in gossip yet.
 func NewPeers() *Peers {
-	return &Peers{decided: make(chan struct{}), known: map[uint64]*peerv1.JudgeResponse{}}
+	return &Peers{joined: make(chan struct{}), known: map[uint64]*peerv1.JudgeResponse{}}
 }
 
 // Open says which member it is.
@@ -66,12 +69,14 @@ func (p *Peers) Open(m Member) {
 	p.member = m
 }
 
-// TakePart says how the member takes part in gossip from now on; nil: not at all. It is called once.
+// TakePart says how the member takes part in gossip from now on; nil: not at all, or not yet. It is called once with something else.
 func (p *Peers) TakePart(g Gossip) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.gossip = g
-	close(p.decided)
+	p.gossip, p.out = g, g == nil
+	if g != nil {
+		close(p.joined)
+	}
 }
 
 // Register adds the service to the peer address.
@@ -216,14 +221,41 @@ func (p *Peers) Addresses() []string {
 	return out
 }
 
-// Alarms returns the problem that no node can be called failed, because too few voters take part in gossip.
+// Alarms returns the problem that no node can be called failed, because too few voters take part in gossip, or the leader does not.
 func (p *Peers) Alarms() []raftnode.Alarm {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.member == nil || p.gossip == nil {
+	switch {
+	case p.member == nil:
+		return nil
+	case p.gossip != nil:
+		return p.withoutMajority(p.member.Status())
+	case p.out:
+		return p.withoutLeader(p.member.Status())
+	}
+	return nil
+}
+
+// withoutLeader returns the problem of a leader that takes no part while other voters do. Its caller holds mu.
+func (p *Peers) withoutLeader(status raftnode.Status) []raftnode.Alarm {
+	taking := 0
+	for _, id := range status.Voters {
+		if id != status.MemberID && p.known[id].GetTakesPart() {
+			taking++
+		}
+	}
+	if taking == 0 || status.Leader != status.MemberID {
 		return nil
 	}
-	status := p.member.Status()
+	return []raftnode.Alarm{{
+		Name: ProblemWithoutLeader, Member: status.MemberID,
+		Message: fmt.Sprintf("This member leads and takes no part in gossip, in which %d of %d voting members take part: no node is registered "+
+			"by it or turns critical, however many have died.", taking, len(status.Voters)),
+	}}
+}
+
+// withoutMajority returns the problem that too few voters take part. Its caller holds mu.
+func (p *Peers) withoutMajority(status raftnode.Status) []raftnode.Alarm {
 	taking := 0
 	for _, id := range status.Voters {
 		answer, known := p.known[id]

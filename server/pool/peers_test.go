@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -37,9 +38,32 @@ func (p *part) Judge(_ context.Context, asked []gossip.Asked) []bool {
 }
 
 // member is member 1 of three voters. The others do not answer.
-type member struct{ voters []uint64 }
+type member struct {
+	voters []uint64
+	leader uint64
+}
 
-func (m member) Status() raftnode.Status { return raftnode.Status{MemberID: 1, Voters: m.voters} }
+func (m member) Status() raftnode.Status {
+	return raftnode.Status{MemberID: 1, Voters: m.voters, Leader: m.leader}
+}
+
+// near is member 1, whose others take part in gossip.
+type near struct{ member }
+
+func (near) PeerConn(uint64) (grpc.ClientConnInterface, error) { return answering{}, nil }
+
+// answering answers each question with a member's part in gossip.
+type answering struct{ grpc.ClientConnInterface }
+
+func (answering) Invoke(_ context.Context, _ string, _, out any, _ ...grpc.CallOption) error {
+	answer, is := out.(*peerv1.JudgeResponse)
+	if !is {
+		return errors.New("not asked about nodes")
+	}
+	answer.TakesPart, answer.GossipAddress = true, "10.0.0.2:7403"
+	return nil
+}
+
 func (member) PeerConn(uint64) (grpc.ClientConnInterface, error) {
 	return nil, errors.New("unreachable")
 }
@@ -96,4 +120,45 @@ func TestTooFewTakePart(t *testing.T) {
 	if got := p.Alarms(); got != nil {
 		t.Errorf("while the others are not known: got %v, want none, since another problem says so of members that are down", got)
 	}
+}
+
+func TestALeaderWithoutGossipWarnsIfOthersTakePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, of := range map[string]struct {
+			m    pool.Member
+			want string
+		}{
+			"it leads":                 {near{member{[]uint64{1, 2, 3}, 1}}, pool.ProblemWithoutLeader},
+			"another one leads":        {near{member{[]uint64{1, 2, 3}, 2}}, ""},
+			"the others do not answer": {member{[]uint64{1, 2, 3}, 1}, ""},
+			"it is alone":              {near{member{[]uint64{1}, 1}}, ""},
+		} {
+			p := pool.NewPeers()
+			p.Open(of.m)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				p.Run(ctx)
+			}()
+			synctest.Wait()
+			if got := p.Alarms(); got != nil {
+				t.Errorf("%s, and may still take part: got %v, want nothing", name, got)
+			}
+			p.TakePart(nil)
+			got := ""
+			if alarms := p.Alarms(); len(alarms) > 0 {
+				got = alarms[0].Name
+			}
+			if got != of.want {
+				t.Errorf("%s: got %q, want %q", name, got, of.want)
+			}
+			p.TakePart(&part{})
+			if got := p.Alarms(); got != nil {
+				t.Errorf("%s, and takes part later: got %v, want nothing", name, got)
+			}
+			cancel()
+			<-ended
+		}
+	})
 }

@@ -107,17 +107,14 @@ type term struct {
 	outcomes chan outcome
 }
 
-// Lead is a leader task: it runs until ctx ends. Without gossip it does nothing.
+// Lead is a leader task: it runs until ctx ends. Without gossip it does nothing; it begins when the member takes part.
 func (t *Task) Lead(ctx context.Context, number uint64) error {
 	select {
-	case <-t.o.Peers.decided:
+	case <-t.o.Peers.joined:
 	case <-ctx.Done():
 		return nil
 	}
 	_, g := t.o.Peers.parts()
-	if g == nil {
-		return nil
-	}
 	t.leads.Store(true)
 	defer t.leads.Store(false)
 	began := time.Now()
