@@ -88,6 +88,10 @@ func (a *Agent) load() error {
 	if a.node.GetNodeId() == "" {
 		a.node.NodeId = a.dir.Node().ID
 	}
+	if a.options.Gossip.on() {
+		// Until the agent takes part again, members that have not heard of it look there.
+		a.node.GossipAddress = a.dir.Node().GossipAddress
+	}
 	a.registry = registry.New(registry.Options{
 		Node: a.node.GetName(), ExecFromFile: a.options.Exec != ExecOff, ExecFromAPI: a.options.Exec == ExecAPI, Changed: a.changed,
 	}, stored)
@@ -107,7 +111,7 @@ func (a *Agent) load() error {
 		Self:     service.Self{Node: a.node.GetName(), NodeID: a.node.GetNodeId(), Version: a.options.Version, Started: time.Now()},
 		Registry: a.registry, Save: a.saver.save, Reload: a.Reload, Sync: a.syncer.State,
 		Boot: func() uint64 { return a.boot }, Header: catalog.last,
-		Leave: a.leave, Gossip: func() string { return a.self().GetGossipAddress() },
+		Leave: a.leave, Gossip: a.gossipAddress,
 	})
 	if _, err := a.Reload(); err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenure-io/tenure/agent"
+	"github.com/tenure-io/tenure/agent/keep"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -373,6 +374,51 @@ func TestAnAgentServesREST(t *testing.T) {
 		if status != call.status || !strings.Contains(body, call.has) {
 			t.Errorf("%s %s: got %d %s, want %d and %s", call.method, call.path, status, body, call.status, call.has)
 		}
+	}
+}
+
+// told is a cluster that knows nothing of the agent, and keeps what the agent says of its node. None of its members takes part in gossip.
+type told struct {
+	tenurev1.CatalogServiceClient
+	nodes chan *tenurev1.Node
+}
+
+func (told) GetNode(context.Context, *tenurev1.GetNodeRequest, ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
+	return nil, refusal(codes.NotFound, "NODE_NOT_FOUND", nil)
+}
+
+func (c told) SyncNode(_ context.Context, r *tenurev1.SyncNodeRequest, _ ...grpc.CallOption) (*tenurev1.SyncNodeResponse, error) {
+	if r.GetNode() != nil {
+		select {
+		case c.nodes <- r.GetNode():
+		default:
+		}
+	}
+	return &tenurev1.SyncNodeResponse{}, nil
+}
+
+func (told) ListPool(context.Context, *tenurev1.ListPoolRequest, ...grpc.CallOption) (*tenurev1.ListPoolResponse, error) {
+	return &tenurev1.ListPoolResponse{}, nil
+}
+
+// Without an address in the catalog, nobody could ask the machine whether it is there.
+func TestTheLastGossipAddressStaysUntilTheAgentTakesPart(t *testing.T) {
+	dir := folder(t, nil)
+	kept := must[*keep.Dir](t)(keep.Open(options(dir).DataDir))
+	if err := errors.Join(kept.SetGossipAddress("10.0.0.1:7403"), kept.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ gossip, want string }{{"127.0.0.1:0", "10.0.0.1:7403"}, {"off", ""}, {"127.0.0.1:0", "10.0.0.1:7403"}} {
+		cluster := told{nodes: make(chan *tenurev1.Node, 1)}
+		r := start(t, dir, func(o *agent.Options) { o.Catalog, o.Pool, o.Gossip.Addr = cluster, cluster, c.gossip })
+		if got := (<-cluster.nodes).GetGossipAddress(); got != c.want {
+			t.Errorf("--gossip %s: the agent says that it takes part at %q, want %q", c.gossip, got, c.want)
+		}
+		info := must[*tenurev1.GetAgentResponse](t)(r.GetAgent(t.Context(), &tenurev1.GetAgentRequest{}))
+		if got := info.GetGossipAddress(); got != "" {
+			t.Errorf("--gossip %s: it shows %q, and takes no part yet", c.gossip, got)
+		}
+		r.stop()
 	}
 }
 

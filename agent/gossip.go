@@ -231,12 +231,23 @@ func (p *part) contacts(ctx context.Context, cluster [16]byte, over func()) []go
 	return out
 }
 
+// gossipAddress returns where the agent takes part, or the member that it is inside of; empty: nowhere.
+func (a *Agent) gossipAddress() string {
+	if a.options.Gossip.on() && a.part.now() == nil {
+		return ""
+	}
+	return a.self().GetGossipAddress()
+}
+
 // tookPart writes where the agent takes part into the catalog.
 func (a *Agent) tookPart(address string) {
 	a.mu.Lock()
 	changed := a.node.GetGossipAddress() != address
 	a.node.GossipAddress = address
 	a.mu.Unlock()
+	if err := a.dir.SetGossipAddress(address); err != nil {
+		a.options.Logger.Error("where the agent takes part in gossip could not be written", zap.Error(err))
+	}
 	if changed {
 		a.syncer.Changed(registry.Change{Rows: true})
 	}

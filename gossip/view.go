@@ -81,7 +81,7 @@ type Node struct {
 // Asked is a node that a process is asked about.
 type Asked struct {
 	Key
-	// Address is where the node took part in gossip, as the catalog has it; empty if it does not say.
+	// Address is where the node took part in gossip, as the catalog has it; empty if it takes part no more.
 	Address string
 }
 
@@ -310,8 +310,12 @@ func (v *View) Judge(a Asked, now time.Time) Verdict {
 		return SaysAlive
 	case known && slices.ContainsFunc(v.nodes[a.Key], func(b boot) bool { return b.seen }):
 		return SaysFailed
-	case now.Sub(v.began) < strangerAfter || a.Address == "":
+	case now.Sub(v.began) < strangerAfter:
 		return SaysAlive
+	case a.Address == "":
+		// Nobody can dial it, and nothing is heard of it: what is left of it is its liveness from when it took part, as of an agent that
+		// was started again without gossip. An agent that takes part keeps its address in the catalog from one start to the next.
+		return SaysFailed
 	}
 	if other, taken := v.liveAt(a.Address); taken && other != a.Key {
 		return SaysFailed

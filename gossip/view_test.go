@@ -111,6 +111,29 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// One that cannot be dialed must be heard of.
+func TestJudgeWithoutAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []script
+		want  Verdict
+	}{
+		"one never seen may be well":           {[]script{after(89 * time.Second)}, SaysAlive},
+		"one never seen in 90 s has failed":    {[]script{after(91 * time.Second)}, SaysFailed},
+		"so it has only long after a stall":    {[]script{after(91 * time.Second), stall(2 * time.Second)}, SaysAlive},
+		"one that was not gone then is alive":  {[]script{saw(1, Alive, false), after(91 * time.Second)}, SaysAlive},
+		"one that was dead all the time is so": {[]script{saw(1, Failed, false), after(91 * time.Second)}, SaysFailed},
+	} {
+		now := time.Unix(1, 0)
+		v := NewView(now)
+		for _, step := range c.steps {
+			step(v, &now)
+		}
+		if got := v.Judge(Asked{Key: web}, now); got != c.want {
+			t.Errorf("%s: got verdict %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // What is remembered is bounded, whatever comes.
 func TestViewIsBounded(t *testing.T) {
 	now := time.Unix(1, 0)

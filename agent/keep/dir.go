@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -34,13 +35,17 @@ type Node struct {
 	ID string `json:"node_id"`
 	// Boot counts the starts, from 1.
 	Boot uint64 `json:"boot,string"`
+	// GossipAddress is where the agent took part in gossip last; empty: it never did.
+	GossipAddress string `json:"gossip_address,omitempty"`
 }
 
 // Dir is an open directory, which no other agent uses.
 type Dir struct {
 	path string
-	node Node
 	lock io.Closer
+
+	mu   sync.Mutex // guards node, also while it is written
+	node Node
 }
 
 // Open creates the directory if needed, and counts a start. A directory without a node gets a random one.
@@ -92,16 +97,32 @@ func (d *Dir) checkFresh() error {
 }
 
 // Node returns which node and which start this is.
-func (d *Dir) Node() Node { return d.node }
+func (d *Dir) Node() Node {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.node
+}
 
 // Continue is called when the cluster knows a later start than this directory, which is then an old copy. From then on
 // the start counts as that one.
 func (d *Dir) Continue(boot uint64) error {
-	if boot <= d.node.Boot {
+	return d.change(func(n *Node) { n.Boot = max(n.Boot, boot) })
+}
+
+// SetGossipAddress writes where the agent takes part in gossip.
+func (d *Dir) SetGossipAddress(address string) error {
+	return d.change(func(n *Node) { n.GossipAddress = address })
+}
+
+// change writes another node, if it is another one.
+func (d *Dir) change(with func(*Node)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	node := d.node
+	with(&node)
+	if node == d.node {
 		return nil
 	}
-	node := d.node
-	node.Boot = boot
 	if err := d.write(nodeFile, node); err != nil {
 		return err
 	}

@@ -53,10 +53,13 @@ func TestWhatOutlivesAnAgent(t *testing.T) {
 	if err := d.SetStates(states); err != nil {
 		t.Fatal(err)
 	}
+	if err := d.SetGossipAddress("10.0.0.1:7403"); err != nil {
+		t.Fatal(err)
+	}
 	shut(t, d)
 
 	d = open(t, path)
-	if got := d.Node(); got.ID != node.ID || got.Boot != 2 {
+	if got := d.Node(); got.ID != node.ID || got.Boot != 2 || got.GossipAddress != "10.0.0.1:7403" {
 		t.Errorf("second start: got %+v, want %s and boot 2", got, node.ID)
 	}
 	got, err := d.Registered()
