@@ -37,6 +37,13 @@ func (b *batch) size() int {
 	return n
 }
 
+// overridesTags reports whether it changes an instance that is in the catalog, and whose tags others may change.
+func (b *batch) overridesTags(catalog rows) bool {
+	return slices.ContainsFunc(b.services, func(s *tenurev1.Service) bool {
+		return s.GetTagOverride() && catalog.services[s.GetServiceId()] != nil
+	})
+}
+
 // bytes returns how large what it writes is. Ids of what it deletes are small.
 func (b *batch) bytes() int {
 	n := proto.Size(b.node)

@@ -242,7 +242,8 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 }
 
 func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
-	if full {
+	if full || s.refused.difference(s.catalog, s.agent(), outputs).overridesTags(s.catalog) {
+		// An instance is written with its tags: what others have made of them since the last comparison would be lost.
 		found, err := s.read(ctx, s.options.Node())
 		if err != nil {
 			return err

@@ -208,6 +208,17 @@ func TestTagsThatOthersMayChange(t *testing.T) {
 		if w := c.services["w"]; !slices.Equal(w.GetTags(), []string{"theirs"}) || w.GetPort() != 0 {
 			t.Errorf("got tags %q and port %d, want those tags and the agent's port", w.GetTags(), w.GetPort())
 		}
+		// They stay also if the agent changes the instance before it compares all again.
+		c.mu.Lock()
+		c.services["w"].Tags = []string{"primary"}
+		c.mu.Unlock()
+		if err := a.Add(registry.Addition{Content: registry.Content{Services: []registry.Service{{Name: "w", Tags: []string{"a"}, TagOverride: true, Port: 2}}}}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if w := c.services["w"]; !slices.Equal(w.GetTags(), []string{"primary"}) || w.GetPort() != 2 {
+			t.Errorf("got tags %q and port %d, want their tags and the agent's port", w.GetTags(), w.GetPort())
+		}
 	})
 }
 
