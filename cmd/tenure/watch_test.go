@@ -34,6 +34,26 @@ func TestABreakOfAWatchIsToldByWhatHappened(t *testing.T) {
 	}
 }
 
+// Where there is no present state, a command that is to run once runs for the first change.
+func TestACommandThatRunsOnceWaitsForAChange(t *testing.T) {
+	member := &fake.Member{OnWatch: func(_ *tenurev1.WatchRequest, s grpc.ServerStreamingServer[tenurev1.WatchResponse]) error {
+		empty := &tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Initial{Initial: &tenurev1.WatchInitial{Complete: true}}}
+		if err := s.Send(empty); err != nil {
+			return err
+		}
+		return s.Send(&tenurev1.WatchResponse{Message: &tenurev1.WatchResponse_Events{Events: &tenurev1.WatchEvents{
+			Events: []*tenurev1.Event{{Type: tenurev1.EventType_EVENT_TYPE_DELETED, Revision: 7, Key: "k"}},
+		}}})
+	}}
+	env, out := fake.EnvironmentAt()
+	code := execute(t.Context(), env, []string{
+		"watch", "k", "--once", "--endpoints", member.Serve(t), "--", "sh", "-c", `echo "$TENURE_WATCH_REVISION $TENURE_WATCH_PRESENT"`,
+	})
+	if want := "7 false\n"; code != cli.ExitOK || out.String() != want {
+		t.Errorf("got exit code %d and %q, want %d and %q", code, out, cli.ExitOK, want)
+	}
+}
+
 // Who follows something ends it with Ctrl-C, also when there is nothing to follow yet.
 func TestAnInterruptEndsWhatIsFollowedWellWhileItConnects(t *testing.T) {
 	for _, command := range []string{"watch k", "elect k --observe"} {
