@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -340,16 +342,50 @@ func (g *mending) caughtUp(m *mend) (bool, error) {
 	return true, err
 }
 
+// reseeds bounds how often members are sent snapshots because they ask: each may cost a checkpoint. At most one is under way to a
+// member, and at most one begins in an election time-out. A member that asks for more is not heard; one that mends asks again.
+type reseeds struct {
+	every time.Duration
+
+	mu    sync.Mutex // guards what follows
+	under map[uint64]bool
+	next  map[uint64]time.Time // before it none begins; of members for which that is still to come
+}
+
+func newReseeds(every time.Duration) *reseeds {
+	return &reseeds{every: every, under: map[uint64]bool{}, next: map[uint64]time.Time{}}
+}
+
+// begin reports whether one may begin to a member now. If so, end follows.
+func (r *reseeds) begin(id uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(r.next, func(_ uint64, next time.Time) bool { return !now.Before(next) })
+	if _, soon := r.next[id]; soon || r.under[id] {
+		return false
+	}
+	r.under[id], r.next[id] = true, now.Add(r.every)
+	return true
+}
+
+func (r *reseeds) end(id uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.under, id)
+}
+
 // reseed sends a snapshot to a member whose log lost its end. Raft would not: it believes what was acknowledged.
 func (s *Self) reseed(caller *peerv1.PeerHeader) {
 	id := caller.GetFrom()
 	lead := s.m.Lead()
-	if lead.Role != core.RoleLeader || s.roster.member(id) == nil {
+	if lead.Role != core.RoleLeader || s.roster.member(id) == nil || !s.reseeds.begin(id) {
 		return
 	}
 	// Raft takes nothing back that it believes: the snapshot has to reach that far.
 	index := s.witnesses.of(id, lead).index
 	s.m.Background.Go(func() {
+		defer s.reseeds.end(id)
 		err := s.m.Reseed(&raftpb.Message{
 			Type: raftpb.MsgSnap.Enum(), To: new(id), From: new(s.m.Identity.MemberID), Term: new(lead.Term),
 		}, index)

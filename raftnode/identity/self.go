@@ -66,11 +66,12 @@ type Self struct {
 	jumps     *termJumps
 	mending   *mending
 	doubts    *doubts
+	reseeds   *reseeds
 }
 
 // New reads whom the member knows, and continues what an earlier run has begun to mend. It comes before raft reads the log.
 func New(o Options, m Member) (*Self, error) {
-	s := &Self{o: o, m: m, log: o.Logger, wire: m.Wire, witnesses: newWitnesses()}
+	s := &Self{o: o, m: m, log: o.Logger, wire: m.Wire, witnesses: newWitnesses(), reseeds: newReseeds(o.ElectionTimeout)}
 	s.roster, s.mending, s.doubts, s.jumps = newRoster(s), newMending(s), newDoubts(s), &termJumps{n: s}
 	return s, errors.Join(s.roster.refresh(), s.mending.load())
 }

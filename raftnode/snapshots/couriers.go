@@ -175,6 +175,14 @@ func (c *Couriers) start(ctx context.Context, under *sync.WaitGroup, m *raftpb.M
 	})
 }
 
+// busy reports whether a snapshot is due to a member, or on its way.
+func (c *Couriers) busy(to uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, away := c.away[to]
+	return away || slices.ContainsFunc(c.due, func(m *raftpb.Message) bool { return m.GetTo() == to })
+}
+
 // Recall ends every transfer: this member does not lead any more, or stops.
 func (c *Couriers) Recall(why error) {
 	c.mu.Lock()
@@ -266,8 +274,11 @@ func snapshotOf(m *checkpoint.Manifest) (*raftpb.Snapshot, error) {
 }
 
 // Reseed sends a member a snapshot of which raft does not know, in a term in which this member leads. It reaches an index at
-// least; while the state does not, nothing is sent.
+// least; while the state does not, or another snapshot is on its way to the member, nothing is sent.
 func (c *Couriers) Reseed(message *raftpb.Message, index uint64) error {
+	if c.busy(message.GetTo()) {
+		return nil // It asks again.
+	}
 	if m := c.o.Catalogue.Newest(); m == nil || m.Index < index {
 		if c.o.Checkpoints.o.Store().Applied().Index < index {
 			return nil // It asks again.
