@@ -96,6 +96,12 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 		b.each(s.accept)
 		return nil
 	}
+	if outOfRoom(err) {
+		if taken := s.takenWhenFull(b); taken.size() > 0 && taken.size() < b.size() {
+			err = errors.Join(err, s.push(ctx, taken))
+		}
+		return fmt.Errorf("write the catalog: %w", err)
+	}
 	if !refused(err) || b.node != nil && b.size() == 1 {
 		return fmt.Errorf("write the catalog: %w", err)
 	}
@@ -104,6 +110,25 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 		return nil
 	}
 	return s.pushHalves(ctx, b)
+}
+
+// takenWhenFull returns what a cluster takes of a batch that has no room for it: the status of checks that are there, and what is deleted. A
+// check that is to move away from a service that is deleted would go with it, so that nothing is deleted while other checks wait.
+func (s *Syncer) takenWhenFull(b *batch) *batch {
+	taken := &batch{}
+	for _, m := range b.checks {
+		if is := s.catalog.checks[m.GetCheckId()]; is != nil {
+			is = proto.CloneOf(is)
+			is.Status = m.GetStatus()
+			if sameCheck(is, m) {
+				taken.checks = append(taken.checks, m)
+			}
+		}
+	}
+	if len(taken.checks) == len(b.checks) {
+		taken.deleteServices, taken.deleteChecks = b.deleteServices, b.deleteChecks
+	}
+	return taken
 }
 
 // pushHalves makes a batch in two.

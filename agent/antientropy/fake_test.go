@@ -42,6 +42,8 @@ type catalog struct {
 	fail func(method string) (err error, applied bool)
 	// refuse are ids that are refused.
 	refuse map[string]bool
+	// full means that nothing is taken that makes the catalog grow.
+	full bool
 	// entriesMax is how many entries a call may have before it is too large; 0: any number.
 	entriesMax int
 	// deny are ids of services that the agent's token may not write; denyNode denies all. denials counts the calls that were denied.
@@ -148,6 +150,9 @@ func (c *catalog) sync(r *tenurev1.SyncNodeRequest) error {
 		c.denials++
 		c.note("denied %s", describe(r))
 		return failure(codes.PermissionDenied, "PERMISSION_DENIED", map[string]string{"needs": needs})
+	}
+	if c.full && c.grows(r) {
+		return failure(codes.ResourceExhausted, "QUOTA_EXCEEDED", nil)
 	}
 	if err := c.refused(r); err != nil {
 		return err
@@ -258,4 +263,10 @@ func describe(r *tenurev1.SyncNodeRequest) string {
 		b.WriteString("-" + id + " ")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// grows reports whether a sync writes more than the status of checks that are there.
+func (c *catalog) grows(r *tenurev1.SyncNodeRequest) bool {
+	return r.GetNode() != nil || len(r.GetServices()) > 0 ||
+		slices.ContainsFunc(r.GetChecks(), func(k *tenurev1.Check) bool { return c.checks[k.GetCheckId()] == nil })
 }

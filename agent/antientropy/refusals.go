@@ -154,3 +154,8 @@ func refused(err error) bool {
 		return status.Code(err) == codes.InvalidArgument
 	}
 }
+
+// outOfRoom reports whether the cluster has no room for what makes it grow.
+func outOfRoom(err error) bool {
+	return errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED
+}

@@ -47,6 +47,35 @@ func TestWhatIsRefusedDoesNotKeepTheRest(t *testing.T) {
 	})
 }
 
+// A cluster whose disk is full takes no service more. It learns all the same that one is down.
+func TestAFullClusterLearnsWhatItTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(a *agent) { a.add([]string{"s"}, "c@s") })
+		a.report("c@s", check.Passing, "")
+		c.mu.Lock()
+		c.full = true
+		c.mu.Unlock()
+		a.add([]string{"new"}, "d@new")
+		c.taken()
+		a.report("c@s", check.Critical, "")
+		pass(2 * time.Minute)
+		c.mu.Lock()
+		if got := c.checks["c@s"].GetStatus(); got != tenurev1.CheckStatus_CHECK_STATUS_CRITICAL || len(c.services) != 1 {
+			t.Errorf("got status %v and %d services, want a critical one and none more", got, len(c.services))
+		}
+		c.full = false
+		c.mu.Unlock()
+		if s := a.sync.State(); s.Err == nil {
+			t.Errorf("state: got %+v, want why the rest is missing", s)
+		}
+		pass(2 * time.Minute)
+		if s := a.sync.State(); s.Err != nil || s.Missing != 0 || len(c.services) != 2 {
+			t.Errorf("state once there is room: got %+v with %d services, want no difference", s, len(c.services))
+		}
+	})
+}
+
 // Entries that are too large for one call are made in several.
 func TestWhatIsTooLargeIsMadeInSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
