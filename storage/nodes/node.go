@@ -89,7 +89,7 @@ func (c *Change) putNode(p nodePut) (*node, error) {
 		return nil, err
 	}
 	switch {
-	case before != nil && p.skip && !before.isAnother(id):
+	case before != nil && (p.skip && !before.isAnother(id) || before.isAgents(p.origin, id)):
 		return before, nil
 	case before != nil && len(id) == 0:
 		id = before.record.GetNode().GetNodeId()
@@ -119,6 +119,13 @@ func (c *Change) putNode(p nodePut) (*node, error) {
 // not compare ids.
 func (n *node) isAnother(id []byte) bool {
 	return n.State.ClusterVersion >= layout.Version3 && len(id) > 0 && !bytes.Equal(id, n.record.GetNode().GetNodeId())
+}
+
+// isAgents reports whether the pool registers a machine that its agent has registered: the agent knows more of it, such as its zone and facts, and
+// may have done so since the leader looked. Before version 3, the pool's word replaced the agent's.
+func (n *node) isAgents(by storev1.CatalogOrigin, id []byte) bool {
+	return n.State.ClusterVersion >= layout.Version3 && by == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL &&
+		n.record.GetOrigin() == storev1.CatalogOrigin_CATALOG_ORIGIN_AGENT && !n.isAnother(id)
 }
 
 // addNode writes a new node.
