@@ -49,9 +49,10 @@ func (m *catalogModel) dropCheck(node, id string) {
 	m.end(node + "/" + id)
 }
 
-func (m *catalogModel) dropService(node, id string) {
+// dropService drops an instance with its checks but those that are put after it.
+func (m *catalogModel) dropService(node, id string, puts ...*storev1.Check) {
 	for check, e := range m.nodes[node].checks {
-		if e.of == id {
+		if e.of == id && !slices.ContainsFunc(puts, func(k *storev1.Check) bool { return k.GetCheckId() == check }) {
 			m.dropCheck(node, check)
 		}
 	}
@@ -187,7 +188,7 @@ func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
 		}
 		for _, id := range k.GetDeleteServices() {
 			if e, there := n.services[id]; there && e.origin == byAgent {
-				m.dropService(key, id)
+				m.dropService(key, id, k.GetChecks()...)
 			}
 		}
 		m.put(key, k.GetServices(), k.GetChecks(), byAgent)

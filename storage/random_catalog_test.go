@@ -58,7 +58,10 @@ func (g *generator) catalogCommand() *storev1.Command {
 		}
 		s.Services, s.Checks = g.entries()
 		if g.oneIn(2) {
-			s.DeleteServices, s.DeleteChecks, s.Services, s.Checks = []string{g.serviceID()}, []string{g.checkID()}, nil, nil
+			s.DeleteServices = []string{g.serviceID()}
+			if g.oneIn(2) { // A check may move from it to another one.
+				s.DeleteChecks, s.Services, s.Checks = []string{g.checkID()}, nil, nil
+			}
 		}
 		cmd.Kind = &storev1.Command_SyncNode{SyncNode: s}
 	case n < 52:

@@ -134,7 +134,7 @@ func (c *Change) syncNode(s *storev1.SyncNode, out *storev1.CatalogResult) error
 		}
 	}
 	for _, id := range s.GetDeleteServices() {
-		if err = n.deleteServiceOf(id, origin); err != nil {
+		if err = n.deleteServiceOf(id, origin, s.GetChecks()); err != nil {
 			return err
 		}
 	}

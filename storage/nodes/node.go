@@ -296,7 +296,7 @@ func (n *node) deleteEntry(name *storev1.CatalogName) (bool, error) {
 		if err != nil || s == nil {
 			return false, err
 		}
-		return true, n.deleteService(s)
+		return true, n.deleteService(s, nil)
 	case name.GetCheckId() != "":
 		k, err := n.check(name.GetCheckId())
 		if err != nil || k == nil {

@@ -116,22 +116,29 @@ func (n *node) countedNames() ([]string, error) {
 	return names, n.Rows.Meter.Over()
 }
 
-// deleteServiceOf deletes an instance that is of an origin; others stay.
-func (n *node) deleteServiceOf(id string, origin storev1.CatalogOrigin) error {
+// deleteServiceOf deletes an instance that is of an origin; others stay. The checks that the command is about to put stay, too: they move to
+// another instance. Before version 3, such a check was deleted and made anew, which ended the sessions that were bound to it.
+func (n *node) deleteServiceOf(id string, origin storev1.CatalogOrigin, puts []*storev1.Check) error {
 	s, err := n.service(id)
 	if err != nil || s == nil || s.GetOrigin() != origin {
 		return err
 	}
-	return n.deleteService(s)
+	if n.State.ClusterVersion < layout.Version3 {
+		puts = nil
+	}
+	return n.deleteService(s, puts)
 }
 
-// deleteService deletes an instance of a service with its checks.
-func (n *node) deleteService(s *storev1.ServiceRecord) error {
+// deleteService deletes an instance of a service with its checks but those that are put after it.
+func (n *node) deleteService(s *storev1.ServiceRecord, puts []*storev1.Check) error {
 	checks, err := n.checksOf(s.GetService().GetServiceId())
 	if err != nil {
 		return err
 	}
 	for _, k := range checks {
+		if slices.ContainsFunc(puts, func(put *storev1.Check) bool { return put.GetCheckId() == k.GetCheck().GetCheckId() }) {
+			continue
+		}
 		if err = n.deleteCheck(k); err != nil {
 			return err
 		}
