@@ -78,7 +78,8 @@ async def open_service_list(client: Client, names: tuple[str, ...], timeout: flo
 class ServiceList:
     """The instances that pass, of some services. Reading it makes no call.
 
-    The instances of a service are always those of one revision. While no member can be reached, it still shows what it
+    The instances of a service are those of one revision; of more than 1 000, or about 1 MiB, some may for a moment be
+    older than others if the service changes while they are read. While no member can be reached, it still shows what it
     has. `error` says why the list is no longer updated; None while it is.
     """
 
@@ -143,7 +144,11 @@ class ServiceList:
         return [n for n in self.names if node.lower() in self._nodes[n]]
 
     async def _load(self, name: str) -> None:
-        """Reads one service, in pages of one revision, which is that of the first page's answer."""
+        """Reads one service, in pages.
+
+        Each page is of a revision of its own, so the service counts as read at that of the first: an event after it has
+        the service read again.
+        """
         request = catalog_pb2.ListInstancesRequest(service=name)
         passing: list[Instance] = []
         nodes: set[str] = set()

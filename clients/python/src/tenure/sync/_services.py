@@ -114,7 +114,8 @@ class Registration:
 class ServiceList:
     """The instances that pass, of some services. Reading it makes no call. Any thread can use it.
 
-    The instances of a service are always those of one revision. While no member can be reached, it still shows what it
+    The instances of a service are those of one revision; of more than 1 000, or about 1 MiB, some may for a moment be
+    older than others if the service changes while they are read. While no member can be reached, it still shows what it
     has. `error` says why the list is no longer updated; None while it is.
     """
 

@@ -25,8 +25,9 @@ import java.util.function.Consumer;
 
 /**
  * The instances that pass, of some services, kept up to date by a watch. {@link #begin} fills it; before that it cannot be read. Reading
- * it makes no call. The instances of a service are always those of one revision. While no member can be reached, it still shows what it
- * has. Any thread can use it.
+ * it makes no call. The instances of a service are those of one revision; of more than 1 000, or about 1 MiB, some may for a moment be
+ * older than others if the service changes while they are read. While no member can be reached, it still shows what it has. Any thread can
+ * use it.
  */
 public final class ServiceList implements AutoCloseable {
   private final ClientCore core;
@@ -241,7 +242,10 @@ public final class ServiceList implements AutoCloseable {
     return names.stream().filter(n -> nodes.get(n).contains(node.toLowerCase(Locale.ROOT))).toList();
   }
 
-  /** Reads services, each in pages of one revision, which is that of the first page's answer. */
+  /**
+   * Reads services in pages. Each page is of a revision of its own, so a service counts as read at that of its first page: an event after it has the
+   * service read again.
+   */
   private void load(Watch w, List<String> some) {
     for (String name : some) {
       List<Instance> found = new ArrayList<>();
