@@ -42,7 +42,8 @@ all processes that it started, if tenure dies.
 
 With --node, the session is bound to that node of the catalog: it ends when the node is deregistered.
 With --check, it also ends when that check of the node turns critical or is deregistered. Without
---check, that is so for the check liveness, if the node has it; with an empty --check, for no check.`,
+--check, that is so for the check liveness, if the node has it; with an empty --check, for no check. If there
+is no such node, a note says so, and the session is bound to none.`,
 		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
   tenure session create --ttl 10s --lock-delay 0s --behavior delete
   tenure session create --name worker -- ./worker.sh
@@ -59,7 +60,7 @@ With --check, it also ends when that check of the node turns critical or is dere
 			if len(command) > 0 {
 				return runUnderSession(cmd.Context(), env, request, command)
 			}
-			return createSession(cmd.Context(), env, request)
+			return createSession(cmd.Context(), env, request, f.node)
 		},
 	}
 	flags := cmd.Flags()
@@ -114,13 +115,16 @@ func (f *createFlags) request(cmd *cobra.Command, withCommand bool) (*tenurev1.C
 	return request, nil
 }
 
-// createSession opens a session and prints its id.
-func createSession(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest) error {
+// createSession opens a session and prints its id. The node is the one that was asked for; empty: none was.
+func createSession(ctx context.Context, e *cli.Environment, request *tenurev1.CreateSessionRequest, node string) error {
 	Describe(e, request, "")
 	return e.WithClient(ctx, func(ctx context.Context, c *tenure.Client) error {
 		answer, err := openSession(ctx, e, c, request)
 		if err != nil {
 			return err
+		}
+		if node != "" && answer.GetNodeId() == "" {
+			e.Notef("Note: there is no node %s in the catalog, so the session is bound to none.", cli.Quoted(node))
 		}
 		if e.JSON() {
 			return e.PrintDocument(answer)
