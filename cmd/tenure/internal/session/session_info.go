@@ -50,8 +50,10 @@ func sessionRows(answer *tenurev1.GetSessionResponse) [][]string {
 		{"TTL", cli.LengthOrNone(s.GetTtl())},
 		{"Lock-delay", cli.LengthOrNone(s.GetLockDelay())},
 		{"Behavior", cli.Words(s.GetBehavior().String(), "SESSION_BEHAVIOR_")},
-		{"Secret", yesNo(s.GetHasSecret())},
 		{"Created", fmt.Sprintf("%s (revision %d)", cli.Moment(s.GetCreateTime()), s.GetCreateRevision())},
+	}
+	if s.GetEnd() == nil { // Of one that has ended, nobody knows.
+		rows = slices.Insert(rows, len(rows)-1, []string{"Secret", yesNo(s.GetHasSecret())})
 	}
 	if s.GetNodeId() != "" {
 		bound := append(slices.Clone(s.GetChecks().GetNodeChecks()), s.GetChecks().GetServiceChecks()...)
