@@ -24,6 +24,8 @@ func TestARefusedRetryDoesNotSayThatTheFirstAttemptWasNotApplied(t *testing.T) {
 		"a member is older":             {codes.Unimplemented, tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, tenure.AppliedUnknown},
 		"the store is full":             {codes.ResourceExhausted, tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED, tenure.AppliedUnknown},
 		"the result is forgotten":       {codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_REQUEST_ID_DONE, tenure.AppliedUnknown},
+		"an agent has no such instance": {codes.NotFound, tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND, tenure.AppliedUnknown},
+		"an agent has no such check":    {codes.NotFound, tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND, tenure.AppliedUnknown},
 		"the state machine decided it":  {codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED, tenure.AppliedNo},
 		"it decided that a lock is had": {codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_LOCK_HELD, tenure.AppliedNo},
 	}

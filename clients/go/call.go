@@ -137,7 +137,8 @@ func (r *retrying) doubt(err error) error {
 }
 
 // decided reports whether a change that is refused for a reason is refused by the state machine, which then remembers that for all attempts. Reasons
-// that a member may also give by itself are not among them, nor those that the state machine does not remember: that the store or the window is full.
+// that a member or an agent may also give by itself are not among them, nor those that the state machine does not remember: that the store or the
+// window is full.
 func decided(reason tenurev1.ErrorReason) bool {
 	switch reason {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED,
@@ -149,8 +150,7 @@ func decided(reason tenurev1.ErrorReason) bool {
 		tenurev1.ErrorReason_ERROR_REASON_LOCK_NOT_HELD, tenurev1.ErrorReason_ERROR_REASON_LOCK_MODE_MISMATCH,
 		tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND:
 		return true
-	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_SERVICE_NOT_FOUND,
-		tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL,
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL,
 		tenurev1.ErrorReason_ERROR_REASON_NODE_ID_CONFLICT, tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND,
 		tenurev1.ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN:
 		return true
