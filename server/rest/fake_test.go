@@ -44,6 +44,7 @@ type fakeServices struct {
 
 	fail    func() error                                                          // if set, every unary call fails with it
 	watch   func(*tenurev1.WatchRequest, tenurev1.WatchService_WatchServer) error // serves watches
+	backup  func(tenurev1.ClusterService_BackupServer) error                      // nil: there is none
 	acquire func(*tenurev1.AcquireLockRequest, tenurev1.LockService_AcquireLockServer) error
 }
 
@@ -161,6 +162,14 @@ func (f *fakeServices) Watch(r *tenurev1.WatchRequest, stream tenurev1.WatchServ
 func (f *fakeServices) AcquireLock(r *tenurev1.AcquireLockRequest, stream tenurev1.LockService_AcquireLockServer) error {
 	f.remember(stream.Context(), tenurev1.LockService_AcquireLock_FullMethodName, r)
 	return f.acquire(r, stream)
+}
+
+// Backup sends what the test sends.
+func (f *fakeServices) Backup(r *tenurev1.BackupRequest, stream tenurev1.ClusterService_BackupServer) error {
+	if f.backup == nil {
+		return f.UnimplementedClusterServiceServer.Backup(r, stream)
+	}
+	return f.backup(stream)
 }
 
 // restRig is REST over fake services on a listener of its own.
