@@ -133,6 +133,12 @@ func agentChanges() map[string]struct {
 				SuccessBeforePassing: 1, FailuresBeforeWarning: 2, FailuresBeforeCritical: 3,
 			}}},
 		},
+		"check/register?redirects": {
+			`{"Name":"web","HTTP":"http://x","disable_redirects":true,"Interval":"10s"}`,
+			&tenurev1.AddAgentCheckRequest{Check: &tenurev1.Check{CheckId: "web", Name: "web", Definition: &tenurev1.CheckDefinition{
+				Kind: &tenurev1.CheckDefinition_Http{Http: &tenurev1.HttpCheck{Url: "http://x"}}, Interval: durationpb.New(10 * time.Second),
+			}}},
+		},
 		"check/register?spellings": {
 			`{"ID":"d","Name":"disk","GRPC":"x:1","GRPCUseTLS":true,"grpc_use_tls":false,"service_id":"other","ServiceID":"web-1","Interval":"10s"}`,
 			&tenurev1.AddAgentCheckRequest{Check: &tenurev1.Check{CheckId: "d", Name: "disk", ServiceId: "web-1", Definition: &tenurev1.CheckDefinition{

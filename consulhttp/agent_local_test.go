@@ -121,6 +121,7 @@ func TestRequestsThatAreWrongForAnAgent(t *testing.T) {
 		"PUT service/register?docker":                {`{"Name":"x","Check":{"DockerContainerID":"x"}}`, 400, "Checks of the kind DockerContainerID are not supported; use HTTP, TCP, GRPC, Args, TTL or an alias."},
 		"PUT service/register?kind":                  {`{"Name":"x","Check":{"Notes":"y"}}`, 400, `The check "service:x" has no kind: it needs HTTP, TCP, GRPC, Args, TTL, AliasNode or AliasService.`},
 		"PUT service/register?snake":                 {`{"Name":"x","Check":{"docker_container_id":"x"}}`, 400, "Checks of the kind DockerContainerID are not supported;"},
+		"PUT check/register?tls":                     {`{"Name":"x","TCP":"x:1","TCPUseTLS":true,"Interval":"10s"}`, 400, "Checks with TCPUseTLS are not supported;"},
 		"PUT check/register?snake":                   {`{"Name":"x","os_service":"x","ttl":"1m"}`, 400, "Checks of the kind OSService are not supported;"},
 		"PUT service/deregister/":                    {"", 400, "Missing service ID"},
 		"PUT service/maintenance/?enable=true":       {"", 400, "Missing service ID"},

@@ -24,6 +24,7 @@ type Check struct {
 	Args []string
 	// What is not offered is refused, and not ignored: the check would never run.
 	DockerContainerID, UDP, H2PING, OSService string
+	TCPUseTLS                                 bool
 }
 
 // Message returns the check; defaultID is its id if it has none.
@@ -34,6 +35,9 @@ func (b *Check) Message(defaultID, defaultName string) (*tenurev1.Check, error) 
 		if value != "" {
 			return nil, reply.Refusal(http.StatusBadRequest, "Checks of the kind %s are not supported; use HTTP, TCP, GRPC, Args, TTL or an alias.", kind)
 		}
+	}
+	if b.TCPUseTLS {
+		return nil, reply.Refusal(http.StatusBadRequest, "Checks with TCPUseTLS are not supported; use HTTP or GRPC with TLS, or Args.")
 	}
 	if len(b.ScriptArgs) == 0 {
 		b.ScriptArgs = b.Args

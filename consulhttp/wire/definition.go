@@ -68,6 +68,7 @@ type Definition struct {
 	Header                         map[string][]string `json:",omitempty"`
 	Method                         string              `json:",omitempty"`
 	Body                           string              `json:",omitempty"`
+	DisableRedirects               bool                `json:",omitempty"`
 	TLSServerName                  string              `json:",omitempty"`
 	TLSSkipVerify                  bool                `json:",omitempty"`
 	TCP                            string              `json:",omitempty"`
@@ -99,7 +100,7 @@ func DefinitionOf(d *tenurev1.CheckDefinition) Definition {
 	case d.GetHttp() != nil:
 		h := d.GetHttp()
 		out.HTTP, out.Method, out.Body = h.GetUrl(), h.GetMethod(), h.GetBody()
-		out.TLSServerName, out.TLSSkipVerify = h.GetTlsServerName(), h.GetTlsSkipVerify()
+		out.TLSServerName, out.TLSSkipVerify, out.DisableRedirects = h.GetTlsServerName(), h.GetTlsSkipVerify(), !h.GetFollowRedirects()
 		for _, header := range h.GetHeaders() {
 			if out.Header == nil {
 				out.Header = map[string][]string{}
@@ -143,7 +144,7 @@ func (d *Definition) kind() *tenurev1.CheckDefinition {
 	case d.HTTP != "":
 		h := &tenurev1.HttpCheck{
 			Url: d.HTTP, Method: d.Method, Body: d.Body, TlsServerName: d.TLSServerName, TlsSkipVerify: d.TLSSkipVerify,
-			FollowRedirects: true, // as Consul does
+			FollowRedirects: !d.DisableRedirects,
 		}
 		for _, name := range slices.Sorted(maps.Keys(d.Header)) {
 			h.Headers = append(h.Headers, &tenurev1.HttpHeader{Name: name, Values: d.Header[name]})
