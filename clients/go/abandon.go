@@ -87,7 +87,7 @@ func (a *abandoned) leaveOnce(ctx context.Context) error {
 		return nil // It was there before: the process that had it may believe in it, or somebody here does by now.
 	}
 	a.granted = true
-	return a.custody.release(ctx, &tenurev1.ReleaseLockRequest{
+	return a.custody.release(ctx, &returning{owner: a.own.owner, request: &tenurev1.ReleaseLockRequest{
 		Key: a.own.key, SessionId: s.id, LockIndex: hold.GetSequencer().GetLockIndex(),
-	}, a.own.owner)
+	}})
 }

@@ -114,3 +114,50 @@ func TestALockThatMayBeResignedIsGivenBackThoughThatIsRefusedAtFirst(t *testing.
 		b.demandFree(t, "app/a")
 	})
 }
+
+// TestAReleaseFindsOutThatTheLockWasLost takes a lock away when nobody has told its client yet.
+func TestAReleaseFindsOutThatTheLockWasLost(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		b.breakLock("app/a", false)
+		for range 2 {
+			if err := held.Release(t.Context()); !errors.Is(err, tenure.ErrLockLost) {
+				t.Errorf("got %v, want ErrLockLost", err)
+			}
+		}
+	})
+}
+
+// TestAResignationFindsOutThatLeadershipWasLost is the same for a leader that passes it on.
+func TestAResignationFindsOutThatLeadershipWasLost(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		lead, err := b.session.Election("a").Campaign(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.breakLock("app/a", false)
+		if err = lead.ResignTo(t.Context(), b.session.ID(), "next"); !errors.Is(err, tenure.ErrLockLost) {
+			t.Errorf("got %v, want ErrLockLost", err)
+		}
+	})
+}
+
+// TestAReleaseWhoseAnswerIsLostIsNoLoss has a release applied whose answers are lost: the next attempt finds nothing to release.
+func TestAReleaseWhoseAnswerIsLostIsNoLoss(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		b.mu.Lock()
+		b.locks.frees = slices.Repeat(fates{lost()}, 64)
+		b.mu.Unlock()
+		result := make(chan error, 1)
+		go func() { result <- held.Release(t.Context()) }()
+		pass(20 * time.Second)
+		b.mu.Lock()
+		b.locks.frees = nil
+		b.mu.Unlock()
+		if err := <-result; err != nil {
+			t.Errorf("got %v", err)
+		}
+		b.demandFree(t, "app/a")
+	})
+}

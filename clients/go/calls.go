@@ -163,5 +163,10 @@ func (n *numbered) options() *tenurev1.CallOptions {
 // failed notes how an attempt failed.
 func (n *numbered) failed(err error) {
 	n.full = errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REQUEST_WINDOW_FULL
-	n.sent = n.sent || err != nil && errorinfo.Fact(err, "applied") != string(AppliedNo)
+	n.sent = n.sent || mayBeApplied(err)
+}
+
+// mayBeApplied reports whether an attempt failed so that its change may have been made.
+func mayBeApplied(err error) bool {
+	return err != nil && errorinfo.Fact(err, "applied") != string(AppliedNo)
 }

@@ -174,10 +174,10 @@ func (c *custody) end(h *Held, cause EndCause) {
 
 // releaseAnyway is release, which goes on after a refusal that may pass, such as that of a token that has just run out, until the session is over:
 // nobody else gives the lock back while the session lives. It calls refused with each such refusal.
-func (c *custody) releaseAnyway(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string, refused func(err error)) error {
+func (c *custody) releaseAnyway(ctx context.Context, r *returning, refused func(err error)) error {
 	pauses := &backoff.Backoff{Longest: refusedPauseMax}
 	for {
-		err := c.release(ctx, request, owner)
+		err := c.release(ctx, r)
 		if !isAny(err, ErrAuth, ErrLimit) || c.session.Err() != nil {
 			return err
 		}
@@ -188,14 +188,24 @@ func (c *custody) releaseAnyway(ctx context.Context, request *tenurev1.ReleaseLo
 	}
 }
 
+// returning is the release of a hold, which may take several attempts.
+type returning struct {
+	request *tenurev1.ReleaseLockRequest
+	owner   string
+	// doubt says that an attempt may have released it, and found says that it was there to release, as far as is known.
+	doubt, found bool
+}
+
 // release tells the cluster of a release until it knows or refuses it, or the session is over.
-func (c *custody) release(ctx context.Context, request *tenurev1.ReleaseLockRequest, owner string) error {
+func (c *custody) release(ctx context.Context, r *returning) error {
 	pauses := &backoff.Backoff{}
 	for {
 		err := c.session.calls.change(ctx, func(ctx context.Context, l *conn.Link, o *tenurev1.CallOptions) error {
-			o.Owner = owner
-			request.Options = o
-			_, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, request)
+			o.Owner = r.owner
+			r.request.Options = o
+			response, err := tenurev1.NewLockServiceClient(l).ReleaseLock(ctx, r.request)
+			r.found = response.GetReleased() || r.doubt
+			r.doubt = r.doubt || mayBeApplied(err)
 			return err
 		})
 		if !isAny(err, ErrUnavailable, ErrOutcomeUnknown, ErrInternal) || !pauses.Wait(ctx) || c.session.Err() != nil {
@@ -218,7 +228,7 @@ func (c *custody) giveBackDue() {
 func (c *custody) giveBack(h *Held) {
 	if !c.session.work.start(func(ctx context.Context) {
 		defer c.left(h.name())
-		_ = c.releaseAnyway(ctx, h.plainRelease(), h.owner, func(error) {})
+		_ = c.releaseAnyway(ctx, h.plainRelease(), func(error) {})
 	}) {
 		c.leftLocked(h.name())
 	}

@@ -101,9 +101,9 @@ func (l *Leadership) Proclaim(ctx context.Context, value []byte) error {
 func (l *Leadership) Resign(ctx context.Context) error { return l.Release(ctx) }
 
 // ResignTo gives up leadership to a waiting candidate, identified by session and owner, ahead of all others. If it is
-// not waiting, leadership does not change, and the error is ErrCandidateNotFound. Until the outcome is known Safe
-// returns false, because the candidate may already lead. The contexts of Context end when leadership was given up, or
-// if that remains unknown.
+// not waiting, leadership does not change, and the error is ErrCandidateNotFound. If leadership was lost before, it is
+// ErrLockLost. Until the outcome is known Safe returns false, because the candidate may already lead. The contexts of
+// Context end when leadership was given up, or if that remains unknown.
 func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) error {
 	if err := sendable(&tenurev1.ResignRequest{ToSessionId: sessionID, ToOwner: owner}); err != nil {
 		return err
@@ -137,14 +137,21 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 // resignTo tells the cluster.
 func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) error {
 	s := l.session
-	return s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+	var led, doubt bool // doubt: an attempt may have given it up
+	err := s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		o.Owner = l.owner
-		_, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
+		response, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
 			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,
 			ToOwner: owner, Options: o,
 		})
+		led = response.GetResigned() || doubt
+		doubt = doubt || mayBeApplied(err)
 		return err
 	})
+	if err == nil && !led {
+		return l.errEnded(EndTakenAway) // Nobody had heard of it here.
+	}
+	return err
 }
 
 // Leader describes the leader of an election.

@@ -18,13 +18,16 @@ func (m *fakeMember) Resign(_ context.Context, r *tenurev1.ResignRequest) (*tenu
 		f.mu.Unlock()
 		return nil, refused
 	}
-	if len(f.locks.places[r.GetKey()]) == 0 {
+	leads := owns(f.locks.holds[r.GetKey()], r.GetSessionId(), r.GetOptions())
+	switch {
+	case !leads: // What is not held is not given up.
+	case len(f.locks.places[r.GetKey()]) == 0:
 		err = cmp.Or(err, refusal(codes.FailedPrecondition, tenurev1.ErrorReason_ERROR_REASON_CANDIDATE_NOT_FOUND, "no"))
-	} else {
+	default:
 		delete(f.locks.holds, r.GetKey())
 		f.grant(r.GetKey())
 	}
-	answer := &tenurev1.ResignResponse{Header: f.header(), Resigned: err == nil}
+	answer := &tenurev1.ResignResponse{Header: f.header(), Resigned: leads && err == nil}
 	f.mu.Unlock()
 	f.gated(&f.locks.lateAnswers).pass()
 	if err != nil {

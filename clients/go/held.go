@@ -151,10 +151,14 @@ func (h *Held) errLocked() error {
 	case EndReleased:
 		return ErrReleased
 	default:
-		return &Error{
-			Kind: ErrLockLost, Applied: AppliedUnknown,
-			Message: fmt.Sprintf("%s: %s", h.session.client.space.own(h.sequencer.GetKey()), h.cause),
-		}
+		return h.errEnded(h.cause)
+	}
+}
+
+// errEnded says how the hold was lost.
+func (h *Held) errEnded(cause EndCause) error {
+	return &Error{
+		Kind: ErrLockLost, Applied: AppliedUnknown, Message: fmt.Sprintf("%s: %s", h.session.client.space.own(h.sequencer.GetKey()), cause),
 	}
 }
 
@@ -201,11 +205,11 @@ func ReleaseDelete() ReleaseOption {
 // lives. Releasing a hold twice is not an error: the second call returns what came of the first. Releasing a lost hold
 // returns an error that wraps ErrLockLost.
 func (h *Held) Release(ctx context.Context, options ...ReleaseOption) error {
-	request := h.plainRelease()
+	r := h.plainRelease()
 	for _, option := range options {
-		option(request)
+		option(r.request)
 	}
-	if err := h.beginRelease(request); err != nil {
+	if err := h.beginRelease(r); err != nil {
 		return err
 	}
 	if err := h.awaitRelease(ctx); err != nil {
@@ -238,7 +242,7 @@ func (h *Held) awaitRelease(ctx context.Context) error {
 }
 
 // beginRelease ends the hold and starts to tell the cluster.
-func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
+func (h *Held) beginRelease(r *returning) error {
 	s := h.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +257,7 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 	s.custody.holdings.leave(h.name())
 	s.custody.end(h, EndReleased)
 	if !s.work.start(func(ctx context.Context) {
-		result := h.release(ctx, request)
+		result := h.release(ctx, r)
 		s.custody.left(h.name())
 		h.settle(result)
 	}) {
@@ -264,15 +268,17 @@ func (h *Held) beginRelease(request *tenurev1.ReleaseLockRequest) error {
 }
 
 // release tells the cluster, and returns what came of it at last. Of a refusal after which it goes on whoever waits is told at once.
-func (h *Held) release(ctx context.Context, request *tenurev1.ReleaseLockRequest) error {
+func (h *Held) release(ctx context.Context, r *returning) error {
 	c := &h.session.custody
-	if request.GetValueOp() == nil {
-		return c.releaseAnyway(ctx, request, h.owner, h.settle)
-	}
-	err := c.release(ctx, request, h.owner)
-	if err != nil && AppliedOf(err) != AppliedYes {
+	var err error
+	if r.request.GetValueOp() == nil {
+		err = c.releaseAnyway(ctx, r, h.settle)
+	} else if err = c.release(ctx, r); err != nil && AppliedOf(err) != AppliedYes {
 		// What was to become of the key was refused, perhaps before the cluster saw it, and the lock with it; it is given back all the same.
-		_ = c.releaseAnyway(ctx, h.plainRelease(), h.owner, func(error) { h.settle(err) })
+		_ = c.releaseAnyway(ctx, h.plainRelease(), func(error) { h.settle(err) })
+	}
+	if err == nil && !r.found {
+		return h.errEnded(EndTakenAway) // Nobody had heard of it here.
 	}
 	return err
 }
@@ -290,8 +296,10 @@ func (h *Held) settle(result error) {
 }
 
 // plainRelease returns a request that does nothing to the key.
-func (h *Held) plainRelease() *tenurev1.ReleaseLockRequest {
-	return &tenurev1.ReleaseLockRequest{Key: h.sequencer.GetKey(), SessionId: h.session.id, LockIndex: h.LockIndex()}
+func (h *Held) plainRelease() *returning {
+	return &returning{owner: h.owner, request: &tenurev1.ReleaseLockRequest{
+		Key: h.sequencer.GetKey(), SessionId: h.session.id, LockIndex: h.LockIndex(),
+	}}
 }
 
 // Close is Release for use with defer: it releases the lock, and waits a few seconds at most for the cluster's answer.
