@@ -57,6 +57,9 @@ type Options struct {
 	Listen string
 	// Advertise is what others are told instead, IP address and port; empty is what was bound.
 	Advertise string
+	// Reached is the IP address by which others reach this machine, which they are told where Listen is on all addresses; empty is a private one of
+	// those that the machine has.
+	Reached string
 	// KeyFile has the keys; empty: nothing is encrypted.
 	KeyFile string
 	// Contacts returns who else there may be. It may block until its context ends.
@@ -105,17 +108,13 @@ func Start(o Options) (*Pool, error) {
 	}
 	c := memberlist.DefaultLANConfig()
 	c.Name, c.Label = p.self, fmt.Sprintf("tenure-%x", o.ClusterID)
-	c.BindAddr, c.BindPort, c.AdvertisePort = host, port, port
+	c.BindAddr, c.BindPort = host, port
+	if c.AdvertiseAddr, c.AdvertisePort, err = o.told(); err != nil {
+		return nil, err
+	}
 	c.Delegate, c.Events, c.Ping, c.Alive = p, p, p, p
 	c.Keyring = ring
 	c.Logger = log.New(quiet{o.Logger}, "", 0)
-	if o.Advertise != "" {
-		if c.AdvertiseAddr, c.AdvertisePort, err = split(o.Advertise); err != nil {
-			return nil, err
-		}
-	} else if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
-		c.AdvertiseAddr = host
-	}
 	if o.Tune != nil {
 		o.Tune(c)
 	}

@@ -3,6 +3,7 @@ package gossip_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -147,6 +148,23 @@ func TestAllMembersHearOfAStart(t *testing.T) {
 
 // One that was killed, was started again and leaves is gone while others still take the killed start for alive: when they know the new start, and when
 // it leaves before it has met anybody.
+// TestOthersAreToldAnAddressThatTheyCanReach listens on all addresses of the machine.
+func TestOthersAreToldAnAddressThatTheyCanReach(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", "[::]:0"} {
+		p := start(t, 1, 1, func(o *gossip.Options) { o.Listen, o.Reached = listen, "127.0.0.1" })
+		host, port, err := net.SplitHostPort(p.Address())
+		if err != nil || host != "127.0.0.1" || port == "0" {
+			t.Errorf("at %s others are told %s, %v", listen, p.Address(), err)
+		}
+		start(t, 2, 1, nil, p)
+		p.stop()
+	}
+	p := start(t, 1, 1, func(o *gossip.Options) { o.Listen = "[::]:0" })
+	if host, _, err := net.SplitHostPort(p.Address()); err != nil || net.ParseIP(host).IsUnspecified() {
+		t.Errorf("others are told %s, %v", p.Address(), err)
+	}
+}
+
 func TestLeaveAfterAKill(t *testing.T) {
 	for name, known := range map[string]bool{"when all know the new start": true, "at once": false} {
 		t.Run(name, func(t *testing.T) {

@@ -209,6 +209,9 @@ func (r gossipPart) join() (*gossip.Pool, error) {
 			return nil, err
 		}
 	}
+	if o.Reached, err = r.reached(); err != nil {
+		return nil, err
+	}
 	if g.Addr != GossipAuto {
 		if o.Listen, err = resolved(g.Addr); err != nil {
 			return nil, err
@@ -216,6 +219,19 @@ func (r gossipPart) join() (*gossip.Pool, error) {
 		return gossip.Start(o)
 	}
 	return r.joinBySelf(o)
+}
+
+// reached returns the IP address by which other members reach this one; empty: they are told none.
+func (r gossipPart) reached() (string, error) {
+	if r.config.AdvertisePeerAddr == "" {
+		return "", nil
+	}
+	address, err := resolved(r.config.AdvertisePeerAddr)
+	if err != nil {
+		return "", err
+	}
+	host, _, err := net.SplitHostPort(address)
+	return host, err
 }
 
 // joinBySelf takes part where nobody said where.

@@ -1,0 +1,36 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/hashicorp/go-sockaddr"
+)
+
+// errNoAddress means that nothing says where others reach this machine.
+var errNoAddress = errors.New("this machine has no private IP address, so that others have to be told where it is: give --advertise-gossip")
+
+// told returns the IP address and port that others are told. A port of 0 is the one that is bound.
+func (o *Options) told() (host string, port int, err error) {
+	if o.Advertise != "" {
+		return split(o.Advertise)
+	}
+	if host, port, err = split(o.Listen); err != nil {
+		return "", 0, err
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+		return host, port, nil
+	}
+	if o.Reached != "" {
+		return o.Reached, port, nil
+	}
+	// memberlist does the same for 0.0.0.0, and for [::] tells others [::].
+	if host, err = sockaddr.GetPrivateIP(); err != nil {
+		return "", 0, fmt.Errorf("look for this machine's private IP address: %w", err)
+	}
+	if host == "" {
+		return "", 0, errNoAddress
+	}
+	return host, port, nil
+}
