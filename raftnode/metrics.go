@@ -2,6 +2,8 @@ package raftnode
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tenure-io/tenure/raftnode/membership"
 )
 
 // metrics are the member's. Gauges that others already know are read when they are collected.
@@ -135,16 +137,20 @@ func (m *metrics) gauges(n *Node) {
 		func() float64 { return flag(n.health.NoAgreement()) })
 	gauge("tenure_raft_voters", "Members that vote.", func() float64 { return float64(len(n.Status().Voters)) })
 	gauge("tenure_raft_learners", "Members that do not vote.", func() float64 { return float64(len(n.Status().Learners)) })
-	gauge("tenure_raft_members_unreachable", "On the leader, members that it has not heard of for an election time-out.",
-		func() float64 {
-			away := 0
+	away := func(counts func(membership.Peer) bool) func() float64 {
+		return func() float64 {
+			gone := 0
 			for _, p := range n.peers.List() {
-				if !p.Reachable {
-					away++
+				if !p.Reachable && counts(p) {
+					gone++
 				}
 			}
-			return float64(away)
-		})
+			return float64(gone)
+		}
+	}
+	gauge("tenure_raft_members_unreachable", "On the leader, members that it has not heard of for an election time-out.",
+		away(func(membership.Peer) bool { return true }))
+	gauge("tenure_raft_voters_unreachable", "On the leader, those of them that vote.", away(func(p membership.Peer) bool { return !p.Learner }))
 	gauge("tenure_raft_members_lag_entries", "On the leader, entries that the member furthest behind lacks.",
 		func() float64 {
 			lag, commit := uint64(0), n.view.Commit()

@@ -49,6 +49,16 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 			return lastEnd(m.cas).Unix()
 		}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "tenure_certs_expiring",
+			Help:        "Certificates in use, and CAs, that end within two weeks, or certificates in the last third of a shorter life.",
+			ConstLabels: prometheus.Labels{"purpose": purpose},
+		}, func() float64 {
+			if s == nil {
+				return 0
+			}
+			return float64(len(s.expiring()))
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "tenure_certs_not_loaded",
 			Help:        "1 while the files of certificates cannot be used, and those of before are.",
 			ConstLabels: prometheus.Labels{"purpose": purpose},

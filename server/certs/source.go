@@ -224,6 +224,12 @@ func (s *Source) Problems() []Problem {
 			"The certificate in %s does not list %s, where members tell clients to connect: clients will refuse this member. "+
 				"Replace it by one that lists it, or advertise a name that it lists.", s.o.Cert, strings.Join(lacking, " and "))})
 	}
+	return append(found, s.expiring()...)
+}
+
+// expiring returns which of the certificates in use end soon, or have ended.
+func (s *Source) expiring() []Problem {
+	var found []Problem
 	m, now := s.current.Load(), s.o.Now()
 	if m.pair != nil && soon(m.pair.Leaf, now) {
 		found = append(found, expires(s.o.Cert, m.pair.Leaf.NotAfter, now))
