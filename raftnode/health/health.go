@@ -407,7 +407,7 @@ func (h *Watch) Alarms() []Alarm {
 	}
 	if h.low.Load() {
 		all = append(all, Alarm{Name: AlarmDiskFull, Member: m.ID, Message: fmt.Sprintf(
-			"The disk of this member has %d bytes free, less than %d: nothing is taken that makes the state grow.",
+			"The disk of this member has %d bytes free, less than %d (--disk-free-min-bytes): nothing is taken that makes the state grow.",
 			h.free.Load(), h.o.DiskFreeMin)})
 	}
 	if h.hangs.Load() {
@@ -431,7 +431,7 @@ func (h *Watch) Alarms() []Alarm {
 		}
 		if r.message.GetDiskFull() {
 			all = append(all, Alarm{Name: AlarmDiskFull, Member: id, Message: fmt.Sprintf(
-				"The disk of member %s has %d bytes free: nothing is taken that makes the state grow.",
+				"The disk of member %s has %d bytes free, less than its --disk-free-min-bytes: nothing is taken that makes the state grow.",
 				name, r.message.GetDiskFreeBytes())})
 		}
 		if r.message.GetDiskHangs() {

@@ -316,12 +316,13 @@ func isZero(id []byte) bool { return strings.Trim(string(id), "\x00") == "" }
 func explainRefusal(err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRemoved):
-		return fmt.Errorf("%w (%w); to use this machine again, remove the data directory and start with --join ADDRESS",
+		return fmt.Errorf("%w (%w); to use this machine again, remove the data directory, run \"tenure member add NAME\" "+
+			"at another member, and start with --join ADDRESS and the token that it prints",
 			membership.ErrRemoved, err)
 	case errors.Is(err, transport.ErrStaleIncarnation):
 		return fmt.Errorf("%w; run only one process on one data directory, never one that was copied or restored from a "+
-			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, and "+
-			"start with --join ADDRESS; only if you know that this directory is the newest, \"tenure recover --start-after N\" makes "+
+			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, run "+
+			"\"tenure member add NAME\" at another member, and start with --join ADDRESS and the token that it prints; only if you know that this directory is the newest, \"tenure recover --start-after N\" makes "+
 			"it count on from the start that the others know", err)
 	default:
 		return err

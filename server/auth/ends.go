@@ -98,7 +98,7 @@ func (e *Ends) Problems() ([]Problem, error) {
 			"from %s on, no token that has not ended may change tokens and policies: make another one", end.UTC().Format(time.RFC3339))})
 	}
 	if f.first != nil {
-		all = append(all, Problem{ProblemTokenExpires, fmt.Sprintf("%d tokens end soon, the first at %s: %s, %s", f.soon,
+		all = append(all, Problem{ProblemTokenExpires, fmt.Sprintf("%s soon, the first at %s: %s, %s", tokensEnd(f.soon),
 			time.UnixMilli(f.first.GetExpireTimeMs()).UTC().Format(time.RFC3339), f.first.GetName(), call.SessionText(f.first.GetAccessor()))})
 	}
 	return all, nil
@@ -231,4 +231,12 @@ func (a admins) bound() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// tokensEnd says that so many tokens end.
+func tokensEnd(n int) string {
+	if n == 1 {
+		return "1 token ends"
+	}
+	return fmt.Sprintf("%d tokens end", n)
 }

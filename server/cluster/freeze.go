@@ -43,25 +43,29 @@ func (a *Service) EndFreeze(ctx context.Context, r *tenurev1.EndFreezeRequest) (
 	return &tenurev1.EndFreezeResponse{Header: a.HeaderOf(result), Ended: true}, nil
 }
 
-// freezeNow is freezeLeft of what this member has.
+// freezeNow is freezeLeft of what this member has, for an answer.
 func (a *Service) freezeNow(ctx context.Context) (*durationpb.Duration, error) {
 	s, err := a.LocalReader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
-	return a.freezeLeft(s)
-}
-
-// freezeLeft returns how long no lock is granted because of a restore; nil if grants are not frozen.
-func (a *Service) freezeLeft(s *call.Snapshot) (*durationpb.Duration, error) {
-	freeze, frozen, err := s.Freeze()
+	left, frozen, _, err := a.freezeLeft(s)
 	if err != nil || !frozen {
 		return nil, err
 	}
-	left, known := a.Timers.FreezeLeft()
-	if !known {
+	return durationpb.New(left), nil
+}
+
+// freezeLeft returns for how long no lock is granted because of a restore, if grants are frozen. Only the leader counts it down: elsewhere it is the
+// longest time, and not exact.
+func (a *Service) freezeLeft(s *call.Snapshot) (left time.Duration, frozen, exact bool, err error) {
+	freeze, frozen, err := s.Freeze()
+	if err != nil || !frozen {
+		return 0, false, false, err
+	}
+	if left, exact = a.Timers.FreezeLeft(); !exact {
 		left = time.Duration(freeze.GetFreezeMs()) * time.Millisecond
 	}
-	return durationpb.New(left), nil
+	return left, true, exact, nil
 }

@@ -43,7 +43,7 @@ func (a *Service) problems(ctx context.Context, status raftnode.Status, usage st
 	if usage.Full {
 		found = append(found, problem(problemStoreFull,
 			"The state has %d bytes; from %d on, changes that make it grow are refused. Delete keys, end sessions, or raise the "+
-				"limit store_bytes_max.", usage.Bytes, usage.GrowthBytesMax))
+				"limit storeBytesMax.", usage.Bytes, usage.GrowthBytesMax))
 	}
 	for _, alarm := range slices.Concat(a.Node.Alarms(), a.self.Alarms()) {
 		found = append(found, problem(alarm.Name, "%s", alarm.Message))
@@ -58,11 +58,15 @@ func (a *Service) problems(ctx context.Context, status raftnode.Status, usage st
 		return nil, err
 	}
 	defer a.CloseSnapshot(s)
-	left, err := a.freezeLeft(s)
-	if left != nil {
+	left, frozen, exact, err := a.freezeLeft(s)
+	if frozen {
+		most := ""
+		if !exact {
+			most = "at most " // The leader knows how long.
+		}
 		found = append(found, problem(problemFrozen,
-			"The cluster was restored or recovered: no lock is granted for another %v, unless an operator runs \"tenure unfreeze\".",
-			left.AsDuration().Round(time.Second)))
+			"The cluster was restored or recovered: no lock is granted for %sanother %v, unless an operator runs \"tenure unfreeze\".",
+			most, left.Round(time.Second)))
 	}
 	return found, err
 }

@@ -247,7 +247,7 @@ func fromNode(err error) *Error {
 		return New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are under way")
 	case errors.Is(err, raftnode.ErrDiskFull):
 		return New(tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
-			"the disk of a member has too little room; deletes, releases, renewals and expiry go on")
+			"the disk of a member has too little free space; deletes, releases, renewals and expiry go on")
 	case errors.Is(err, raftnode.ErrNoAgreement):
 		return New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
 			"the states of the members differ and no quorum has the same; nothing is written until an operator steps in")

@@ -126,7 +126,7 @@ func adviceFor(reason tenurev1.ErrorReason) string {
 	case tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS:
 		return "try again in a moment"
 	case tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED:
-		return "delete what is not needed; `tenure status` shows the store's size"
+		return "`tenure status` shows what is full, and what to do"
 	default:
 		return ""
 	}

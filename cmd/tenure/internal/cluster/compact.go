@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // NewCompactCommand returns `tenure compact`.
@@ -40,6 +41,9 @@ func compactTo(ctx context.Context, e *cli.Environment, m *cli.Members, revision
 		answer, err = l.Cluster().Compact(ctx, &tenurev1.CompactRequest{Revision: revision})
 		return err
 	})
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_REVISION_COMPACTED {
+		return cli.RefusedError("%s", cli.ErrorText(err)) // It is no watch that missed something.
+	}
 	if err != nil {
 		return err
 	}
