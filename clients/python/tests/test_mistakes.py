@@ -44,6 +44,18 @@ def test_a_value_of_the_wrong_kind_is_named(twin: Twin, tenure_uri: str, name: s
     assert twin.do(client.kv.get, "k") is None
 
 
+@pytest.mark.parametrize(("value", "error"), [(5, TypeError), ("\ud800", UnicodeEncodeError)])
+def test_a_release_with_a_value_of_the_wrong_kind_changes_nothing(
+    twin: Twin, tenure_uri: str, value: Any, error: type[Exception]
+) -> None:
+    session = twin.do(twin.client(tenure_uri).session)
+    held = twin.do(session.lock("k").acquire)
+    with pytest.raises(error):
+        twin.do(held.release, put=value)
+    assert held.safe
+    assert twin.do(held.release, put="v")
+
+
 def test_bytes_of_any_kind_are_values(twin: Twin, tenure_uri: str) -> None:
     client = twin.client(tenure_uri)
     for value in (b"v", bytearray(b"v"), memoryview(b"v"), "v"):

@@ -133,10 +133,6 @@ class Held:
         session = self.session
         if session._client._guard.forked:
             return False
-        session._tick()
-        ended_from_inside(self)
-        if not self._end(EndCause.RELEASED):
-            return False
         request = lock_pb2.ReleaseLockRequest(
             key=self.sequencer.key, session_id=session.id, lock_index=self.sequencer.lock_index
         )
@@ -144,6 +140,10 @@ class Held:
             request.put = _convert.to_bytes(put)
         elif delete:
             request.delete = True
+        session._tick()
+        ended_from_inside(self)
+        if not self._end(EndCause.RELEASED):  # From here on it must be sent.
+            return False
         return await until_finished(session, session._holdings.release(self, request), "release")
 
     def __repr__(self) -> str:
