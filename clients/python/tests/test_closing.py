@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from typing import Any
 
@@ -13,8 +14,8 @@ from test_fork import in_child
 from test_watch_cuts import Script, initial, started
 
 import tenure
-from tenure import CloseCause, _rpc, errors
-from tenure.aio import _acquire
+from tenure import CloseCause, _rpc, aio, errors
+from tenure.aio import _acquire, _connection
 from tenure.sync._portal import Portal
 from tenure.v1 import kv_pb2, lock_pb2
 
@@ -328,3 +329,71 @@ def test_a_forked_child_of_an_asyncio_client_that_leaves_a_double_barrier_does_n
         assert in_child(leave) == "None"
 
     run(member, work)
+
+
+# Cancellations while a connection breaks.
+
+
+async def takes_its_time(request: Any) -> Any:
+    """Never answers, and takes some steps of the loop to end when it is cancelled."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_call_that_is_cancelled_while_its_connection_breaks_is_cancelled(member: FakeMember, steps: int) -> None:
+    async def work() -> None:
+        async with member.client() as client:
+            member.calls[_rpc.PUT.path] = takes_its_time
+            putting = asyncio.ensure_future(client.kv.put("k", "v"))
+            await member.asked_for(_rpc.PUT)
+            member.cut()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            putting.cancel()
+            await asyncio.wait({putting}, timeout=1.0)
+            assert putting.cancelled()
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_client_that_is_closed_while_its_connection_breaks_closes(
+    member: FakeMember, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_connection, "CANCEL_AGAIN_SECONDS", PATIENCE)  # Once is enough.
+
+    async def work() -> None:
+        client = aio.Client(f"tenure://{ADDRESS}", rng=Dice(), members_seconds=0.01)
+        await client.wait_connected()
+        member.calls[_rpc.LIST_MEMBERS.path] = takes_its_time
+        await member.asked_for(_rpc.LIST_MEMBERS, 2)
+        member.cut()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await asyncio.wait_for(client.close(), 2.0)
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+def test_what_takes_a_cancellation_for_anothers_is_cancelled_again(
+    member: FakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_connection, "CANCEL_AGAIN_SECONDS", 0.01)
+
+    async def deaf() -> None:
+        for _ in range(3):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    async def work() -> None:
+        async with member.client() as client:
+            await client.wait_connected()
+            task = client._spawn(deaf(), "deaf")
+            await asyncio.sleep(0)
+        assert task.done()
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))

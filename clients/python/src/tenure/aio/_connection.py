@@ -30,7 +30,7 @@ from tenure._core.unreachable import Cause, why
 from tenure._rpc import LIST_MEMBERS, Req, Res, Unary
 from tenure.aio._dispatch import Dispatcher, Listeners, TaskDispatcher
 from tenure.aio._door import Door
-from tenure.aio._function import ended_from_inside, lend, outside, waits_for_caller
+from tenure.aio._function import ended_from_inside, is_function, lend, outside, waits_for_caller
 from tenure.aio._keepalive import Keeper
 from tenure.aio._leader import Leading
 from tenure.aio._limits import Limits
@@ -57,6 +57,8 @@ LOOK_SECONDS = 0.25
 DEFAULT_TIMEOUT_SECONDS = 10.0
 # How long close waits for what was opened through the client; then it is cancelled.
 CLOSERS_SECONDS = 5.0
+# After what time close cancels once more what has not ended, unless a function of the user takes that long.
+CANCEL_AGAIN_SECONDS = 1.0
 
 
 class Connection:
@@ -212,10 +214,15 @@ class Connection:
             closer.cancel()
         await asyncio.gather(*closers, return_exceptions=True)
         spared = (asyncio.current_task(), *waits_for_caller())
+        told: set[asyncio.Task[Any]] = set()
         while tasks := [t for t in self._tasks if t not in spared]:
             for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+                if task not in told:
+                    task.cancel()
+            told.update(tasks)
+            _, left = await asyncio.wait(tasks, timeout=CANCEL_AGAIN_SECONDS)
+            if not any(is_function(t) for t in left):
+                told.clear()  # One that took the cancellation for another's is told again.
 
     @property
     def closed(self) -> bool:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # The call in which the present code runs. What a function starts inherits it.
 _call: contextvars.ContextVar[FunctionCall | None] = contextvars.ContextVar("tenure_function_call", default=None)
 
+# Name of the tasks in which functions run.
+FUNCTION = "function"
+
 
 class FunctionCall:
     """One call of a function, in a task of its own.
@@ -35,13 +38,18 @@ class FunctionCall:
 
     def begin(self, client: Connection, function: Callable[..., Any], *args: Any) -> asyncio.Task[Any]:
         """Begins the call. The client's close ends it."""
-        self._task = client._start_task(self._run(function, *args), "function")
+        self._task = client._start_task(self._run(function, *args), FUNCTION)
         return self._task
 
     def runs_for(self, owner: object) -> bool:
         """Tells whether the caller is the function itself, not what it has started, and runs for that owner."""
         task = asyncio.current_task()
         return (task is self._task or task in self._lent) and any(owner is o for o in self._owners)
+
+
+def is_function(task: asyncio.Task[Any]) -> bool:
+    """Tells whether a task runs a function of the user."""
+    return task.get_name() == f"tenure-{FUNCTION}"
 
 
 def inside(owner: object) -> FunctionCall | None:

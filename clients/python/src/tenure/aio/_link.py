@@ -18,6 +18,7 @@ from tenure.aio._door import Door
 from tenure.aio._line import Alone, Long, bearing
 from tenure.aio._lines import STREAMS_MAX, Lines
 from tenure.aio._vigil import Vigil
+from tenure.aio._wait import stop
 
 T = TypeVar("T")
 # Members answer it at once, whatever they are busy with, and whoever asks.
@@ -137,12 +138,12 @@ class Link:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            await _end(task)
+            await stop(task)
             raise
         finally:
             self._races.discard(lost)
         if not task.done():
-            await _end(task)
+            await stop(task)
             raise self._lost()
         if task.cancelled():
             raise self._lost()
@@ -371,10 +372,3 @@ async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
         raise _convert.error(error.code(), error.details() or "", error.trailing_metadata()) from None
     except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
         raise errors.LinkLost(str(error), applied=None) from None
-
-
-async def _end(task: asyncio.Future[Any]) -> None:
-    """Cancels a task and waits until it has ended."""
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError, errors.TenureError):
-        await task
