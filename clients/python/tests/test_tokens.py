@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
-from conftest import PATIENCE, Proxied, Seen, Twin
+from conftest import PATIENCE, Proxied, Seen, Twin, until
 
 import tenure
 from tenure import errors
@@ -251,7 +251,7 @@ def test_a_token_that_is_refused_is_read_again(twin: Twin, gate: Gate, seen: See
 def _break(client: Any) -> None:
     """Breaks the connection."""
     inner = getattr(client, "_aio", client)
-    link = inner._link
+    link = until(lambda: inner._link)
     inner._loop.call_soon_threadsafe(link.break_off)
 
 
@@ -266,6 +266,91 @@ def test_an_interceptor_sees_calls(twin: Twin, proxied: Proxied) -> None:
     client = twin.client(proxied.uri(), timeout=PATIENCE, interceptors=[Recorder()])
     twin.do(client.kv.put, "k", b"v")
     assert "/tenure.v1.KVService/Put" in methods
+
+
+def name_of(details: Any) -> str:
+    """Returns the name of the call that an interceptor sees."""
+    method = details.method.decode() if isinstance(details.method, bytes) else details.method
+    return str(method).rpartition("/")[2]
+
+
+class Failing:
+    """Interceptors that fail at the next call of a name, once."""
+
+    def __init__(self) -> None:
+        self.at = ""
+        self.failed = threading.Event()
+        self.calls: list[str] = []
+        both = (grpc.aio.UnaryUnaryClientInterceptor, grpc.aio.UnaryStreamClientInterceptor)
+        names = ("intercept_unary_unary", "intercept_unary_stream")
+        self.interceptors = [type("One", (kind,), {n: self._call})() for kind, n in zip(both, names, strict=True)]
+
+    def fail(self, name: str) -> None:
+        self.failed.clear()
+        self.at = name
+
+    async def _call(self, continuation: Any, details: Any, request: Any) -> Any:
+        self.calls.append(name_of(details))
+        if self.calls[-1] == self.at:
+            self.at = ""
+            self.failed.set()
+            raise OSError("on purpose")
+        return await continuation(details, request)
+
+
+def test_a_client_goes_on_after_an_interceptor_failed(twin: Twin, tenure_uri: str, seen: Seen) -> None:
+    failing = Failing()
+    failing.fail("ListMembers")  # Of the first connection.
+    client = twin.client(tenure_uri, interceptors=failing.interceptors, members_seconds=0.2)
+    twin.do(client.wait_connected)
+    for _ in range(2):
+        failing.fail("ListMembers")
+        assert failing.failed.wait(PATIENCE)
+    twin.do(client.kv.put, "p/1", "v")
+    failing.fail("Range")
+    assert twin.all(client.kv.list("p/"))
+    cache = twin.do(client.cache, "p/")
+    twin.do(lambda: cache.on_change(lambda event: seen(event.key)))
+    observer = client.observe("e")
+    assert twin.next(observer) is None
+    following = twin.spawn(next, observer) if twin.name == "sync" else twin.spawn(lambda: observer.__anext__())
+    failing.fail("Watch")
+    _break(client)
+    assert failing.failed.wait(PATIENCE)
+    failing.fail("Observe")
+    _break(client)
+    assert failing.failed.wait(PATIENCE)
+    twin.do(client.kv.put, "p/2", "v")
+    seen.wait(lambda items: "p/2" in items)
+    session = twin.do(client.session)
+    leadership = twin.do(session.election("e").campaign, "me")
+    assert following.result(PATIENCE).value == b"me"
+    failing.fail("ReleaseLock")
+    assert twin.do(leadership.release)
+    assert twin.do(client.lock_info, "e").holders == 0
+
+
+def test_a_wait_that_was_given_up_is_over_though_an_interceptor_failed(twin: Twin, tenure_uri: str) -> None:
+    failing = Failing()
+    client = twin.client(tenure_uri, interceptors=failing.interceptors)
+    held = twin.do(twin.do(client.session).lock("k").acquire)
+    failing.fail("CancelWait")
+    with pytest.raises(errors.WaitTimeout):
+        twin.do(twin.do(client.session).lock("k").acquire, 0.2)
+    until(lambda: failing.calls.count("CancelWait") >= 2)
+    until(lambda: twin.do(client.lock_info, "k").waiters == 0)
+    twin.do(held.release)
+    assert twin.do(client.lock_info, "k").holders == 0
+
+
+def test_what_an_interceptor_fails_with_is_told(twin: Twin, tenure_uri: str) -> None:
+    class Broken(grpc.aio.UnaryUnaryClientInterceptor):
+        async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+            raise OSError("the vault is sealed")
+
+    client = twin.client(tenure_uri, interceptors=[Broken()], timeout=1.0)
+    with pytest.raises(errors.Unavailable, match="the vault is sealed"):
+        twin.do(client.kv.get, "k")
 
 
 class Hand(Clock):

@@ -223,6 +223,8 @@ class Link:
             return error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
         except (grpc.aio.UsageError, asyncio.InvalidStateError):
             return True  # It is being closed.
+        except Exception:
+            return True  # An interceptor failed: that says nothing of the member.
         return True
 
     def _token_text(self) -> str:
@@ -372,3 +374,5 @@ async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
         raise _convert.error(error.code(), error.details() or "", error.trailing_metadata()) from None
     except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
         raise errors.LinkLost(str(error), applied=None) from None
+    except Exception as error:  # Of an interceptor: whether it had made the call is not known.
+        raise errors.LinkLost(f"the call failed here: {error!r}", applied=None) from error
