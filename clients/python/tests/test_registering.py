@@ -181,3 +181,71 @@ def test_a_registration_in_doubt_when_its_client_closes_is_taken_back(member: Fa
             assert deregistered(member) == 1
 
     asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_close_that_is_cancelled_goes_on_and_another_waits_for_it(member: FakeMember, steps: int) -> None:
+    async def work() -> None:
+        member.calls[_rpc.REGISTER_NODE.path] = lambda r: catalog_pb2.RegisterNodeResponse()
+        answer = member.calls[_rpc.DEREGISTER_SERVICE.path] = Late(catalog_pb2.DeregisterServiceResponse())
+        async with member.client() as client:
+            registration = await client.register("web", node="n")
+            closing = asyncio.ensure_future(registration.close())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            closing.cancel()
+            again = asyncio.ensure_future(registration.close())
+            await member.asked_for(_rpc.DEREGISTER_SERVICE)
+            await asyncio.sleep(0.05)
+            assert not again.done()
+            registering = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await asyncio.sleep(0.05)
+            assert len(member.requests(_rpc.REGISTER_NODE)) == 1  # It must not be what the close deregisters.
+            answer.comes.set()
+            await asyncio.wait({closing, again}, timeout=PATIENCE)
+            assert closing.cancelled()
+            assert again.done()
+            assert deregistered(member) == 1
+            await asyncio.wait_for(registering, PATIENCE)
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_function_that_is_asked_how_its_instance_is_may_close_it(member: FakeMember) -> None:
+    async def work() -> None:
+        member.calls[_rpc.REGISTER_NODE.path] = lambda r: catalog_pb2.RegisterNodeResponse()
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        made: list[aio.Registration] = []
+
+        async def health() -> tenure.Health:
+            for registration in made:
+                await registration.close()
+            return tenure.Health(tenure.CheckStatus.PASSING)
+
+        async with member.client() as client:
+            made.append(await client.register("web", node="n", ttl=1, health=health))
+            await member.asked_for(_rpc.DEREGISTER_SERVICE)
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_close_leaves_what_was_registered_again_under_the_same_id(member: FakeMember) -> None:
+    async def work() -> None:
+        member.calls[_rpc.REGISTER_NODE.path] = lambda r: catalog_pb2.RegisterNodeResponse()
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            first, second = [await client.register("web", node="n") for _ in range(2)]
+            await first.close()
+            assert deregistered(member) == 0
+            answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+            third = asyncio.ensure_future(client.register("web", node="n").__aenter__())
+            await member.asked_for(_rpc.REGISTER_NODE, 3)
+            closing = asyncio.ensure_future(second.close())  # It does not know yet whether there is another.
+            await asyncio.sleep(0.05)
+            answer.comes.set()
+            await asyncio.wait_for(closing, PATIENCE)
+            assert deregistered(member) == 0
+            await (await third).close()
+            assert deregistered(member) == 1
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))

@@ -107,7 +107,9 @@ class Connection:
         self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
         self._registered: list[tuple[str, str]] = []  # Node and id of what the program has registered.
-        self._entering: dict[tuple[str, str], asyncio.Future[None]] = {}  # Registrations that are not settled yet.
+        self._entering: dict[
+            tuple[str, str], asyncio.Future[None]
+        ] = {}  # Registrations and their ends that are not settled yet.
         self._closers: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._link: Link | None = None
         self._unlinked_since = self._clock.now()  # While there is no link.
@@ -169,7 +171,13 @@ class Connection:
 
     def _see_through(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Starts something in the background, with an end of its own, that close waits for."""
-        task = self._spawn(coroutine, name)
+        task = self._start_ending(coroutine, name)
+        task.add_done_callback(log_failure)
+        return task
+
+    def _start_ending(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Starts something with an end of its own, that close waits for. Whoever awaits it hears how it fails."""
+        task = self._start_task(coroutine, name)
         self._endings.add(task)
         task.add_done_callback(self._endings.discard)
         return task

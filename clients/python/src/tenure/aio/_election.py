@@ -65,7 +65,8 @@ class Leadership(Held):
             to_owner=to_owner,
         )
         self._state.doubts += 1
-        return await until_finished(self.session, self._pass_on(request, inside(self)), "resign")
+        passing = self.session._client._start_task(self._pass_on(request, inside(self)), "resign")
+        return await until_finished(passing)
 
     async def _pass_on(self, request: election_pb2.ResignRequest, call: FunctionCall | None) -> bool:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import Self
@@ -144,7 +144,7 @@ class Held:
         ended_from_inside(self)
         if not self._end(EndCause.RELEASED):  # From here on it must be sent.
             return False
-        return await until_finished(session, session._holdings.release(self, request), "release")
+        return await until_finished(session._client._start_task(session._holdings.release(self, request), "release"))
 
     def __repr__(self) -> str:
         how = "safe" if self.safe else f"ended: {self.cause}" if self.ended else "not safe"
@@ -180,9 +180,8 @@ class Held:
             self.session._listeners.line.call(callback, cause)
 
 
-async def until_finished(session: Session, coroutine: Coroutine[Any, Any, bool], name: str) -> bool:
-    """Awaits something that goes on when its caller is cancelled; then the log hears how it fails."""
-    task = session._client._start_task(coroutine, name)
+async def until_finished(task: asyncio.Task[T]) -> T:
+    """Awaits a task that goes on when its caller is cancelled; then the log hears how it fails."""
     try:
         return await until_ended(task)
     except asyncio.CancelledError:

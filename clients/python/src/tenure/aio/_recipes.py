@@ -165,7 +165,7 @@ class DoubleBarrier:
             try:
                 # The last to leave might see nothing but the next round if it left before its watch has begun.
                 await asyncio.wait({begun}, timeout=client.timeout)
-                await until_finished(self._session, self._remove(), "leave-barrier")
+                await until_finished(client._start_task(self._remove(), "leave-barrier"))
                 left.set()
                 state = await begun
             finally:

@@ -29,6 +29,7 @@ from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._door import Door
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link
+from tenure.aio._lock import until_finished
 from tenure.aio._open import Opening
 from tenure.aio._wait import stop
 from tenure.types import CheckStatus, Health
@@ -232,11 +233,7 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
         await asyncio.wait({before}, timeout=limits.left())
         limits.check()
     limits.check()
-    entering = client._entering[name] = asyncio.get_running_loop().create_future()
-
-    def settle(_: object) -> None:
-        del client._entering[name]
-        entering.set_result(None)
+    settle = _enter_name(client, name)
 
     def written(ended: asyncio.Future[Registration]) -> None:
         """Has what may be there after a failure taken back, unless somebody has it."""
@@ -260,6 +257,17 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
     if writing.cancelled():
         raise errors.ClientClosed("the client was closed", applied=None if limits.sent else False)
     return writing.result()
+
+
+def _enter_name(client: Connection, name: tuple[str, str]) -> Callable[[object], None]:
+    """Notes that something of this name is under way, and returns what ends that: who wants the name waits for it."""
+    entering = client._entering[name] = asyncio.get_running_loop().create_future()
+
+    def settle(_: object) -> None:
+        del client._entering[name]
+        entering.set_result(None)
+
+    return settle
 
 
 async def _enter(
@@ -303,6 +311,7 @@ class Registration:
         self._asking: asyncio.Task[Health] | None = None
         self._asked = 0.0
         self._closed = False
+        self._ending: asyncio.Task[None] | None = None
         self._task = client._spawn(self._run(), "registration")
         client._closers[id(self)] = self.close
         client._registered.append((service.node, service.id))
@@ -389,16 +398,33 @@ class Registration:
     async def close(self) -> None:
         """Stops reporting and deregisters the instance with its check. Sessions that are bound to the check end.
 
-        It waits a few seconds at most for the agent or the cluster. Closing again does nothing.
+        It waits a few seconds at most for the agent or the cluster. If the caller is cancelled, the closing continues;
+        closing again waits for it. What the program has registered once more under the same id stays.
         """
-        if self._closed:
+        if self._ending is None:
+            self._closed = True
+            self._client._closers.pop(id(self), None)
+            self._client._registered.remove((self.node, self.id))
+            self._ending = self._client._start_ending(self._end(), "close-registration")
+        elif self._ending.done():
             return
-        self._closed = True
-        self._client._closers.pop(id(self), None)
-        self._client._registered.remove((self.node, self.id))
+        await until_finished(self._ending)
+
+    async def _end(self) -> None:
+        """Stops reporting and deregisters the instance, unless the program has another registration of it."""
         await stop(self._task)
         async with self._turn:  # Nothing that `set` still reports may register it again.
-            await self._registrar.deregister(self._service, Limits(self._client, CLOSE_SECONDS, None, closing=True))
+            name, limits = (self.node, self.id), Limits(self._client, CLOSE_SECONDS, None, closing=True)
+            while (other := self._client._entering.get(name)) is not None and limits.left() > 0:
+                await asyncio.wait({other}, timeout=limits.left())
+            if name in self._client._registered:
+                return
+            settle = _enter_name(self._client, name) if name not in self._client._entering else None
+            try:
+                await self._registrar.deregister(self._service, limits)
+            finally:
+                if settle is not None:
+                    settle(None)
 
     async def __aenter__(self) -> Self:
         return self

@@ -100,7 +100,8 @@ class Registration:
     def close(self) -> None:
         """Stops reporting and deregisters the instance with its check. Sessions that are bound to the check end.
 
-        It waits a few seconds at most for the agent or the cluster. Closing again does nothing.
+        It waits a few seconds at most for the agent or the cluster. If the caller is interrupted, the closing
+        continues; closing again waits for it. What the program has registered once more under the same id stays.
         """
         self._portal.end(self._aio.close)
 
