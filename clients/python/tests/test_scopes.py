@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from conftest import PATIENCE
+from conftest import PATIENCE, Twin
+from fake import ADDRESS, Dice, FakeMember, at_once, run
 
 import tenure
-from tenure import aio, errors
+from tenure import _rpc, aio, errors
+from tenure.v1 import lock_pb2
 
 
 def test_the_end_of_a_scope_raises_when_the_hold_was_lost_inside(tenure_uri: str) -> None:
@@ -62,3 +64,90 @@ def test_the_end_of_a_scope_raises_when_the_hold_was_lost_inside_in_asyncio(tenu
                 await session.close()
 
     asyncio.run(use())
+
+
+# A loss of which nobody was told before the release.
+
+
+def lost_already(request: Any) -> Any:
+    return lock_pb2.ReleaseLockResponse(released=False)
+
+
+def session_over(request: Any) -> Any:
+    raise errors.SessionExpired("it has ended", applied=False)
+
+
+LOSSES = [(lost_already, "taken_away"), (session_over, "session_ended")]
+
+
+@pytest.mark.parametrize(("answer", "how"), LOSSES)
+def test_the_end_of_a_scope_raises_when_only_the_answer_to_the_release_tells_of_the_loss(
+    member: FakeMember, answer: Any, how: str
+) -> None:
+    member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+    member.calls[_rpc.RELEASE_LOCK.path] = answer
+    with tenure.Client(f"tenure://{ADDRESS}", rng=Dice()) as client:
+        with client.session() as session, pytest.raises(errors.HoldLost, match=how), session.lock("k"):
+            pass
+        with client.session() as session, pytest.raises(errors.HoldLost, match=how), session.lock("k").acquire():
+            pass
+        with client.session() as session, pytest.raises(ValueError, match="on its way"), session.lock("k"):
+            raise ValueError("on its way")
+        with client.session() as session:
+            assert not session.lock("k").acquire().release()
+
+
+@pytest.mark.parametrize(("answer", "how"), LOSSES)
+def test_the_end_of_a_scope_raises_when_only_the_answer_to_the_release_tells_of_the_loss_in_asyncio(
+    member: FakeMember, answer: Any, how: str
+) -> None:
+    async def work(client: Any, _: Any) -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        member.calls[_rpc.RELEASE_LOCK.path] = answer
+        async with client.session() as session:
+            with pytest.raises(errors.HoldLost, match=how):
+                async with session.lock("k"):
+                    pass
+        async with client.session() as session:
+            with pytest.raises(ValueError, match="on its way"):
+                async with session.lock("k"):
+                    raise ValueError("on its way")
+        async with client.session() as session:
+
+            async def lead(leadership: Any) -> None:
+                assert leadership.safe
+
+            with pytest.raises(errors.HoldLost, match=how):
+                await session.election("k").run(lead)
+        async with client.session() as session:
+            assert not await (await session.lock("k").acquire()).release()
+
+    run(member, work)
+
+
+def test_the_end_of_a_scope_says_nothing_of_a_session_that_the_program_ends(member: FakeMember) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+
+        async def release(request: Any) -> Any:
+            await session.close()
+            return session_over(request)
+
+        member.calls[_rpc.RELEASE_LOCK.path] = release
+        async with session.lock("k"):
+            pass
+
+    run(member, work)
+
+
+def test_the_end_of_a_scope_raises_after_a_break_that_was_not_heard_of(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    session = twin.do(client.session, lock_delay=0)
+    inner = getattr(session, "_aio", session)
+    inner._hint = lambda hint: None  # It is on its way.
+    held = twin.do(session.lock("unheard").acquire)
+    assert twin.do(client.break_lock, "unheard", "a test") == 1
+    assert held.safe
+    leave = held.__exit__ if twin.name == "sync" else held.__aexit__
+    with pytest.raises(errors.HoldLost, match="taken_away"):
+        twin.do(leave, None, None, None)

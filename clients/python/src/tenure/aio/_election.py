@@ -136,9 +136,10 @@ class Election:
         try:
             work = await lead(leadership, function, FunctionCall(*owners(leadership)))
             result: T = work.result()
-            return result
         finally:
             await leadership.release()
+        leadership._check_not_lost()
+        return result
 
 
 async def lead(leadership: Leadership, function: Callable[[Leadership], Any], call: FunctionCall) -> asyncio.Task[Any]:

@@ -295,9 +295,10 @@ class Holdings:
 
     async def _release(self, own: OwnName, held: Held, request: lock_pb2.ReleaseLockRequest) -> bool:
         try:
-            return (await self._session._change(RELEASE_LOCK, request, owner=held.owner)).released
-        except errors.SessionClosed:
-            return False  # Nothing is held any more.
+            answer = await self._session._change(RELEASE_LOCK, request, owner=held.owner)
+            return held._release_told(answer.released, EndCause.TAKEN_AWAY)
+        except errors.SessionClosed:  # Nothing is held any more.
+            return held._release_told(False, self._session._end_cause)
         except errors.TenureError:
             self._orphans[held._name] = _Orphan(held.owner, held.token, held._state.safe_from)
             raise

@@ -44,6 +44,7 @@ class Held:
         self.key = session._client._namespace.short(hold.sequencer.key)
         self.lost = asyncio.Event()
         self._state = state
+        self._lost_unheard: EndCause | None = None  # How it was lost, if only the answer to its release told that.
         self._callbacks: list[Callable[[EndCause], Any]] = []
         self._at_end: list[Callable[[], None]] = []  # Called by the library's own task; they must not block.
 
@@ -163,6 +164,14 @@ class Held:
         """Raises HoldLost if it ended for another reason than an action of this process."""
         if self.cause in _LOSSES:
             raise errors.HoldLost(f"{self.key!r} was lost: {self.cause}")
+        if self._lost_unheard is not None:
+            raise errors.HoldLost(f"{self.key!r} was lost before its release: {self._lost_unheard}")
+
+    def _release_told(self, held: bool, otherwise: EndCause | None) -> bool:
+        """Takes what its release told: whether it was held until then, and otherwise how it had ended."""
+        if not held and not self._state.doubts and otherwise in _LOSSES:  # In doubt, what passes it on ended it.
+            self._lost_unheard = otherwise
+        return held
 
     def _end(self, cause: EndCause, give_back: bool = False) -> bool:
         """Ends it here, and all else that stands for the same hold: flag, event, callbacks."""

@@ -134,6 +134,9 @@ class ElectionRun(_Run):
             if not leadership.ended:
                 try:
                     await leadership.release()
+                    leadership._check_not_lost()
+                except errors.HoldLost as error:
+                    log.info("%s", error)
                 except errors.TenureError as error:
                     log.warning("leadership of %r was not given up: %s", self._key, error)
 

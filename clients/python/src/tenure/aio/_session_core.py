@@ -118,6 +118,11 @@ class SessionCore:
         return CloseCause.FORKED if self._client._guard.forked else self._machine.cause
 
     @property
+    def _end_cause(self) -> EndCause | None:
+        """How its end ended what it held; None before that."""
+        return None if self._machine.cause is None else _ENDS[self._machine.cause]
+
+    @property
     def refusal(self) -> errors.TenureError | None:
         """Why the cluster refuses to renew it: a right is gone, or the credential is not accepted. Otherwise None.
 
