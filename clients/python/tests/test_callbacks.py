@@ -219,3 +219,48 @@ def test_callbacks_of_a_session_that_is_opened_are_told_in_order(twin: Twin, ten
     twin.do(session.close)
     seen.wait_state(tenure.State.CLOSED)
     assert seen.states() == ["CONNECTING", "CONNECTED", "CLOSED"]
+
+
+def test_close_does_not_wait_for_a_callback_that_waits_for_whoever_closes(
+    twin: Twin, tenure_uri: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = twin.client(tenure_uri)
+    held = twin.do(twin.do(client.session).lock("k").acquire)
+    began, told = threading.Event(), threading.Event()
+    lock: Any = threading.Lock() if twin.name == "sync" else twin.do(asyncio.Lock)
+
+    def lost(cause: Any) -> None:
+        began.set()
+        with lock:
+            told.set()
+
+    async def alost(cause: Any) -> None:
+        began.set()
+        async with lock:
+            told.set()
+
+    def close() -> None:
+        with lock:
+            client.close()
+            assert began.is_set()
+            assert not told.is_set()
+
+    async def aclose() -> None:
+        async with lock:
+            await client.close()
+            assert began.is_set()
+            assert not told.is_set()
+
+    twin.do(lambda: held.on_lost(lost if twin.name == "sync" else alost))
+    twin.do(close if twin.name == "sync" else aclose)
+    assert told.wait(PATIENCE)
+    assert "callbacks have not returned yet" in caplog.text
+
+
+def test_quick_callbacks_have_been_called_when_a_client_is_closed(twin: Twin, tenure_uri: str) -> None:
+    client = twin.client(tenure_uri)
+    told: list[Any] = []
+    for session in [twin.do(client.session) for _ in range(5)]:
+        twin.do(lambda session=session: session.on_state(told.append))
+    twin.do(client.close)
+    assert [change.new for change in told].count(tenure.State.CLOSED) == 5

@@ -13,6 +13,10 @@ from tenure.aio._function import outside
 
 log = logging.getLogger("tenure")
 
+# How long close waits for callbacks that were taken before.
+CALLBACKS_SECONDS = 1.0
+STILL_CALLED = "callbacks have not returned yet; close does not wait for them"
+
 
 class Line(Protocol):
     """Callbacks of one session, cache or client. They are called one after another, in the order they were taken."""
@@ -30,7 +34,7 @@ class Dispatcher(Protocol):
         ...
 
     async def close(self) -> None:
-        """Takes no more callbacks, and waits until those taken so far have been called."""
+        """Takes no more callbacks, and waits a moment until those taken so far have been called."""
         ...
 
 
@@ -65,11 +69,20 @@ class TaskDispatcher:
         return _TaskLine(self)
 
     async def close(self) -> None:
-        """Waits until the callbacks taken so far have been called, unless one of them is what closes."""
+        """Waits a moment until the callbacks taken so far have been called, unless one of them is what closes.
+
+        Whoever closes may have what a callback waits for, so one that takes longer is left behind.
+        """
         self._closed = True
-        if not any(line.calls for line in self._serving):
-            while tasks := [line.task for line in self._serving if line.task is not None]:
-                await asyncio.wait(tasks)
+        if any(line.calls for line in self._serving):
+            return
+        loop = asyncio.get_running_loop()
+        end = loop.time() + CALLBACKS_SECONDS
+        while tasks := [line.task for line in self._serving if line.task is not None]:
+            if end <= loop.time():
+                log.warning(STILL_CALLED)
+                return
+            await asyncio.wait(tasks, timeout=end - loop.time())
 
 
 class _TaskLine:

@@ -6,9 +6,12 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
+
+from tenure.aio._dispatch import CALLBACKS_SECONDS, STILL_CALLED
 
 log = logging.getLogger("tenure")
 
@@ -50,7 +53,7 @@ class ThreadDispatcher:
                 self._begin_thread()
 
     def _begin_thread(self) -> None:
-        """Begins a thread. If there can be none now, the next callback tries again, and join calls what is left."""
+        """Begins a thread. If there can be none now, the next callback tries again, and so does join."""
         thread = threading.Thread(target=self._serve, name="tenure-callbacks", daemon=True)
         try:
             thread.start()
@@ -86,19 +89,29 @@ class ThreadDispatcher:
         return threading.current_thread() in self._threads
 
     async def close(self) -> None:
-        """Takes no more callbacks; join waits for those taken so far."""
+        """Takes no more callbacks; join waits a moment for those taken so far."""
         with self._lock:
             self._closed = True
 
     def join(self) -> None:
-        """Waits until the callbacks taken so far have been called, unless one of them is the caller."""
+        """Waits a moment until the callbacks taken so far have been called, unless one of them is the caller.
+
+        Whoever closes may have what a callback waits for, so one that takes longer is left behind.
+        """
         if self.calls:
             return
-        for thread in self._threads:
-            thread.join()
-        if self._ready:  # No thread could be begun for them.
-            self._serving += 1
+        end = time.monotonic() + CALLBACKS_SECONDS
+        with self._lock:
+            if self._ready and self._serving == 0:
+                self._begin_thread()
+            threads, alone = list(self._threads), self._ready and self._serving == 0
+            self._serving += bool(alone)
+        if alone:  # No thread could be begun for them.
             self._serve()
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            log.warning(STILL_CALLED)
 
 
 class _ThreadLine:
