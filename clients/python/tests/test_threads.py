@@ -16,6 +16,7 @@ from fake import ADDRESS, Dice, FakeMember, in_queue
 
 import tenure
 from tenure import _rpc, aio, errors
+from tenure.sync import _portal
 from tenure.sync._portal import Portal
 from tenure.v1 import session_pb2
 
@@ -139,6 +140,7 @@ print("ok")
 def test_an_interrupt_at_any_moment_of_a_call_leaves_the_client_usable() -> None:
     program = """
 import asyncio, random, signal
+from tenure.sync import _portal
 from tenure.sync._portal import Portal
 
 portal = Portal()
@@ -194,6 +196,30 @@ def test_a_grant_that_comes_with_an_interrupt_is_undone() -> None:
     finally:
         signal.signal(signal.SIGUSR1, before)
         portal.close()
+
+
+def test_a_resume_that_is_interrupted_just_after_it_succeeded_can_be_tried_again(
+    tenure_uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = _portal._await
+
+    def interrupted(done: Any) -> None:
+        monkeypatch.setattr(_portal, "_await", wait)
+        wait(done)
+        raise KeyboardInterrupt
+
+    with tenure.connect(tenure_uri) as before, tenure.connect(tenure_uri) as client:
+        session = before.session()
+        session.lock("k").acquire()
+        text = session.export()
+        monkeypatch.setattr(_portal, "_await", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            client.resume(text)
+        until(lambda: not client._aio._sessions)  # Nobody renews it.
+        resumed = client.resume(text)
+        assert (resumed.id, resumed.epoch) == (session.id, 2)
+        (held,) = resumed.holds()
+        assert held.safe
 
 
 def test_a_program_that_closes_nothing_ends_all_the_same(tenure_uri: str) -> None:

@@ -164,10 +164,23 @@ async def resume_session(
     except errors.SessionClosed:
         raise  # For good.
     except BaseException:
-        client._resuming[name] = instance
-        if len(client._resuming) > RESUMING_MAX:
-            del client._resuming[next(iter(client._resuming))]
+        _remember(client, name, instance)
         raise
+
+
+def _remember(client: Client, name: tuple[str, bytes, int], instance: bytes) -> None:
+    """Remembers the instance of a resume that failed, for another attempt."""
+    client._resuming[name] = instance
+    if len(client._resuming) > RESUMING_MAX:
+        del client._resuming[next(iter(client._resuming))]
+
+
+async def unresume(session: Session, credentials: Credentials) -> None:
+    """Ends a session here that was resumed for nobody. The cluster keeps it, so that it can be resumed again."""
+    if session._machine.cause is None:
+        session._stop(CloseCause.CLOSED)
+        name = (credentials.session_id, credentials.secret, credentials.epoch)
+        _remember(session._client, name, session._instance)
 
 
 async def _resume(

@@ -10,6 +10,7 @@ from typing_extensions import Self
 from tenure import aio
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.aio._register import TTL_SECONDS
+from tenure.aio._session_open import unresume
 from tenure.sync._election import Observer
 from tenure.sync._ending import Ending
 from tenure.sync._kv import KV
@@ -190,10 +191,15 @@ class Client:
         session had already been taken over. Raises TokenInvalid if the text is damaged.
         """
 
-        async def resumed() -> aio.Session:
-            return await self._aio.resume(token, on_state=on_state, timeout=timeout)
+        credentials = Credentials.from_text(token) if isinstance(token, str) else token
 
-        return Session(self._portal, self._portal.run(resumed()))
+        async def resumed() -> aio.Session:
+            return await self._aio.resume(credentials, on_state=on_state, timeout=timeout)
+
+        async def undo(session: aio.Session) -> None:
+            await unresume(session, credentials)
+
+        return Session(self._portal, self._portal.run(resumed(), undo=undo))
 
     def watch(
         self,
