@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import tenure
 from tenure import errors
 from tenure._core.clock import Clock
 from tenure.aio import _token
-from tenure.aio._token import TOKEN_SECONDS, Token
+from tenure.aio._token import FAILED_SECONDS, OVERDUE_SECONDS, TOKEN_SECONDS, Token
 from tenure.testing import Member
 
 OWN = grpc.ssl_channel_credentials()
@@ -392,3 +393,77 @@ def test_a_token_is_read_again_when_it_is_old() -> None:
         assert await token.get(None) == "c"
 
     asyncio.run(run())
+
+
+def test_calls_do_not_wait_for_a_source_that_fails_and_the_log_says_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Hand()
+    asked = threading.Semaphore(0)
+    answers = threading.Event()
+    fails = False
+
+    def source() -> str:
+        asked.release()
+        if fails:
+            assert answers.wait(PATIENCE)
+            raise OSError("vault down")
+        return "a" if clock.at == 0.0 else "b"
+
+    async def run() -> None:
+        nonlocal fails
+        token = Token(source, clock)
+        assert await token.get(None) == "a"
+        assert asked.acquire(blocking=False)
+        fails = True
+        answers.set()
+        clock.at += TOKEN_SECONDS
+        assert await token.get(None) == "a"
+        assert asked.acquire(blocking=False)
+        answers.clear()  # From now on it takes its time.
+        for _ in range(10):
+            assert await asyncio.wait_for(token.get(None), PATIENCE) == "a"
+        assert not asked.acquire(blocking=False)
+        clock.at += FAILED_SECONDS
+        for _ in range(10):
+            began = time.monotonic()
+            assert await token.get(None) == "a"
+            assert time.monotonic() - began < OVERDUE_SECONDS / 2
+        assert await asyncio.to_thread(asked.acquire, timeout=PATIENCE)
+        assert token._asking is not None
+        answers.set()
+        await asyncio.wait({token._asking})
+        fails = False
+        clock.at += FAILED_SECONDS
+        assert await token.get(None) == "a"  # It is asked in the background.
+        await asyncio.wait({token._asking})
+        assert await token.get(None) == "b"
+
+    asyncio.run(run())
+    assert [record.getMessage() for record in caplog.records] == [
+        "no new token, the one before is used while there is one: vault down",
+        "there is a new token again",
+    ]
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
+def test_a_function_that_exits_is_one_that_fails(twin: Twin, gate: Gate, error: type[BaseException]) -> None:
+    asked: list[int] = []
+
+    def source() -> str:
+        asked.append(1)
+        raise error
+
+    client = twin.client(gate.address, token=source, timeout=1.0)
+    for _ in range(2):
+        with pytest.raises(errors.Unauthenticated, match=error.__name__):
+            twin.do(client.kv.get, "k")
+    assert len(asked) >= 2
+
+
+def test_a_coroutine_function_that_exits_does_not_end_the_loop_of_a_sync_client(gate: Gate) -> None:
+    async def source() -> str:
+        raise SystemExit
+
+    with tenure.Client(gate.address, token=source, timeout=1.0) as client:
+        for _ in range(2):
+            with pytest.raises(errors.Unauthenticated, match="SystemExit"):
+                client.kv.get("k")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from tenure.aio._connection import Connection
+
+T = TypeVar("T")
 
 # The call in which the present code runs. What a function starts inherits it.
 _call: contextvars.ContextVar[FunctionCall | None] = contextvars.ContextVar("tenure_function_call", default=None)
@@ -88,3 +91,25 @@ def outside(begin: Callable[[], asyncio.Task[Any]]) -> asyncio.Task[Any]:
         return begin()
     finally:
         _call.reset(token)
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Returns what a function raised as an Exception: what ends a thread or an iterator must not end who waits."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    made = RuntimeError(f"the function raised {error!r}")
+    made.__cause__ = error
+    return made
+
+
+async def contained(awaitable: Awaitable[T]) -> T:
+    """Awaits a function of the user. One that exits does not end the library's own event loop.
+
+    It ends that of the program, as anywhere in asyncio: a signal may have raised that.
+    """
+    try:
+        return await awaitable
+    except (SystemExit, KeyboardInterrupt) as error:
+        if threading.current_thread() is threading.main_thread():
+            raise
+        raise as_exception(error) from error

@@ -27,6 +27,7 @@ from tenure._rpc import (
 )
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._door import Door
+from tenure.aio._function import contained
 from tenure.aio._limits import Limits
 from tenure.aio._link import Link
 from tenure.aio._lock import until_finished
@@ -218,7 +219,7 @@ class AgentRegistrar:
 async def _ask(function: HealthFunction) -> Health:
     """Asks the program how it is."""
     answer = function()
-    return checked(await answer if inspect.isawaitable(answer) else answer)
+    return checked(await contained(answer) if inspect.isawaitable(answer) else answer)
 
 
 async def register(client: Connection, registrar: Registrar, service: Service, timeout: float | None) -> Registration:

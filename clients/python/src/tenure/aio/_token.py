@@ -6,14 +6,17 @@ import asyncio
 import concurrent.futures
 import contextvars
 import inspect
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 
 from tenure import errors
 from tenure._core.clock import Clock
 from tenure._core.security import Security, TokenSource
-from tenure.aio._function import outside
+from tenure.aio._function import as_exception, contained, outside
 from tenure.aio._wait import hear, stop
+
+log = logging.getLogger("tenure")
 
 # How old a token may be before its file is read again, or its function called again.
 TOKEN_SECONDS = 10.0
@@ -21,6 +24,8 @@ TOKEN_SECONDS = 10.0
 OVERDUE_SECONDS = 1.0
 # How long one whose token was refused waits for another one.
 RENEW_SECONDS = 5.0
+# How long a source that failed is not asked again while there is an old token, unless a member refuses that.
+FAILED_SECONDS = 5.0
 
 
 class Token:
@@ -36,15 +41,20 @@ class Token:
         self._read_at = 0.0
         self._asking: asyncio.Task[None] | None = None
         self._asked_at = 0.0  # When that began.
+        self._failed_at = 0.0
+        self._failing = False  # Whether the source failed when it was last asked.
         self.text = ""
 
     async def get(self, seconds: float | None) -> str:
         """Returns the token. Raises Unauthenticated if there never was one, or Unavailable after so many seconds.
 
         If its source fails, or takes longer than OVERDUE_SECONDS, the one before is returned: a member says whether it
-        is still good.
+        is still good. Once it has failed it is asked in the background, now and then, until it answers.
         """
-        if not self._fresh():
+        if self.text and self._failing:
+            if self._clock.now() - self._failed_at >= FAILED_SECONDS:
+                self._ask()
+        elif not self._fresh():
             asking = self._ask()
             overdue = self._asked_at + OVERDUE_SECONDS - self._clock.now()
             if self.text and (seconds is None or overdue < seconds):
@@ -88,9 +98,16 @@ class Token:
         try:
             text = await _ask(self._source)
         except Exception as error:
+            self._failed_at = self._clock.now()
+            if not self._failing:
+                self._failing = True
+                log.warning("no new token, the one before is used while there is one: %s", str(error) or repr(error))
             if not self.text:
                 raise errors.Unauthenticated(f"no token: {error}") from error
             return
+        if self._failing:
+            self._failing = False
+            log.warning("there is a new token again")
         self.text, self._read_at = text, self._clock.now()
 
 
@@ -105,7 +122,7 @@ async def _ask(source: TokenSource) -> str:
     if isinstance(source, _Quick):
         return checked(source())
     result = source() if inspect.iscoroutinefunction(source) else await _in_thread(source)
-    return checked(await result if inspect.isawaitable(result) else result)
+    return checked(await contained(result) if inspect.isawaitable(result) else result)
 
 
 def _in_thread(source: TokenSource) -> asyncio.Future[str | Awaitable[str]]:
@@ -118,7 +135,7 @@ def _in_thread(source: TokenSource) -> asyncio.Future[str | Awaitable[str]]:
         try:
             answer.set_result(context.run(source))
         except BaseException as error:
-            answer.set_exception(error)
+            answer.set_exception(as_exception(error))
 
     threading.Thread(target=call, name="tenure-token", daemon=True).start()
     return asyncio.wrap_future(answer)

@@ -12,6 +12,7 @@ from typing_extensions import Self
 
 from tenure import aio, errors
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
+from tenure.aio._function import as_exception
 from tenure.aio._register import TTL_SECONDS
 from tenure.aio._service_list import Instances
 from tenure.sync._ending import Ending
@@ -47,10 +48,8 @@ def asking(health: Callable[[], Health] | None) -> Callable[[], Awaitable[Health
             failed: Exception | None = None
             try:
                 said = health()
-            except StopIteration as error:  # No coroutine may raise it.
-                failed = RuntimeError(f"the health function raised {error!r}")
-            except Exception as error:
-                failed = error
+            except BaseException as error:
+                failed = as_exception(error)
             with contextlib.suppress(RuntimeError):  # The loop is closed: nobody asks.
                 loop.call_soon_threadsafe(settle, said, failed)
 
