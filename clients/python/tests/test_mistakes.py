@@ -12,6 +12,12 @@ from conftest import Twin
 import tenure
 from tenure.testing import Member, MemberFailed
 
+
+def watching(name: str) -> Callable[[Any, Any], Any]:
+    """Returns what watches with one text where there may be several."""
+    return lambda client, _: client.watch(**{name: "abc"})
+
+
 MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a number as a value": (lambda client, _: client.kv.put("k", 5), "a value is bytes or str, not int"),
     "None as a value": (lambda client, _: client.kv.put("k", None), "a value is bytes or str, not NoneType"),
@@ -26,6 +32,48 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda _, session: session.lock("k").acquire("5s"),
         "a time is a number of seconds, not '5s'",
     ),
+    "a timeout of text for a call": (
+        lambda client, _: client.kv.get("k", timeout="3"),
+        "a time is a number of seconds, not '3'",
+    ),
+    "a timeout of text for a cache": (
+        lambda client, _: client.cache("k", timeout="3"),
+        "a time is a number of seconds, not '3'",
+    ),
+    "a TTL of text for a check": (
+        lambda client, _: client.register("web", ttl="15s"),
+        "a time is a number of seconds, not '15s'",
+    ),
+    "text as guards": (lambda client, _: client.kv.put("k", "v", guards="held"), "as in guards=[held]"),
+    "one check": (lambda client, _: client.session(checks="abc"), "checks is several str, as in ['abc'], not one str"),
+    "one tag": (
+        lambda client, _: client.register("web", tags="abc"),
+        "tags is several str, as in ['abc'], not one str",
+    ),
+    "bytes as tags": (lambda client, _: client.register("web", tags=b"abc"), "tags is several str, as in [b'abc']"),
+    "one tag of a query": (
+        lambda client, _: client.queries.create(tenure.Query(service="web", tags="abc")),
+        "tags is several str",
+    ),
+    "one check of a query": (
+        lambda client, _: client.queries.create(tenure.Query(service="web", ignore_checks="abc")),
+        "ignore_checks is several str",
+    ),
+    "one tag of a fallback": (
+        lambda client, _: client.queries.create(
+            tenure.Query(service="web", fallbacks=[tenure.QueryFallback(tags="abc")])
+        ),
+        "tags is several str",
+    ),
+    "one text as a range": (lambda client, _: client.watch(key_range="ab"), "key_range is several str"),
+    "three keys as a range": (lambda client, _: client.watch(key_range=("a", "b", "c")), "a first key and an end"),
+    **{
+        f"one text as {name}": (
+            watching(name),
+            f"{name} is several str, as in ['abc'], not one str",
+        )
+        for name in ("keys", "prefixes", "locks", "lock_prefixes", "session_ids", "nodes", "services")
+    },
     "a value of a lock": (
         lambda _, session: session.lock("k").acquire(value=5),
         "a value is bytes or str, not int",
@@ -61,6 +109,18 @@ def test_bytes_of_any_kind_are_values(twin: Twin, tenure_uri: str) -> None:
     for value in (b"v", bytearray(b"v"), memoryview(b"v"), "v"):
         twin.do(client.kv.put, "k", value)
         assert twin.do(client.kv.get, "k").value == b"v"
+
+
+@pytest.mark.parametrize("timeout", [None, "3"])
+@pytest.mark.parametrize("make", [tenure.Client, tenure.connect, tenure.Agent, tenure.aio.Client, tenure.aio.Agent])
+def test_a_timeout_of_a_client_is_a_number(make: Any, timeout: Any) -> None:
+    with pytest.raises(TypeError, match="a time is a number of seconds"):
+        make("localhost", timeout=timeout)
+
+
+def test_one_flag_is_not_several() -> None:
+    with pytest.raises(TypeError, match="flags is several str"):
+        Member(flags="--http")
 
 
 def test_a_list_is_not_a_connection_string() -> None:

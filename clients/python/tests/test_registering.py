@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from conftest import Twin
 from fake import PATIENCE, FakeLink, FakeMember, cancelled, lost, refuse
 
 import tenure
@@ -249,3 +250,20 @@ def test_a_close_leaves_what_was_registered_again_under_the_same_id(member: Fake
             assert deregistered(member) == 1
 
     asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))
+
+
+def test_a_function_that_does_not_say_in_time_how_its_instance_is_is_named(twin: Twin, tenure_uri: str) -> None:
+    ends = threading.Event()
+
+    def health() -> tenure.Health:
+        ends.wait(PATIENCE)
+        return tenure.Health(tenure.CheckStatus.PASSING)
+
+    async def later() -> tenure.Health:
+        return await asyncio.to_thread(health)
+
+    client = twin.client(tenure_uri)
+    with pytest.raises(errors.WaitTimeout, match="the health function of 'web' said nothing: not within 1 s") as told:
+        twin.do(client.register, "web", node="n", ttl=1, health=health if twin.name == "sync" else later)
+    assert told.value.applied is False
+    ends.set()

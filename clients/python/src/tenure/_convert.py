@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import grpc
 from google.protobuf.any_pb2 import Any as Any_
@@ -17,9 +17,6 @@ from tenure import errors, types
 from tenure._core.namespace import Namespace
 from tenure.query import Query
 from tenure.v1 import catalog_pb2, cluster_pb2, election_pb2, line_pb2, lock_pb2, session_pb2, types_pb2, watch_pb2
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ERROR_DOMAIN = "tenure.io"
 DURATION_SECONDS_MAX = 315_576_000_000.0  # Of google.protobuf.Duration: some 10 000 years.

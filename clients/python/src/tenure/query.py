@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tenure._core.several import texts
 from tenure.types import Instance
 from tenure.v1 import query_pb2
 
@@ -22,7 +23,7 @@ class QueryFallback:
 
     def message(self) -> query_pb2.QueryFallback:
         """Returns it as the API has it."""
-        return query_pb2.QueryFallback(service=self.service, tags=self.tags, zone=self.zone)
+        return query_pb2.QueryFallback(service=self.service, tags=texts("tags", self.tags), zone=self.zone)
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,9 @@ class Query:
             match=query_pb2.QUERY_MATCH_PREFIX if self.prefix else query_pb2.QUERY_MATCH_NAME,
             regexp=self.regexp,
             service=self.service,
-            tags=self.tags,
+            tags=texts("tags", self.tags),
             only_passing=self.only_passing,
-            ignore_checks=self.ignore_checks,
+            ignore_checks=texts("ignore_checks", self.ignore_checks),
             node_meta=self.node_meta,
             service_meta=self.service_meta,
             near=self.near,

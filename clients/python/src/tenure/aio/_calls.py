@@ -37,7 +37,7 @@ class Calls:
     async def _change(
         self, rpc: Unary[Req, Res], request: Req, guards: Guards, timeout: float | None, others: bool = False
     ) -> Res:
-        if not isinstance(guards, Iterable):
+        if isinstance(guards, str | bytes) or not isinstance(guards, Iterable):
             raise TypeError(f"guards are a list, as in guards=[held], not {guards!r}")
         conditions = [g.guard for g in guards]
         if self._session is not None:

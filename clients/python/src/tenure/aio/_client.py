@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Self
 
 from tenure import _convert, errors
+from tenure._core.several import pair, texts
 from tenure._rpc import BREAK_LOCK, CHECK_SEQUENCER, GET_LOCK, GET_SESSION, LIST_MEMBERS
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS, Connection
 from tenure.aio._kv import KV
@@ -118,7 +119,7 @@ class Client(Connection):
             name=name or self.address.name,
             metadata=metadata or {},
             node=node,
-            checks=tuple(checks),
+            checks=texts("checks", checks),
             default_check=default_check,
             on_state=on_state,
         )
@@ -188,15 +189,15 @@ class Client(Connection):
         return Watch(
             self,
             WatchOptions(
-                keys=(*keys, *([key] if key is not None else ())),
-                prefixes=(*prefixes, *([prefix] if prefix is not None else ())),
-                key_range=key_range,
-                locks=tuple(locks),
-                lock_prefixes=tuple(lock_prefixes),
-                session_ids=tuple(session_ids),
+                keys=(*texts("keys", keys), *([key] if key is not None else ())),
+                prefixes=(*texts("prefixes", prefixes), *([prefix] if prefix is not None else ())),
+                key_range=pair(key_range),
+                locks=texts("locks", locks),
+                lock_prefixes=texts("lock_prefixes", lock_prefixes),
+                session_ids=texts("session_ids", session_ids),
                 all_sessions=all_sessions,
-                nodes=tuple(nodes),
-                services=tuple(services),
+                nodes=texts("nodes", nodes),
+                services=texts("services", services),
                 all_queries=all_queries,
                 initial=initial,
                 after_revision=after_revision,
@@ -261,7 +262,8 @@ class Client(Connection):
         nothing turns the check critical: members time no checks. Where that matters, use Agent.register, which also
         describes the other parameters.
         """
-        service = Service(name, id, node or host(), address, port, tuple(tags), dict(meta or {}), ttl, check_id, health)
+        labels = texts("tags", tags)
+        service = Service(name, id, node or host(), address, port, labels, dict(meta or {}), ttl, check_id, health)
         return Opening(register(self, CatalogRegistrar(self), service, timeout))
 
     def observe(self, key: str) -> Observer:

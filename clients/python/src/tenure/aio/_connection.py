@@ -85,6 +85,7 @@ class Connection:
     ) -> None:
         check_process()
         self.address: Address = parse_address(uri)
+        _convert.check_seconds(timeout)
         self.timeout = timeout
         self._clock = clock or system_clock()
         told = Security(ca_file, cert_file, key_file, server_name, token, token_file, insecure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tenure import errors
+from tenure import _convert, errors
 
 if TYPE_CHECKING:
     from tenure.aio._connection import Connection
@@ -17,6 +17,8 @@ class Limits:
     def __init__(
         self, client: Connection, timeout: float | None, session: SessionCore | None, closing: bool = False
     ) -> None:
+        if timeout is not None:
+            _convert.check_seconds(timeout)
         self._client = client
         self.session = session
         self.closing = closing  # Whether it is a call of something that closes: that goes on while the client closes.

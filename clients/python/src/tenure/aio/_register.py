@@ -8,7 +8,7 @@ import inspect
 import os
 import platform
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._core.security import Security
+from tenure._core.several import texts
 from tenure._rpc import (
     ADD_AGENT_SERVICE,
     DEREGISTER_SERVICE,
@@ -32,7 +33,7 @@ from tenure.aio._limits import Limits
 from tenure.aio._link import Link
 from tenure.aio._lock import until_finished
 from tenure.aio._open import Opening
-from tenure.aio._wait import stop
+from tenure.aio._wait import stop, within
 from tenure.types import CheckStatus, Health
 from tenure.v1 import agent_pb2, catalog_pb2, types_pb2
 
@@ -70,6 +71,7 @@ class Service:
         self.check_id = self.check_id or f"service:{self.id}"
         if not self.name:
             raise ValueError("the service has no name")
+        _convert.check_seconds(self.ttl)
         if not self.ttl >= TTL_SECONDS_MIN:
             raise ValueError(f"the TTL of a check is {self.ttl} s; at least {TTL_SECONDS_MIN} s is needed")
         if not 0 <= self.port <= PORT_MAX:
@@ -228,7 +230,8 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
     limits = Limits(client, timeout, None)
     health = Health(CheckStatus.PASSING)
     if service.health is not None:
-        health = await asyncio.wait_for(_ask(service.health), min(limits.left(), service.ttl))
+        seconds = round(min(limits.left(), service.ttl), 3)
+        health = await within(_ask(service.health), seconds, f"the health function of {service.name!r} said nothing")
     name = (service.node, service.id)
     while (before := client._entering.get(name)) is not None:  # What it takes back must not be this one.
         await asyncio.wait({before}, timeout=limits.left())
@@ -492,7 +495,7 @@ class Agent:
         id: str = "",
         address: str = "",
         port: int = 0,
-        tags: tuple[str, ...] = (),
+        tags: Iterable[str] = (),
         meta: dict[str, str] | None = None,
         ttl: float = TTL_SECONDS,
         check_id: str = "",
@@ -509,9 +512,8 @@ class Agent:
 
         It waits up to 5 s for the catalog to have it, and succeeds also if the agent cannot reach the cluster.
         """
-        service = Service(
-            name, id, "", address, port, tuple(tags), dict(meta or {}), ttl=ttl, check_id=check_id, health=health
-        )
+        labels = texts("tags", tags)
+        service = Service(name, id, "", address, port, labels, dict(meta or {}), ttl, check_id, health)
         return Opening(self._register(service, timeout))
 
     async def _register(self, service: Service, timeout: float | None) -> Registration:

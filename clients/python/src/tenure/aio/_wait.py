@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import numbers
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from tenure import errors
+from tenure import _convert, errors
 
 T = TypeVar("T")
 
 
 async def within(coroutine: Coroutine[Any, Any, T], timeout: float | None, what: str) -> T:
     """Awaits something for at most `timeout` seconds; then cancels it and raises WaitTimeout."""
+    if timeout is not None and not isinstance(timeout, numbers.Real):
+        coroutine.close()
+        _convert.check_seconds(timeout)
     task = asyncio.ensure_future(coroutine)
     try:
         done, _ = await asyncio.wait({task}, timeout=timeout)

@@ -8,6 +8,7 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio
+from tenure._core.several import texts
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.aio._register import TTL_SECONDS
 from tenure.aio._session_open import unresume
@@ -160,7 +161,7 @@ class Client:
         critical or is deregistered. Each must exist (CheckNotFound, NodeNotFound) and not be critical (CheckCritical).
         With `default_check` that is the check `liveness` of the node, which turns critical when the machine dies.
         """
-        named = tuple(checks)  # Read here: it may be a generator, which may call the client.
+        named = texts("checks", checks)  # Read here: it may be a generator, which may call the client.
 
         async def opened() -> aio.Session:
             return await self._aio.session(
@@ -246,8 +247,10 @@ class Client:
         `restart`, the watch sends RESET and the current state again if the cluster no longer has the events it needs.
         """
         # Read here: they may be generators, which may call the client.
-        keys, prefixes, locks = tuple(keys), tuple(prefixes), tuple(locks)
-        lock_prefixes, session_ids = tuple(lock_prefixes), tuple(session_ids)
+        keys, prefixes = texts("keys", keys), texts("prefixes", prefixes)
+        locks, lock_prefixes = texts("locks", locks), texts("lock_prefixes", lock_prefixes)
+        session_ids = texts("session_ids", session_ids)
+        nodes, services = texts("nodes", nodes), texts("services", services)
         return Watch(
             self._portal,
             self._portal.call(
@@ -333,7 +336,7 @@ class Client:
         nothing turns the check critical: members time no checks. Where that matters, use Agent.register, which also
         describes the other parameters.
         """
-        labels = tuple(tags)
+        labels = texts("tags", tags)
 
         async def registered() -> aio.Registration:
             return await self._aio.register(

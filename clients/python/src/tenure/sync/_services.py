@@ -11,6 +11,7 @@ from typing import Any
 from typing_extensions import Self
 
 from tenure import aio, errors
+from tenure._core.several import texts
 from tenure.aio._connection import DEFAULT_TIMEOUT_SECONDS
 from tenure.aio._function import as_exception
 from tenure.aio._register import TTL_SECONDS
@@ -224,7 +225,7 @@ class Agent:
 
         It waits up to 5 s for the catalog to have it, and succeeds also if the agent cannot reach the cluster.
         """
-        labels = tuple(tags)
+        labels = texts("tags", tags)
 
         async def registered() -> aio.Registration:
             return await self._aio.register(

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from typing_extensions import Self
 
+from tenure._core.several import texts
+
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 LOOK_SECONDS = 0.02
@@ -45,7 +47,7 @@ class Member:
 
     def __init__(self, *, flags: Sequence[str] = (), binary: str | None = None, directory: Path | None = None) -> None:
         self._binary = binary or find_binary()
-        self._flags = tuple(flags)
+        self._flags = texts("flags", flags)
         self._temporary = tempfile.TemporaryDirectory(prefix="tenure-test-") if directory is None else None
         self.directory = Path(self._temporary.name) if self._temporary is not None else Path(str(directory))
         self._data = self.directory / "data"
@@ -189,7 +191,7 @@ class Cluster:
         initial = ",".join(f"{name}={peer}" for name, peer in peers.items())
         self.members = [
             Member(
-                flags=[f"--name={name}", f"--peer={peer}", f"--initial-cluster={initial}", *flags],
+                flags=[f"--name={name}", f"--peer={peer}", f"--initial-cluster={initial}", *texts("flags", flags)],
                 binary=binary,
                 directory=_made(Path(self._directory.name) / name),
             )
