@@ -189,8 +189,8 @@ func CheckService(s *storev1.Service) error {
 		if err := CheckID("tags", tag); err != nil {
 			return err
 		}
-		if i > 0 && tag <= s.GetTags()[i-1] {
-			return malformed("tags", "must be sorted, each once")
+		if err := after("tags", i, tag, s.GetTags()); err != nil {
+			return err
 		}
 	}
 	if err := checkText("address", s.GetAddress(), textBytesMax); err != nil {
@@ -259,6 +259,18 @@ func CutOutput(output string) string {
 	return output[:cut]
 }
 
+// after refuses a name that does not come after the one before it. Callers may give them in any order, each once: the
+// server sorts them.
+func after(field string, i int, name string, names []string) error {
+	switch {
+	case i > 0 && name == names[i-1]:
+		return malformed(field, "must each be given only once")
+	case i > 0 && name < names[i-1]:
+		return malformed(field, "must be sorted")
+	}
+	return nil
+}
+
 // CheckBoundChecks refuses names of checks that a session cannot be bound to.
 func CheckBoundChecks(ids []string) error {
 	if len(ids) > BoundChecksMax {
@@ -268,8 +280,8 @@ func CheckBoundChecks(ids []string) error {
 		if err := CheckID("checks", id); err != nil {
 			return err
 		}
-		if i > 0 && id <= ids[i-1] {
-			return malformed("checks", "must be sorted, each once")
+		if err := after("checks", i, id, ids); err != nil {
+			return err
 		}
 	}
 	return nil
