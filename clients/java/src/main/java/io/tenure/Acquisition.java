@@ -58,8 +58,9 @@ final class Acquisition {
   }
 
   CompletableFuture<Held> start() {
-    if (session.state() == SessionState.CLOSED) {
-      future.completeExceptionally(session.overError(Applied.NO));
+    TenureException none = session.end.noLocks();
+    if (none != null) {
+      future.completeExceptionally(none);
       return future;
     }
     session.holds.add(this);
@@ -104,7 +105,7 @@ final class Acquisition {
   }
 
   /** Gives the place up, tells the cluster so, and then the caller; the latter without it when no member answers. */
-  private void giveUp(TenureException why) {
+  void giveUp(TenureException why) {
     if (leaving) {
       return;
     }

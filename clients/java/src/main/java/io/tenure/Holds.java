@@ -117,6 +117,18 @@ final class Holds {
     }
   }
 
+  /** Gives up all places, and what they became: nobody waits any more. */
+  void leaveQueues(TenureException why) {
+    for (Acquisition a : List.copyOf(acquisitions)) {
+      a.giveUp(why);
+    }
+  }
+
+  /** Whether a call is under way that may be told of a hold. */
+  boolean isAsking() {
+    return !late.isEmpty();
+  }
+
   /** The cluster hints that a hold was lost. */
   void lost(Hold lost) {
     Sequencer s = lost.getSequencer();

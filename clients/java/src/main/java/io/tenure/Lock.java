@@ -211,7 +211,12 @@ public final class Lock {
     if (result.isDone()) {
       return;
     }
-    if (session.state() != SessionState.CLOSED && session.returns.isLeaving(fullKey, owner)) {
+    TenureException none = session.end.noLocks();
+    if (none != null) {
+      result.completeExceptionally(none);
+      return;
+    }
+    if (session.returns.isLeaving(fullKey, owner)) {
       TenureException over = session.endOfPatience(begun, false);
       if (over == null) {
         session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result));
@@ -221,6 +226,7 @@ public final class Lock {
       return;
     }
     session.inheritance.takeUp(fullKey, owner);
+    session.holds.late.ask(fullKey, owner); // The call goes on when nobody waits for it any more.
     long[] sequence = {0};
     session.change(LockServiceGrpc.getTryAcquireLockMethod(), o -> {
       sequence[0] = o.getRequestId().getSequence();
@@ -249,6 +255,7 @@ public final class Lock {
         }, () -> session.client.loop.after(LOOK_AGAIN_NANOS, () -> tryWhenFree(fullKey, owner, begun, seen, result)),
             result::completeExceptionally);
       }
+      session.holds.late.asked(fullKey, owner);
     });
   }
 }

@@ -49,6 +49,11 @@ final class Returns {
     return abandoned.containsKey(name) || leaving.containsKey(name);
   }
 
+  /** Whether anything is on its way back. */
+  boolean isLeaving() {
+    return !abandoned.isEmpty() || !leaving.isEmpty();
+  }
+
   /** Whether calls may have left something under this name that is to be given up. */
   boolean isOwed(String fullKey, String owner) {
     return owed.containsKey(name(fullKey, owner));

@@ -6,8 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
+import io.tenure.v1.CancelWaitRequest;
+import io.tenure.v1.CancelWaitResponse;
+import io.tenure.v1.Hold;
+import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.RenewSessionRequest;
 import io.tenure.v1.RenewSessionResponse;
+import io.tenure.v1.Sequencer;
+import io.tenure.v1.TryAcquireLockRequest;
+import io.tenure.v1.TryAcquireLockResponse;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -68,6 +76,78 @@ final class HandoverTest extends WithFakeMember {
     FakeMember.reply(last, RenewSessionResponse.getDefaultInstance());
     assertEquals(session.id(), SessionToken.parse(get(token)).sessionId());
     assertTrue(get(flag));
+  }
+
+  /** Returns how often it was asked for a last renewal, by what the member has seen. */
+  private long renewed(List<Object> seen) {
+    return seen.stream().filter(RenewSessionRequest.class::isInstance).count();
+  }
+
+  @Test
+  void aPlaceAndWhatItBecameIsGivenBackBeforeThat() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    FakeMember.Acquire stream = member.next(FakeMember.Acquire.class);
+    stream.queued();
+    BlockingQueue<StreamObserver<CancelWaitResponse>> cancels = new LinkedBlockingQueue<>();
+    member.cancelWait = (r, o) -> cancels.add(o);
+    BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> releases.add(o);
+    CompletableFuture<String> exported = session.exportAsync();
+    StreamObserver<CancelWaitResponse> cancel = next(cancels);
+    assertEquals(ErrorKind.SESSION_CLOSED, failure(session.lock("k").acquireAsync()).kind());
+    assertEquals(ErrorKind.SESSION_CLOSED, failure(session.lock("k").tryAcquireAsync()).kind());
+    FakeMember.reply(cancel, CancelWaitResponse.newBuilder().setHold(stream.hold(7)).build());
+    StreamObserver<ReleaseLockResponse> release = next(releases);
+    assertEquals(0, renewed(member.seen()));
+    FakeMember.reply(release, ReleaseLockResponse.newBuilder().setReleased(true).build());
+    TenureException e = failure(wait);
+    assertEquals("SESSION_CLOSED NO session " + session.id() + " was handed over", e.kind() + " " + e.applied() + " " + e.getMessage());
+    assertTrue(SessionToken.parse(get(exported)).handedOver());
+    assertEquals(1, renewed(member.seen()));
+  }
+
+  @Test
+  void whatATryThatWasGivenUpHadIsGivenBackBeforeThat() throws Exception {
+    Session session = client.openSession();
+    BlockingQueue<StreamObserver<TryAcquireLockResponse>> tries = new LinkedBlockingQueue<>();
+    member.tryAcquire = (r, o) -> tries.add(o);
+    CompletableFuture<TryResult> attempt = session.lock("k").tryAcquireAsync();
+    StreamObserver<TryAcquireLockResponse> answer = next(tries);
+    attempt.cancel(true);
+    CompletableFuture<String> exported = session.exportAsync();
+    Hold hold = Hold.newBuilder().setOwner(member.next(TryAcquireLockRequest.class).getOptions().getOwner())
+        .setSequencer(Sequencer.newBuilder().setKey("k").setLockIndex(7).setFencingToken(7)).build();
+    FakeMember.reply(answer, TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(hold).build());
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+    member.next(RenewSessionRequest.class);
+    get(exported);
+  }
+
+  @Test
+  void itIsHandedOverThoughNobodyAnswersThatAPlaceIsGivenUp() throws Exception {
+    Session session = client.openSession();
+    CompletableFuture<Held> wait = session.lock("k").acquireAsync();
+    member.next(FakeMember.Acquire.class).queued();
+    member.cancelWait = (r, o) -> { };
+    CompletableFuture<String> exported = session.exportAsync();
+    member.next(CancelWaitRequest.class);
+    passes(4);
+    assertEquals(session.id(), SessionToken.parse(get(exported)).sessionId());
+    assertEquals(ErrorKind.SESSION_CLOSED, failure(wait).kind());
+  }
+
+  @Test
+  void oneThatEndsAsItLeavesItsQueuesIsNotHandedOver() throws Exception {
+    Session session = client.openSession();
+    session.lock("k").acquireAsync();
+    member.next(FakeMember.Acquire.class).queued();
+    member.cancelWait = (r, o) -> { };
+    CompletableFuture<String> exported = session.exportAsync();
+    member.next(CancelWaitRequest.class);
+    session.close();
+    assertEquals(ErrorKind.SESSION_CLOSED, failure(exported).kind());
+    assertEquals(Optional.of(CloseCause.CLOSED), session.cause());
   }
 
   @Test

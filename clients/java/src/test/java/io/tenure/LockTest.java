@@ -2,6 +2,7 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -92,6 +94,23 @@ final class LockTest extends WithMember {
         String text = assertThrows(TenureException.TimedOut.class, () -> second.lock("k").acquire(wait)).getMessage();
         assertTrue(text.endsWith(": held by \"owner\" (session " + first.id() + ")"), text);
       }
+    }
+  }
+
+  @Test
+  void aSessionThatIsHandedOverLeavesItsQueues(TestInfo info) throws Exception {
+    try (Client client = client(info, TTL); Client other = client(info, TTL);
+        Session first = client.openSession(); Session next = client.openSession()) {
+      Held held = first.lock("k").acquire();
+      Session second = other.openSession(SessionOptions.defaults().withTtl(Duration.ZERO)); // Nothing but its place would end its wait.
+      CompletableFuture<Held> wait = second.lock("k").acquireAsync();
+      until(() -> client.lockInfo("k").waiters() == 1);
+      String token = second.export();
+      assertEquals(0, client.lockInfo("k").waiters());
+      assertInstanceOf(TenureException.SessionOver.class, assertThrows(ExecutionException.class, () -> get(wait)).getCause());
+      held.release();
+      assertTrue(next.lock("k").acquire(Duration.ofSeconds(1)).isSafe());
+      client.resume(token).close();
     }
   }
 
