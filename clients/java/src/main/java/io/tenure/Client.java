@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
@@ -484,17 +485,13 @@ public final class Client implements AutoCloseable {
   private CompletableFuture<Integer> breakInner(String key, String reason) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reason, "reason");
-    return breakOn(core.namespace.key(key), reason, 0, "");
-  }
-
-  /** Continues a break where its last call stopped, until no hold remains. */
-  private CompletableFuture<Integer> breakOn(String key, String reason, int broken, String token) {
-    return Futures.compose(core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
-        .setKey(key).setReason(reason).setOptions(o).setBreakToken(token).build()), r -> {
-          int holds = broken + r.getHolds();
-          return r.getBreakToken().isEmpty() ? CompletableFuture.completedFuture(holds)
-              : breakOn(key, reason, holds, r.getBreakToken());
-        });
+    AtomicInteger broken = new AtomicInteger();
+    // Each call goes on where the one before stopped, until no hold remains.
+    return Futures.map(Futures.pages(token -> core.change(LockServiceGrpc.getBreakLockMethod(), o -> BreakLockRequest.newBuilder()
+        .setKey(core.namespace.key(key)).setReason(reason).setOptions(o).setBreakToken(token).build()), r -> {
+      broken.addAndGet(r.getHolds());
+      return r.getBreakToken();
+    }), v -> broken.get());
   }
 
   private CompletableFuture<SessionInfo> lookupInner(String id) {

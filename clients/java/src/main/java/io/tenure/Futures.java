@@ -2,7 +2,11 @@ package io.tenure;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** Small things about futures. */
 final class Futures {
@@ -40,6 +44,29 @@ final class Futures {
     });
     cancels(to, from);
     return to;
+  }
+
+  /**
+   * Makes calls one after another, until {@code more} says of the value of one that it was the last. However many there are, and however
+   * soon each has its value, the stack is as deep as with one. Cancelling the future cancels the call under way.
+   */
+  static <T> CompletableFuture<Void> repeat(Supplier<CompletableFuture<T>> call, Predicate<? super T> more) {
+    return new Repeated<T>(call, more).begin();
+  }
+
+  /** Asks for pages one after another, the first by an empty token; {@code take} returns the token of the next page, empty for none. */
+  static <T> CompletableFuture<Void> pages(Function<String, CompletableFuture<T>> ask, Function<? super T, String> take) {
+    return pages("", ask, take);
+  }
+
+  /** Likewise from a page on. */
+  static <T> CompletableFuture<Void> pages(
+      String from, Function<String, CompletableFuture<T>> ask, Function<? super T, String> take) {
+    AtomicReference<String> token = new AtomicReference<>(from);
+    return repeat(() -> ask.apply(token.get()), page -> {
+      token.set(take.apply(page));
+      return !token.get().isEmpty();
+    });
   }
 
   /** Returns the end of a change under a condition: that the condition does not hold is as good as the change. */
@@ -95,5 +122,74 @@ final class Futures {
         from.cancel(true);
       }
     });
+  }
+
+  /** Calls that are made one after another. */
+  private static final class Repeated<T> {
+    private final Supplier<CompletableFuture<T>> call;
+    private final Predicate<? super T> more;
+    private final CompletableFuture<Void> end = new CompletableFuture<>();
+    /** How many calls are to be made. Whoever counts from zero makes them, also those that are asked for meanwhile. */
+    private final AtomicInteger due = new AtomicInteger();
+    private volatile CompletableFuture<T> now;
+
+    Repeated(Supplier<CompletableFuture<T>> call, Predicate<? super T> more) {
+      this.call = call;
+      this.more = more;
+    }
+
+    CompletableFuture<Void> begin() {
+      end.whenComplete((v, error) -> cancel());
+      next();
+      return end;
+    }
+
+    private void cancel() {
+      CompletableFuture<T> last = now;
+      if (end.isCancelled() && last != null) {
+        last.cancel(true);
+      }
+    }
+
+    private void next() {
+      if (due.getAndIncrement() > 0) {
+        return;
+      }
+      do {
+        make();
+      } while (due.decrementAndGet() > 0);
+    }
+
+    private void make() {
+      if (end.isDone()) {
+        return;
+      }
+      try {
+        now = call.get();
+        now.whenComplete(this::ended);
+      } catch (RuntimeException | Error e) {
+        end.completeExceptionally(e);
+      }
+      cancel(); // If it was cancelled as the call began.
+    }
+
+    private void ended(T value, Throwable error) {
+      if (error != null) {
+        end.completeExceptionally(error(error));
+        return;
+      }
+      boolean goesOn;
+      try {
+        goesOn = !end.isDone() && more.test(value);
+      } catch (RuntimeException | Error e) {
+        end.completeExceptionally(e);
+        return;
+      }
+      if (goesOn) {
+        next();
+      } else {
+        end.complete(null);
+      }
+    }
   }
 }

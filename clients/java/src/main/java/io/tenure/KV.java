@@ -293,16 +293,13 @@ public final class KV {
   }
 
   CompletableFuture<List<KeyValue>> listInner(String prefix) {
-    return page(Objects.requireNonNull(prefix, "prefix"), "", new ArrayList<>());
-  }
-
-  private CompletableFuture<List<KeyValue>> page(String prefix, String token, List<KeyValue> all) {
-    return Futures.compose(caller.read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
+    Objects.requireNonNull(prefix, "prefix");
+    List<KeyValue> all = new ArrayList<>();
+    return Futures.map(Futures.pages(token -> caller.read(KVServiceGrpc.getListMethod(), () -> ListRequest.newBuilder()
         .setPrefix(client.namespace.full(prefix)).setPageToken(token).build()), r -> {
       r.getKvsList().forEach(kv -> all.add(KeyValue.of(kv, client.namespace)));
-      return r.getNextPageToken().isEmpty()
-          ? CompletableFuture.completedFuture(all) : page(prefix, r.getNextPageToken(), all);
-    });
+      return r.getNextPageToken();
+    }), v -> all);
   }
 
   CompletableFuture<PutResult> putInner(String key, byte[] value, PutOptions o) {

@@ -267,17 +267,14 @@ public final class Queries {
   }
 
   private CompletableFuture<List<Query>> listInner(String namePrefix) {
-    return page(Objects.requireNonNull(namePrefix, "namePrefix"), "", new ArrayList<>());
-  }
-
-  private CompletableFuture<List<Query>> page(String namePrefix, String token, List<Query> all) {
+    Objects.requireNonNull(namePrefix, "namePrefix");
     String session = caller.session() == null ? "" : caller.session().id();
-    return Futures.compose(caller.read(QueryServiceGrpc.getListQueriesMethod(), () -> ListQueriesRequest.newBuilder()
+    List<Query> all = new ArrayList<>();
+    return Futures.map(Futures.pages(token -> caller.read(QueryServiceGrpc.getListQueriesMethod(), () -> ListQueriesRequest.newBuilder()
         .setNamePrefix(namePrefix).setSessionId(session).setPageToken(token).build()), r -> {
       r.getQueriesList().forEach(q -> all.add(Query.of(q)));
-      return r.getNextPageToken().isEmpty()
-          ? CompletableFuture.completedFuture(all) : page(namePrefix, r.getNextPageToken(), all);
-    });
+      return r.getNextPageToken();
+    }), v -> all);
   }
 
   private CompletableFuture<Boolean> deleteInner(String id) {

@@ -114,17 +114,18 @@ interface Registrar {
 
     /** Ends when the catalog has the check. An agent that is cut off from the cluster writes it later. */
     private CompletableFuture<Void> settled(ServiceOptions s, long since) {
-      return Futures.compose(core.read(AgentServiceGrpc.getListAgentChecksMethod(),
+      return Futures.repeat(() -> Futures.compose(core.read(AgentServiceGrpc.getListAgentChecksMethod(),
           () -> ListAgentChecksRequest.newBuilder().setServiceId(s.id()).build()), r -> {
             boolean in = r.getChecksList().stream()
                 .anyMatch(c -> c.getInSync() && c.getCheck().getCheckId().equals(s.checkId()));
+            CompletableFuture<Boolean> again = new CompletableFuture<>();
             if (in || core.clock.nanos() - since >= SETTLE.toNanos()) {
-              return CompletableFuture.completedFuture(null);
+              again.complete(false);
+            } else {
+              core.loop.after(LOOK.toNanos(), () -> again.complete(true));
             }
-            CompletableFuture<Void> later = new CompletableFuture<>();
-            core.loop.after(LOOK.toNanos(), () -> later.complete(null));
-            return Futures.compose(later, v -> settled(s, since));
-          });
+            return again;
+          }), again -> again);
     }
 
     private CompletableFuture<Void> reportOnce(ServiceOptions s, Health h, Calls.Patience patience) {

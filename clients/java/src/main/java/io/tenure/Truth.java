@@ -28,20 +28,15 @@ record Truth(List<Hold> holds, List<Place> places, long since, long until) {
   /** Adds to a first page what did not fit into it; the request is the one for the later pages. */
   static CompletableFuture<Truth> rest(AttachSessionResponse first, AttachSessionRequest request,
       Function<AttachSessionRequest, CompletableFuture<AttachSessionResponse>> send) {
-    return add(List.of(first), request, send);
-  }
-
-  private static CompletableFuture<Truth> add(List<AttachSessionResponse> pages, AttachSessionRequest request,
-      Function<AttachSessionRequest, CompletableFuture<AttachSessionResponse>> send) {
-    AttachSessionResponse last = pages.get(pages.size() - 1);
-    if (last.getNextPageToken().isEmpty()) {
+    List<AttachSessionResponse> pages = new ArrayList<>(List.of(first));
+    if (first.getNextPageToken().isEmpty()) {
       return CompletableFuture.completedFuture(of(pages));
     }
-    return send.apply(request.toBuilder().setPageToken(last.getNextPageToken()).build()).thenCompose(page -> {
-      List<AttachSessionResponse> more = new ArrayList<>(pages);
-      more.add(page);
-      return add(more, request, send);
-    });
+    return Futures.map(Futures.pages(first.getNextPageToken(),
+        token -> send.apply(request.toBuilder().setPageToken(token).build()), page -> {
+          pages.add(page);
+          return page.getNextPageToken();
+        }), v -> of(pages));
   }
 
   private static Truth of(List<AttachSessionResponse> pages) {

@@ -35,7 +35,7 @@ final class EndsTest extends WithFakeMember {
     Session session = client.openSession();
     for (CompletableFuture<?> f : List.of(session.lock("").acquireAsync(), session.lock("").tryAcquireAsync(),
         client.kv().putAsync("", new byte[0], PutOptions.defaults()), client.kv().getAsync(""), client.kv().deleteAsync(""),
-        client.kv().findAsync(""), client.lockInfoAsync(""), client.election("").leaderAsync(),
+        client.kv().findAsync(""), client.lockInfoAsync(""), client.breakLockAsync("", "why"), client.election("").leaderAsync(),
         session.kv().putAsync("", new byte[0], PutOptions.defaults()))) {
       assertEquals(ErrorKind.INVALID_ARGUMENT, failure(f).kind());
     }

@@ -47,6 +47,8 @@ import io.tenure.v1.KeepAliveRequest;
 import io.tenure.v1.KeepAliveResponse;
 import io.tenure.v1.ListMembersRequest;
 import io.tenure.v1.ListMembersResponse;
+import io.tenure.v1.ListRequest;
+import io.tenure.v1.ListResponse;
 import io.tenure.v1.LockMode;
 import io.tenure.v1.LockQueuedStep;
 import io.tenure.v1.LockServiceGrpc;
@@ -120,6 +122,7 @@ final class FakeMember implements AutoCloseable {
   volatile BiConsumer<PutRequest, StreamObserver<PutResponse>> put = (r, o) -> reply(o, PutResponse.getDefaultInstance());
   volatile BiConsumer<DeleteRequest, StreamObserver<DeleteResponse>> delete =
       (r, o) -> reply(o, DeleteResponse.newBuilder().setDeleted(true).build());
+  volatile BiConsumer<ListRequest, StreamObserver<ListResponse>> list = (r, o) -> reply(o, ListResponse.getDefaultInstance());
   volatile BiConsumer<GetRequest, StreamObserver<GetResponse>> get = (r, o) -> reply(o, GetResponse.getDefaultInstance());
   /** What is done with a watch; it is silent otherwise. */
   volatile BiConsumer<WatchRequest, StreamObserver<WatchResponse>> watch = (r, o) -> { };
@@ -429,6 +432,11 @@ final class FakeMember implements AutoCloseable {
       var how = delete;
       seen.add(r);
       how.accept(r, o);
+    }
+
+    @Override
+    public void list(ListRequest r, StreamObserver<ListResponse> o) {
+      list.accept(r, o);
     }
 
     @Override

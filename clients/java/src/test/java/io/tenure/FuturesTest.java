@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -38,6 +39,18 @@ final class FuturesTest extends WithFakeMember {
 
   private int waiting() {
     return client.core().link.waiting();
+  }
+
+  @Test
+  void callsThatHaveTheirValueAtOnceAreRepeatedAsOftenAsIsWanted() throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    get(Futures.repeat(() -> CompletableFuture.completedFuture(calls.incrementAndGet()), n -> n < 1_000_000));
+    assertEquals(1_000_000, calls.get());
+    StackOverflowError deep = new StackOverflowError();
+    CompletableFuture<Void> failed = Futures.repeat(() -> CompletableFuture.completedFuture(1), n -> {
+      throw deep;
+    });
+    assertSame(deep, assertThrows(ExecutionException.class, () -> get(failed)).getCause());
   }
 
   @Test

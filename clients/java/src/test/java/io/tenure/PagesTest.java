@@ -10,9 +10,12 @@ import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.AttachSessionResponse;
+import io.tenure.v1.BreakLockResponse;
 import io.tenure.v1.CancelWaitRequest;
 import io.tenure.v1.CancelWaitResponse;
 import io.tenure.v1.Hold;
+import io.tenure.v1.KeyValue;
+import io.tenure.v1.ListResponse;
 import io.tenure.v1.Place;
 import io.tenure.v1.ReleaseLockRequest;
 import io.tenure.v1.ResponseHeader;
@@ -22,13 +25,74 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** A session that has more than one answer can tell. */
+/** What has more to tell than fits into one answer. */
 final class PagesTest extends WithFakeMember {
+  /** More than a stack has room for, if it had to have room for all. */
+  private static final int MANY = 3000;
+
+  /** Returns the token of the page after this one, of so many. */
+  private static String after(String token) {
+    int page = token.isEmpty() ? 1 : Integer.parseInt(token) + 1;
+    return page < MANY ? String.valueOf(page) : "";
+  }
+
+  @Test
+  void keysOnManyPagesAreListed() throws Exception {
+    member.list = (r, o) -> FakeMember.reply(o, ListResponse.newBuilder().setNextPageToken(after(r.getPageToken()))
+        .addKvs(KeyValue.newBuilder().setKey("k" + r.getPageToken())).build());
+    List<io.tenure.KeyValue> all = get(client.kv().listAsync("k"));
+    assertEquals(MANY, all.size());
+    assertEquals("k", all.get(0).key());
+    assertEquals("k" + (MANY - 1), all.get(MANY - 1).key());
+  }
+
+  @Test
+  void aListThatIsGivenUpAsksForNoFurtherPage() throws Exception {
+    BlockingQueue<StreamObserver<ListResponse>> asked = new LinkedBlockingQueue<>();
+    member.list = (r, o) -> asked.add(o);
+    CompletableFuture<List<io.tenure.KeyValue>> list = client.kv().listAsync("k");
+    FakeMember.reply(next(asked), ListResponse.newBuilder().setNextPageToken("1").build());
+    StreamObserver<ListResponse> second = next(asked);
+    list.cancel(true);
+    client.kv().put("x", ""); // What is answered next is answered after it was given up.
+    FakeMember.reply(second, ListResponse.newBuilder().setNextPageToken("2").build());
+    client.kv().put("x", "");
+    assertEquals(0, asked.size());
+  }
+
+  @Test
+  void aPageThatFailsFailsTheList() throws Exception {
+    member.list = (r, o) -> {
+      if (r.getPageToken().isEmpty()) {
+        FakeMember.reply(o, ListResponse.newBuilder().setNextPageToken("1").build());
+      } else {
+        o.onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL"));
+      }
+    };
+    assertEquals(ErrorKind.INTERNAL, failure(client.kv().listAsync("k")).kind());
+  }
+
+  @Test
+  void aLockWithManyHoldsIsBroken() throws Exception {
+    member.breakLock = (r, o) -> FakeMember.reply(
+        o, BreakLockResponse.newBuilder().setHolds(1).setBreakToken(after(r.getBreakToken())).build());
+    assertEquals(MANY, get(client.breakLockAsync("k", "why")));
+  }
+
+  @Test
+  void aSessionThatHasManyPagesIsResumed() throws Exception {
+    member.attach = (r, o) -> answer(r, o, page(r, 9, after(r.getPageToken()), hold("k" + r.getPageToken(), 1)));
+    Session session = client.resume(FakeMember.token());
+    assertEquals(MANY, get(session.inheritedAsync()).size());
+  }
+
   private static Hold hold(String key, long token) {
     return Hold.newBuilder().setOwner("o").setSequencer(
         Sequencer.newBuilder().setKey(key).setLockIndex(token).setFencingToken(token)).build();
