@@ -14,6 +14,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
@@ -70,13 +71,24 @@ final class Token implements ClientInterceptor {
   /** Asks the source. Only what runs by {@code asking} may call it. If it fails, the token before is kept, if there is one. */
   String read() {
     try {
-      last = new Read(checked(source.get()), nanos.getAsLong());
+      last = new Read(checked(given()), nanos.getAsLong());
     } catch (RuntimeException e) {
       if (last.text.isEmpty()) {
         throw e;
       }
     }
     return last.text;
+  }
+
+  /** Returns what the source does. Whatever it throws, a call waits to be told that there is no token. */
+  private String given() {
+    try {
+      return source.get();
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Throwable t) { // Also an error, and what another language lets it throw.
+      throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, "the function that returns the token failed: " + t, Map.of(), t);
+    }
   }
 
   /** Returns the token without space around it. */

@@ -150,6 +150,36 @@ final class TokenTest {
   }
 
   @Test
+  void aFunctionThatThrowsAnErrorEndsWhatWaitsForItsToken() throws Exception {
+    AssertionError thrown = new AssertionError("out of order");
+    try (FakeMember m = new FakeMember(); Client client = Client.builder(m.uri()).callTimeout(LONG).token(() -> {
+      throw thrown;
+    }).connect(); Watch watch = client.watch(WatchOptions.key("k"))) {
+      for (CompletableFuture<?> f : List.of(client.kv().putAsync("k", "v"), watch.beginAsync())) {
+        TenureException e = WithFakeMember.failure(f);
+        assertEquals(ErrorKind.AUTH_FAILED, e.kind());
+        assertTrue(e.getMessage().contains("out of order"), e.getMessage());
+      }
+    }
+  }
+
+  @Test
+  void aTokenIsKeptThoughItsFunctionThrowsAnError() throws Exception {
+    AtomicLong clock = new AtomicLong(1);
+    AtomicReference<Error> thrown = new AtomicReference<>();
+    Token token = new Token(() -> {
+      if (thrown.get() != null) {
+        throw thrown.get();
+      }
+      return "a";
+    }, clock::get, Runnable::run, Runnable::run);
+    assertEquals("a", token.get());
+    thrown.set(new NoClassDefFoundError("x"));
+    clock.addAndGet(Token.AGE_NANOS);
+    assertEquals("a", token.get());
+  }
+
+  @Test
   void callbacksThatWaitKeepNoTokenFromCalls() throws Exception {
     CountDownLatch release = new CountDownLatch(1);
     try (FakeMember m = new FakeMember();
