@@ -15,7 +15,8 @@ import java.util.function.Supplier;
 
 /**
  * Settings of a client, from {@link Client#builder}. A setting here takes precedence over the connection string, and the connection
- * string over the environment. Files are PEM, and are read for each new connection, so that they can be replaced.
+ * string over the environment. Files are PEM, and are read for each new connection, so that they can be replaced. The thread that renews
+ * sessions reads them: keep them where reading does not block, on a local disk.
  */
 public final class ClientBuilder {
   private final ConnectionString at;
@@ -124,7 +125,9 @@ public final class ClientBuilder {
   }
 
   /**
-   * Adds interceptors to every connection.
+   * Adds interceptors to every connection. They see each call, also those of the library itself, such as the renewals of sessions, and
+   * run on the thread that renews sessions. One that blocks stops all sessions of the client from being renewed, and a wait for a call
+   * of the same client never ends: what an interceptor needs must be there when it is called.
    *
    * @param added interceptors of gRPC
    * @return this builder
@@ -137,7 +140,7 @@ public final class ClientBuilder {
   /**
    * Changes how connections are made, for example through a proxy. The library's own settings come after.
    *
-   * @param change is given the builder of each connection
+   * @param change is given the builder of each connection, on the thread that renews sessions: it must not block
    * @return this builder
    */
   public ClientBuilder channel(Consumer<ManagedChannelBuilder<?>> change) {

@@ -13,8 +13,9 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * The threads of one client. One thread does all the work on the client's state, so that state needs no locks; it never
- * runs a user's code and never blocks. The user's code runs on a pool that has a limit and shrinks to nothing.
+ * The threads of one client. One thread does all the work on the client's state, so that state needs no locks. Of what may block it does
+ * only what gRPC asks of whoever makes a channel or a call: it reads the files of TLS, and runs the user's interceptors, credentials and
+ * change of a channel. All other code of the user runs on a pool that has a limit and shrinks to nothing.
  */
 final class Loop implements Executor {
   /** After how long a thread is tried again that the machine did not have. */
