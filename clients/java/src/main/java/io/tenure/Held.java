@@ -3,6 +3,7 @@ package io.tenure;
 import io.tenure.v1.Guard;
 import io.tenure.v1.Hold;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -168,14 +169,23 @@ public final class Held implements AutoCloseable {
     try {
       Await.ending(releaseInner());
     } catch (TenureException.SessionOver e) {
-      // The session ended as the lock was released.
-      return;
+      EndCause over = session.cause().map(CloseCause::ofHolds).orElse(
+          e.kind() == ErrorKind.SESSION_SUPERSEDED ? EndCause.SUPERSEDED : EndCause.SESSION_ENDED);
+      if (over.isLoss()) {
+        throw lost(over, e);
+      }
+      return; // This program ended the session as the lock was released.
     }
     EndCause why = refused ? EndCause.TAKEN_AWAY : cause;
     if (news && why != null && why.isLoss()) {
-      throw TenureException.of(
-          ErrorKind.NOT_HELD, Applied.NO, "lock " + key + " was lost while it was held: " + why.ofHeld());
+      throw lost(why, null);
     }
+  }
+
+  private TenureException lost(EndCause why, TenureException because) {
+    return TenureException.of(
+        ErrorKind.NOT_HELD, because == null ? Applied.NO : because.applied(),
+        "lock " + key + " was lost while it was held: " + why.ofHeld(), Map.of(), because);
   }
 
   /** Says that whoever has it knows how it ended. */

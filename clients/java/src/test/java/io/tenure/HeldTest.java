@@ -6,12 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
+import io.grpc.stub.StreamObserver;
 import io.tenure.v1.Hold;
 import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.SessionHint;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -117,6 +122,37 @@ final class HeldTest {
     aHeld((member, session, held) -> {
       member.release = (r, o) -> FakeMember.reply(o, ReleaseLockResponse.getDefaultInstance());
       assertThrows(TenureException.StaleToken.class, held::close);
+    });
+  }
+
+  @Test
+  void aReleaseThatIsRefusedBecauseTheSessionIsOverIsALoss() throws Exception {
+    Map<String, String> whys = Map.of("SESSION_EXPIRED", "its session ended", "SESSION_NOT_FOUND", "its session ended",
+        "SESSION_SECRET_WRONG", "its session ended", "SESSION_SUPERSEDED", "another process took over its session",
+        "EPOCH_MISMATCH", "another process took over its session");
+    for (Map.Entry<String, String> why : whys.entrySet()) {
+      aHeld((member, session, held) -> {
+        member.release = (r, o) -> o.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, why.getKey()));
+        TenureException e = assertThrows(TenureException.StaleToken.class, held::close, why.getKey());
+        assertEquals(ErrorKind.NOT_HELD, e.kind());
+        assertEquals("lock k was lost while it was held: " + why.getValue(), e.getMessage());
+        assertInstanceOf(TenureException.SessionOver.class, e.getCause());
+        held.close(); // That it was lost is told once.
+        assertThrows(TenureException.StaleToken.class, () -> session.lock("other").withLock(() -> { }), why.getKey());
+      });
+    }
+  }
+
+  @Test
+  void aSessionThatIsClosedAsALockIsReleasedIsNoLoss() throws Exception {
+    aHeld((member, session, held) -> {
+      BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+      member.release = (r, o) -> releases.add(o);
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(held::close);
+      StreamObserver<ReleaseLockResponse> release = WithFakeMember.next(releases);
+      session.close();
+      release.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "SESSION_EXPIRED"));
+      WithFakeMember.get(closed);
     });
   }
 
