@@ -51,7 +51,8 @@ public record ConnectionString(
    * @param lockDelay the default lock-delay of sessions; empty for the cluster's default
    * @param name the default name of sessions; empty for the name of the program
    * @param security the parameters for TLS and tokens, by name, such as {@code ca_file}
-   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL is negative
+   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL or the
+   *     lock-delay is negative or longer than 292 years
    */
   public ConnectionString {
     String text = String.join(",", members);
@@ -61,9 +62,15 @@ public record ConnectionString(
     if (ttl.isNegative()) {
       throw invalid(text, "the TTL is negative");
     }
+    if (ttl.compareTo(DURATION_MAX) > 0) {
+      throw invalid(text, "the TTL is longer than " + DURATION_MAX.toDays() + " days");
+    }
+    Objects.requireNonNull(lockDelay, "lockDelay");
+    if (lockDelay.filter(d -> d.isNegative() || d.compareTo(DURATION_MAX) > 0).isPresent()) {
+      throw invalid(text, "the lock-delay is negative, or longer than " + DURATION_MAX.toDays() + " days");
+    }
     members = members.stream().map(m -> address(text, m)).toList();
     Objects.requireNonNull(namespace, "namespace");
-    Objects.requireNonNull(lockDelay, "lockDelay");
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(scheme, "scheme");
     security = Map.copyOf(security);
@@ -79,7 +86,8 @@ public record ConnectionString(
    * @param ttl the default TTL of sessions; zero means that they never expire
    * @param lockDelay the default lock-delay of sessions; empty for the cluster's default
    * @param name the default name of sessions; empty for the name of the program
-   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL is negative
+   * @throws TenureException of kind INVALID_ARGUMENT if there is no member, one is not host:port, or the TTL or the
+   *     lock-delay is negative or longer than 292 years
    */
   public ConnectionString(List<String> members, String namespace, boolean tls, Duration ttl,
       Optional<Duration> lockDelay, Optional<String> name) {
@@ -92,6 +100,8 @@ public record ConnectionString(
   }
 
   private static final int DEFAULT_PORT = 7400;
+  /** What can be counted in nanoseconds. */
+  private static final Duration DURATION_MAX = Duration.ofNanos(Long.MAX_VALUE);
   private static final Pattern DURATION_PART = Pattern.compile("([0-9]+(?:\\.[0-9]+)?)(ns|us|µs|ms|s|m|h)");
   private static final Pattern SCHEME = Pattern.compile("[^/?#]*://");
   private static final Pattern AUTHORITY = Pattern.compile("(tenures?)://([^/?#]*)(/[^?#]*)?(?:\\?([^#]*))?");
@@ -205,7 +215,7 @@ public record ConnectionString(
     if (at == 0 && value.equals("0")) {
       return Duration.ZERO;
     }
-    if (at == 0 || at != value.length() || nanos.compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
+    if (at == 0 || at != value.length() || nanos.compareTo(BigDecimal.valueOf(DURATION_MAX.toNanos())) > 0) {
       throw invalid(text, "\"" + value + "\" is not a duration such as 15s, 1m30s or 500ms");
     }
     return Duration.ofNanos(nanos.longValue());

@@ -355,7 +355,7 @@ final class Link {
    * later round. Else nobody would be reached who is far away, or busy.
    */
   static long connectNanos(Duration ttl, int members, int failures) {
-    long first = Math.max(CONNECT_MIN_NANOS, ttl.toNanos() / (3L * members));
+    long first = Math.max(CONNECT_MIN_NANOS, Wire.nanos(ttl) / (3L * members));
     return Math.min(CONNECT_MAX_NANOS, Math.min(CONNECT_MAX_NANOS, first) << Math.min(failures / members, 16));
   }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.tenure.v1.ErrorReason;
 import io.tenure.v1.Hold;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -60,6 +61,11 @@ final class PartsTest {
           bad, "", false, Duration.ZERO, Optional.empty(), Optional.empty()));
       assertEquals(ErrorKind.INVALID_ARGUMENT, e.kind());
     }
+    Duration tooLong = Duration.ofDays(365L * 400);
+    assertThrows(TenureException.class, () -> new ConnectionString(
+        List.of("h1"), "", false, tooLong, Optional.empty(), Optional.empty()));
+    assertThrows(TenureException.class, () -> new ConnectionString(
+        List.of("h1"), "", false, Duration.ZERO, Optional.of(tooLong), Optional.empty()));
     assertThrows(TenureException.class, () -> new ConnectionString(
         List.of("h"), "", false, Duration.ofSeconds(-1), Optional.empty(), Optional.empty()));
   }
@@ -153,6 +159,7 @@ final class PartsTest {
     assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ttl, 3, 1_000_000)));
     assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofMinutes(1), 3, 0)));
     assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(Duration.ofHours(168), 1, 1_000_000)));
+    assertEquals(Duration.ofSeconds(3), Duration.ofNanos(Link.connectNanos(ChronoUnit.FOREVER.getDuration(), 1, 0)));
   }
 
   @Test
