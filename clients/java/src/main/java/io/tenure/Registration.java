@@ -129,7 +129,7 @@ public final class Registration implements AutoCloseable {
       try {
         tell(core.callTimeout);
         told.complete(null);
-      } catch (TenureException e) {
+      } catch (RuntimeException | Error e) { // Also a fault of ours: nobody waits for ever.
         told.completeExceptionally(e);
       }
     });
@@ -143,8 +143,16 @@ public final class Registration implements AutoCloseable {
     }
   }
 
-  /** Reports what is due. */
+  /** Reports what is due. Whatever becomes of that, it looks again. */
   private void look() {
+    try {
+      reportIfDue();
+    } finally {
+      schedule();
+    }
+  }
+
+  private void reportIfDue() {
     if (closed) {
       return;
     }
@@ -162,7 +170,6 @@ public final class Registration implements AutoCloseable {
       health = Health.critical("the program did not say for " + Wire.text(service.ttl()) + " how it is");
       report();
     }
-    schedule();
   }
 
   private void report() {
@@ -222,7 +229,7 @@ public final class Registration implements AutoCloseable {
         try {
           Await.uninterrupted(at.deregister(service, CLOSE));
           over.complete(null);
-        } catch (TenureException e) {
+        } catch (RuntimeException | Error e) {
           over.completeExceptionally(e);
         }
       });

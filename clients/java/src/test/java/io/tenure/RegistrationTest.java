@@ -24,9 +24,12 @@ import io.tenure.v1.RemoveAgentServiceResponse;
 import io.tenure.v1.ReportCheckRequest;
 import io.tenure.v1.ReportCheckResponse;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -159,6 +162,58 @@ final class RegistrationTest extends WithFakeMember {
       assertEquals(Applied.UNKNOWN, failure(agent.registerAsync(ServiceOptions.named("web").withId("a"))).applied());
       assertEquals("a", next(deregistered));
     }
+  }
+
+  /** A place for registrations in whose calls our own code fails as it is told. */
+  private static final class Faulty implements Registrar {
+    final BlockingQueue<Health> reports = new LinkedBlockingQueue<>();
+    final AtomicReference<RuntimeException> fault = new AtomicReference<>();
+
+    private CompletableFuture<Void> end() {
+      if (fault.get() != null) {
+        throw fault.get();
+      }
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public Duration repeat() {
+      return Duration.ZERO;
+    }
+
+    @Override
+    public CompletableFuture<Void> register(ServiceOptions s, Health h, ByteString key, Calls.Patience patience) {
+      return end();
+    }
+
+    @Override
+    public CompletableFuture<Void> settle(ServiceOptions s, Health h, ByteString key, Duration wait) {
+      return end();
+    }
+
+    @Override
+    public CompletableFuture<Void> report(ServiceOptions s, Health h, Duration wait) {
+      reports.add(h);
+      return end();
+    }
+
+    @Override
+    public CompletableFuture<Void> deregister(ServiceOptions s, Duration wait) {
+      return end();
+    }
+  }
+
+  @Test
+  void aFaultInAReportStopsNeitherTheNextNorItsCaller() throws Exception {
+    Faulty at = new Faulty();
+    ServiceOptions often = service("a").withTtl(Duration.ofSeconds(1));
+    Registration r = new Registration(client.core(), at, often, Health.passing());
+    at.fault.set(new IllegalStateException("a fault"));
+    r.begin();
+    next(at.reports);
+    next(at.reports);
+    assertThrows(ExecutionException.class, () -> get(r.setAsync(Health.passing())));
+    assertThrows(ExecutionException.class, () -> get(r.closeAsync()));
   }
 
   @Test
