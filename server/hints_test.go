@@ -150,6 +150,22 @@ func TestStreamHintsWhatATakeoverAndForceEnd(t *testing.T) {
 	wantVerdict(t, verdicts[7], tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED)
 }
 
+// TestStreamHintsWhatACleanEndTakes destroys sessions whose locks become free without a delay.
+func TestStreamHintsWhatACleanEndTakes(t *testing.T) {
+	m := start(t)
+	for name, end := range map[string]*tenurev1.DestroySessionRequest{
+		"clean": {Clean: true}, "clean and by force": {Clean: true, Force: true, Reason: "gone"},
+	} {
+		id, k := m.kept(t, name)
+		held := m.acquire(t, &tenurev1.AcquireLockRequest{Key: name, SessionId: id}).ended().GetGranted()
+		end.SessionId = id
+		if _, err := m.DestroySession(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+		wantHold(t, name, k.lost().GetLost(), held.GetSequencer())
+	}
+}
+
 func TestHolderHearsOfAQueueOnceASecond(t *testing.T) {
 	m := start(t)
 	id, k := m.kept(t, "holder")

@@ -163,10 +163,11 @@ func (t *hintTeller) granted(e *storev1.Event, g *storev1.LockGranted) bool {
 	return k != nil
 }
 
-// released tells of a hold that ended without delay, but not by its user.
+// released tells of a hold that ended without delay, but not by a release. Who ended the session itself has given up the hold before.
 func (t *hintTeller) released(e *storev1.Event, r *storev1.LockReleased) {
 	switch r.GetCause() {
-	case storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED:
+	case storev1.HoldEndCause_HOLD_END_CAUSE_TAKEN_OVER, storev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED,
+		storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_CLOSED, storev1.HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED:
 		t.lost(e, &storev1.LockLost{
 			Key: r.GetKey(), LockIndex: r.GetLockIndex(), FencingToken: r.GetFencingToken(),
 			SessionId: r.GetSessionId(), Owner: r.GetOwner(), Mode: r.GetMode(), Permits: r.GetPermits(),

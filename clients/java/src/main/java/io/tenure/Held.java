@@ -84,8 +84,6 @@ public final class Held implements AutoCloseable {
    * {@return whether the lock is certainly held at this moment} It reads the clock, not the network, and costs almost nothing. True
    * means that no expiry has passed the lock on. What takes the lock earlier is an operator's break, another client that destroys the
    * session, or a failed check to which it is bound. The cluster tells the client immediately, and this Held ends as soon as that arrives.
-   * Only of a destroy without lock-delay ({@code tenure session destroy --clean}) the client learns with its next renewal: after about a
-   * third of the TTL, at most 11 s.
    */
   public boolean isSafe() {
     // Whether it has ended is read last. An end is final, so everything was true at the moment when the lease was read.
