@@ -371,9 +371,10 @@ func denial(who *Who, need authz.Need) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "the credential is not accepted: %s", why).
 			With("cause", who.Cause)
 	}
-	caller, lacks := who.Principal, "does not have the right "+need.String()
+	needs := need.String()
+	caller, lacks := who.Principal, "does not have the right "+needs
 	if who.Principal == "" {
-		caller, lacks = "callers without a credential", "do not have the right "+need.String()
+		caller, lacks = "callers without a credential", "do not have the right "+needs
 	}
 	switch {
 	case need.Kind == authz.Any && who.Principal == "":
@@ -381,5 +382,5 @@ func denial(who *Who, need authz.Need) error {
 	case need.Kind == authz.Any:
 		lacks = "has no rule in any policy, and this call needs one, whichever it is"
 	}
-	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "%s %s", caller, lacks).With("needs", need.String())
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "%s %s", caller, lacks).With("needs", needs)
 }

@@ -113,48 +113,57 @@ func (n Need) OfQuery(name string, byPrefix bool) Need { return QueryNeed(n.Verb
 // the query is not there.
 func (n Need) OfUnknownQuery() Need { return Need{Kind: Any} }
 
-// String returns the need as a rule that would meet it, with nothing in it but what the request said.
+// String returns the need as a rule that would meet it, with nothing in it but what the request said. It is bounded, whatever that was: of a long
+// name it has the beginning and a mark, with which it is no rule any more.
 func (n Need) String() string {
 	switch {
 	case n.Kind == Any, n.Kind == Session && n.Verb == 0:
 		return "any rule"
 	case n.Kind == Session && n.By == BySession:
-		return "session id " + n.ID + " " + n.Verb.String()
+		return "session id " + shortened(n.ID) + " " + n.Verb.String()
 	case n.Kind == Session && n.Node != "" && n.Text == "":
-		return ruleText(SessionNode, quoted(n.Node), n.Verb.String())
+		return ruleText(SessionNode, shortName(n.Node), n.Verb.String())
 	case n.By == ByService:
-		return "service of instance " + quoted(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
+		return "service of instance " + shortName(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
 	case n.By == ByCheck:
-		return "service of check " + quoted(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
+		return "service of check " + shortName(n.ID) + " on node " + n.nodeText() + " " + n.Verb.String()
 	case n.By == ByNode:
-		return "node id " + n.ID + " " + n.Verb.String()
+		return "node id " + shortened(n.ID) + " " + n.Verb.String()
 	case n.By == ByQuery:
-		return "query id " + n.ID + " " + n.Verb.String()
+		return "query id " + shortened(n.ID) + " " + n.Verb.String()
 	case n.Match == Range:
-		return ruleText(n.Kind, selectorText(commonPrefix(n.Text, n.End)), n.Verb.String())
+		return ruleText(n.Kind, shortSelector(commonPrefix(n.Text, n.End)), n.Verb.String())
 	case n.Match == Prefix && n.Text == "":
 		return ruleText(n.Kind, "*", n.Verb.String())
 	default:
-		return ruleText(n.Kind, selectorText(n.Match, n.Text), n.Verb.String())
+		return ruleText(n.Kind, shortSelector(n.Match, n.Text), n.Verb.String())
 	}
 }
 
 // nodeText returns the node of a need for people.
 func (n Need) nodeText() string {
 	if id, is := n.NodeID(); is {
-		return "id " + id
+		return "id " + shortened(id)
 	}
-	return quoted(n.Node)
+	return shortName(n.Node)
 }
 
-// commonPrefix returns the narrowest selector that contains a range.
+// commonPrefix returns the narrowest selector that contains a range, as endsWithin would have it. Whoever is denied may have sent a start and an end of
+// any length, so it looks at each byte once.
 func commonPrefix(start, end string) (Match, string) {
-	for n := len(start); n > 0; n-- {
-		if endsWithin(end, start[:n]) {
-			return Prefix, start[:n]
+	same := 0
+	for same < len(start) && same < len(end) && start[same] == end[same] {
+		same++
+	}
+	n := same
+	if same == len(end)-1 && same < len(start) && start[same] != 0xff && start[same]+1 == end[same] {
+		for n++; n < len(start) && start[n] == 0xff; n++ { // The end is right behind what begins with these.
 		}
 	}
-	return All, ""
+	if n == 0 {
+		return All, ""
+	}
+	return Prefix, start[:n]
 }
 
 // lowerASCII returns the name of a node as the catalog compares it.
