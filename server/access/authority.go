@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -184,6 +185,9 @@ func (g *Grant) about(ctx context.Context, request any) error {
 	if g.authority.noted {
 		note(ctx, g)
 	}
+	if isTooLarge(err) { // In any mode: what it needs is not known.
+		return err
+	}
 	if err = g.count(err); err != nil {
 		return err
 	}
@@ -193,6 +197,18 @@ func (g *Grant) about(ctx context.Context, request any) error {
 // errUnlisted refuses a message that the table does not know.
 func errUnlisted(method string) error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, "no rule can allow %s", method)
+}
+
+// errTooMany refuses a message that needs too many rights, before any of them is looked at.
+func errTooMany() error {
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the request names more than %d keys, sessions and entries", authz.NeedsMax).
+		With("limit", "request_names_max").With("limit_value", strconv.Itoa(authz.NeedsMax))
+}
+
+// isTooLarge reports whether a message needs too many rights.
+func isTooLarge(err error) bool {
+	e := reason.Of(err)
+	return e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE
 }
 
 // enforces reports whether a call is refused that no rule allows.
@@ -352,7 +368,10 @@ func (a *Authority) needsOf(needs []authz.Need, method string, request any) ([]a
 		return nil, errUnlisted(method)
 	}
 	needs, err := a.table.Append(needs, m)
-	if err != nil {
+	switch {
+	case errors.Is(err, authz.ErrTooMany):
+		return nil, errTooMany()
+	case err != nil:
 		return nil, errUnlisted(method)
 	}
 	if len(needs) == 0 {

@@ -1,6 +1,7 @@
 package authz
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -9,6 +10,13 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
+
+// NeedsMax is how many needs a message may have: twice what the largest has that a service takes, which is one with 1 024 renewals. A need is a hundred times
+// as large as what brings it may be on the wire, and a message is looked at before its service bounds anything.
+const NeedsMax = 2048
+
+// ErrTooMany says that a message needs more than NeedsMax.
+var ErrTooMany = errors.New("the message names too much")
 
 // Table says what messages need. It does not change, and may be shared.
 type Table struct {
@@ -55,7 +63,8 @@ func NewTable() *Table {
 	return t
 }
 
-// Needs returns what a message needs. An error says that the table does not have it: it must be denied.
+// Needs returns what a message needs. An error says that the table does not have it, and that it must be denied, or that it needs too much: then the
+// first NeedsMax are returned, too.
 func (t *Table) Needs(m proto.Message) ([]Need, error) { return t.Append(nil, m) }
 
 // visits are used again, because every call has one.
@@ -88,6 +97,9 @@ func part[M interface {
 
 // message adds the needs of a message, which may be nil.
 func (v *visit) message(m proto.Message) {
+	if v.err != nil {
+		return
+	}
 	reflected := m.ProtoReflect()
 	if !reflected.IsValid() {
 		return
@@ -176,8 +188,14 @@ func page() []row {
 	return nones("the page of a list shows nothing but the list, for which the token is checked", "page_size", "page_token")
 }
 
-// add adds a need.
-func (v *visit) add(n Need) { v.needs = append(v.needs, n) }
+// add adds a need, if there is room for it.
+func (v *visit) add(n Need) {
+	if len(v.needs) >= NeedsMax {
+		v.err = ErrTooMany
+		return
+	}
+	v.needs = append(v.needs, n)
+}
 
 // key adds a need on one key.
 func (v *visit) key(key string, verb Verb) {

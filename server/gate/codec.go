@@ -21,6 +21,7 @@ const (
 	markField     = protowire.MaxValidNumber
 	markMalformed = "malformed"
 	markTooLarge  = "too large"
+	markTooMany   = "too many parts"
 )
 
 // markOf returns the unknown field that marks a message.
@@ -45,6 +46,9 @@ func refusal(message any, requestBytesMax int) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE,
 			"the message is larger than %d bytes", requestBytesMax).With("limit", "request_bytes_max").
 			With("limit_value", fmt.Sprint(requestBytesMax))
+	case bytes.Equal(unknown, markOf(markTooMany)):
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_LARGE, "the message consists of more than %d messages", partsMax).
+			With("limit", "request_parts_max").With("limit_value", fmt.Sprint(partsMax))
 	default:
 		return nil
 	}
@@ -74,11 +78,18 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// unmarshal decodes data. What this version does not know is dropped: a call that waits would keep it.
-func unmarshal(data mem.BufferSlice, m proto.Message) error {
+// unmarshal decodes data, or returns the mark that says why it does not. What this version does not know is dropped: a call that waits would keep it.
+func unmarshal(data mem.BufferSlice, m proto.Message) (mark string) {
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()
-	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(buffer.ReadOnlyData(), m)
+	content := buffer.ReadOnlyData()
+	if tooMany(content, m.ProtoReflect().Descriptor()) {
+		return markTooMany
+	}
+	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(content, m) != nil {
+		return markMalformed
+	}
+	return ""
 }
 
 // Unmarshal decodes data, or marks v. It fails only if v is no message, which is a mistake of this program.
@@ -89,10 +100,9 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	mark := markTooLarge
 	if data.Len() <= c.requestBytesMax {
-		if unmarshal(data, m) == nil {
+		if mark = unmarshal(data, m); mark == "" {
 			return nil
 		}
-		mark = markMalformed
 	}
 	proto.Reset(m)
 	m.ProtoReflect().SetUnknown(markOf(mark))
