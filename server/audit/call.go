@@ -12,7 +12,6 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
-	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -26,8 +25,7 @@ type Call struct {
 	via      string
 	trace    string
 	note     *access.Note
-	needs    []authz.Need
-	known    bool    // the needs are those of a message that came
+	needs    needed
 	target   *Target // nil: nothing about tokens and policies is changed
 	class    Class
 	own      bool // the target is the caller's own token
@@ -63,8 +61,8 @@ func (c *Call) Message(request any) error {
 	if c == nil {
 		return nil
 	}
-	c.needs, c.known = needsOf(c.log.table, request)
-	c.class = classOf(c.method, c.needs, c.known)
+	needs, known := needsOf(c.log.table, request)
+	c.needs, c.class = firstOf(needs), classOf(c.method, needs, known)
 	c.target = targetOf(request)
 	if r, ok := request.(interface{ GetAccessor() string }); ok {
 		c.own = r.GetAccessor() == ""
@@ -116,21 +114,15 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 		return
 	}
 	line := Line{
-		Time: c.began, TraceID: c.trace, Address: c.address, Via: c.via, Method: strings.TrimPrefix(c.method, "/"), Needs: c.needs, Target: c.target,
+		Time: c.began, TraceID: strings.Clone(c.trace), Address: c.address, Via: c.via, Method: clip(strings.TrimPrefix(c.method, "/")),
+		Needs: c.needs.texts(), NeedsCount: c.needs.count, Session: c.needs.session(), Target: c.target,
 		Decision: decision, Reason: reason.Label(why), Revision: c.revision, Took: time.Since(c.began),
 	}
-	if grant != nil {
-		if who := grant.Who(); who != nil {
-			line.Principal, line.Credential = who.Principal, who.Credential.String()
-			if accessor, isToken := strings.CutPrefix(who.Principal, "token:"); isToken && c.own && c.target != nil {
-				c.target.Token = accessor
-			}
-		}
-	}
-	for _, n := range c.needs {
-		if n.By == authz.BySession {
-			line.Session = clip(n.ID)
-			break
+	who := whoOf(grant)
+	if who != nil {
+		line.Principal, line.Credential = who.Principal, who.Credential.String()
+		if accessor, isToken := strings.CutPrefix(who.Principal, "token:"); isToken && c.own && c.target != nil {
+			c.target.Token = accessor
 		}
 	}
 	line.RequestID = facts["request_id"]
@@ -140,7 +132,19 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 			line.Applied = facts["applied"]
 		}
 	}
-	c.log.add(line, c.reserved, queueMax)
+	room := queueMax
+	if !c.log.o.Classes[c.class] || decision == Refused || who == nil && facts["applied"] == reason.AppliedNo {
+		room = refusedMax
+	}
+	c.log.add(line, c.reserved, room)
+}
+
+// whoOf returns the caller of a call about which was decided; nil if nothing was.
+func whoOf(grant *access.Grant) *access.Who {
+	if grant == nil {
+		return nil
+	}
+	return grant.Who()
 }
 
 // decision returns what was decided about a call.
@@ -189,7 +193,7 @@ func (l *Log) Refused(address, via, reason string) {
 	}
 	l.add(Line{
 		Time: time.Now(), Address: address, Via: via, Decision: Refused, Reason: reason,
-	}, false, queueMax/2)
+	}, false, refusedMax)
 }
 
 // Events notes the sessions that ended although no call asked for it. Only the leader is to call it, so that each is noted once.

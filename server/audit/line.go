@@ -4,12 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
-
-	"github.com/tenure-io/tenure/server/authz"
 )
-
-// needsMax is how many needs a line has; the others are only counted.
-const needsMax = 8
 
 // Decision says what was decided about a call.
 type Decision string
@@ -25,7 +20,8 @@ const (
 	handshakes          = "HANDSHAKE_"
 )
 
-// Line is a line of the log, without what the log itself adds. Empty fields are left out.
+// Line is a line of the log, without what the log itself adds. Empty fields are left out. It is small, and keeps nothing of a request: many may wait to be
+// written.
 type Line struct {
 	Time       time.Time
 	RequestID  string
@@ -35,7 +31,8 @@ type Line struct {
 	Address    string
 	Via        string
 	Method     string
-	Needs      []authz.Need
+	Needs      []string // at most needsMax
+	NeedsCount int      // how many there are
 	Session    string
 	Target     *Target
 	Event      string
@@ -81,18 +78,11 @@ func (l *numbered) append(b *bytes.Buffer, member string) error {
 	w := written{
 		Time: l.Time.UTC().Format(time.RFC3339Nano), Seq: l.seq, Member: member, RequestID: l.RequestID, TraceID: l.TraceID,
 		Principal: l.Principal, Credential: l.Credential, Address: l.Address, Via: l.Via, Method: l.Method, Event: l.Event,
-		Session: l.Session, Target: l.Target, Decision: l.Decision, Reason: l.Reason, Applied: l.Applied, Revision: l.Revision,
+		Needs: l.Needs, Session: l.Session, Target: l.Target, Decision: l.Decision, Reason: l.Reason, Applied: l.Applied, Revision: l.Revision,
 		TookUs: l.Took.Microseconds(),
 	}
-	for _, n := range l.Needs[:min(needsMax, len(l.Needs))] {
-		text := n.String()
-		if tokenForm.MatchString(text) {
-			text = notWritten
-		}
-		w.Needs = append(w.Needs, text)
-	}
-	if len(l.Needs) > needsMax {
-		w.NeedsCount = len(l.Needs)
+	if l.NeedsCount > len(l.Needs) {
+		w.NeedsCount = l.NeedsCount
 	}
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)

@@ -20,6 +20,9 @@ import (
 const (
 	// queueMax is how many lines may wait to be written. What happens at it is for Full to say.
 	queueMax = 8192
+	// refusedMax is how many may wait before the line of somebody who was refused is lost: of a handshake, of a call that is denied or only a line because it
+	// would be, and of one that failed before anybody decided about it. Anybody can make any number of these, and must not take the room of changes.
+	refusedMax = queueMax / 2
 	// writeBytes is about how much is written at a time.
 	writeBytes = 64 << 10
 	// retryEvery is how often it is tried again to write what could not be written.

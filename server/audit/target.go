@@ -12,6 +12,8 @@ import (
 const (
 	// targetBytesMax is how much of a name is written: a request that is refused may have any.
 	targetBytesMax = 256
+	// tokenBytesMax is how long a token may be that anybody accepts.
+	tokenBytesMax = 8 << 10
 	// targetPoliciesMax is how many policies of a token or a binding are written.
 	targetPoliciesMax = 32
 	// notWritten stands for the text of a token: somebody may have mistaken one for a name.
@@ -105,13 +107,19 @@ func accessor(text string) string {
 
 // clip returns a name without what is too long, and not if it has the text of a token.
 func clip(name string) string {
-	if tokenForm.MatchString(name) {
+	if hasToken(name) {
 		return notWritten
 	}
 	if len(name) > targetBytesMax {
 		return strings.Clone(strings.ToValidUTF8(name[:targetBytesMax], "")) // The request is not kept for it.
 	}
 	return name
+}
+
+// hasToken reports whether what may be written of a name has the text of a token, or a part of one. What is far behind that is not looked at: a name may
+// have a megabyte.
+func hasToken(name string) bool {
+	return tokenForm.MatchString(name[:min(len(name), targetBytesMax+tokenBytesMax)])
 }
 
 // clipAll returns the first of some names.
