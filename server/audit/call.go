@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -16,15 +17,19 @@ import (
 	"github.com/tenure-io/tenure/storage"
 )
 
-// Call is a call under way. A nil one is not written down. One goroutine uses it at a time.
+// Call is a call under way. A nil one is not written down. Any goroutine may call any method: a stream of renewals is read by another one than it is answered
+// by.
 type Call struct {
-	log      *Log
-	began    time.Time
-	method   string
-	address  string
-	via      string
-	trace    string
-	note     *access.Note
+	log     *Log
+	began   time.Time
+	method  string
+	address string
+	via     string
+	trace   string
+	note    *access.Note
+
+	mu       sync.Mutex // guards what follows; the log's comes after it
+	refused  map[refusedRenewal]struct{}
 	needs    needed
 	target   *Target // nil: nothing about tokens and policies is changed
 	class    Class
@@ -62,6 +67,8 @@ func (c *Call) Message(request any) error {
 		return nil
 	}
 	needs, known := needsOf(c.log.table, request)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.needs, c.class = firstOf(needs), classOf(c.method, needs, known)
 	c.target = targetOf(request)
 	if r, ok := request.(interface{ GetAccessor() string }); ok {
@@ -87,6 +94,8 @@ func (c *Call) Answered(response any) {
 	if c == nil {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if r, ok := response.(interface {
 		GetHeader() *tenurev1.ResponseHeader
 	}); ok {
@@ -100,12 +109,14 @@ func (c *Call) End(why tenurev1.ErrorReason, failed error) {
 	if c == nil {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	grant, facts := c.note.Grant(), factsOf(failed)
 	decision := c.decision(grant, why)
 	if c.asks && facts["needs"] == "nonce" {
 		decision = Asked
 	}
-	denied := decision == Refused || decision == WouldDeny
+	denied := decision == Refused || decision == WouldDeny && c.method != tenurev1.SessionService_KeepAlive_FullMethodName // Each renewal had its line.
 	wanted := c.log.o.Classes[c.class] || denied && c.log.o.Classes[Denied]
 	if !wanted {
 		if c.reserved {
@@ -150,13 +161,23 @@ func whoOf(grant *access.Grant) *access.Who {
 // decision returns what was decided about a call.
 func (c *Call) decision(grant *access.Grant, why tenurev1.ErrorReason) Decision {
 	switch {
-	case why == tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, why == tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
-		why == tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+	case refuses(why):
 		return Refused
 	case grant != nil && grant.WouldDeny():
 		return WouldDeny
 	default:
 		return Allowed
+	}
+}
+
+// refuses reports whether a reason is the want of a right or of a credential.
+func refuses(why tenurev1.ErrorReason) bool {
+	switch why {
+	case tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
+		tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -302,7 +302,10 @@ func (s *gatedStream) RecvMsg(m any) error {
 	if err := s.audited.Message(m); err != nil || s.access == nil {
 		return err
 	}
-	return s.access.Message(s.ctx, m)
+	if err := s.access.Message(s.ctx, m); err != nil {
+		return err
+	}
+	return s.audited.Renewals(m)
 }
 
 // SendMsg sends a message without what the caller may not read, and waits until the client has read most of what there is. After an
@@ -320,6 +323,7 @@ func (s *gatedStream) SendMsg(m any) error {
 		}
 		m = shown
 	}
+	s.audited.Verdicts(m)
 	if on, ok := s.ServerStream.(onLine); ok {
 		return on.Send(s.ctx, m)
 	}
