@@ -59,12 +59,19 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
+	return newClusterAt(t, 0)
+}
+
+// newClusterAt returns a cluster whose clock starts at a time.
+func newClusterAt(t *testing.T, clock time.Duration) *cluster {
+	t.Helper()
 	c := &cluster{
 		t:        t,
 		start:    time.Now(),
 		sessions: map[storage.SessionID]*storev1.SessionRecord{},
 		endedAt:  map[storage.SessionID]time.Duration{},
 	}
+	c.jump(clock)
 	core, logs := observer.New(zap.InfoLevel)
 	c.logs = logs
 	timers, err := expiry.New(expiry.Options{

@@ -8,7 +8,10 @@
 //   - A session does not end earlier than its TTL after the last acknowledged renewal was received. In a quiet cluster it
 //     ends no later than a second after that.
 //   - A tick that comes more than 200 ms late means that this process stood still. Every timer is then extended by
-//     that long and a little more, so that renewals which waited meanwhile are read before anything is proposed.
+//     that long, and for five more ticks nothing is ended that has not run out for as many: so renewals which waited
+//     meanwhile are read before.
+//   - Each tick takes at least 50 ms of every timer, however late it is. So all that has run out ends, though every tick
+//     of a leader is late.
 //   - A renewal that waits for its proof postpones the end. Once the end is proposed it is never taken back, and
 //     renewals wait for its outcome.
 //   - A token that ended is deleted a week after its end by the wall clocks of a majority of the members. No single clock decides,

@@ -48,7 +48,7 @@ func (l *leader) endJoinTokens(lease time.Duration) *storev1.Command {
 		id := joinTokenID{t.Name, string(t.GetTokenSha256())}
 		deadline, runs := j.deadlines[id]
 		if !runs {
-			deadline = lease + ms(t.GetTtlMs())
+			deadline = l.timers.lease() + ms(t.GetTtlMs())
 		}
 		live[id] = deadline
 		if deadline <= lease && len(end.GetTokens()) < commandMax {

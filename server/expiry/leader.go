@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/invariants"
 	"github.com/tenure-io/tenure/storage"
 )
 
@@ -61,6 +62,7 @@ type leader struct {
 	outcomes chan outcome
 	lastTick time.Duration // clock
 	behind   behind
+	graceEnd time.Duration // lease time; see decidedAt
 }
 
 // behind knows whether the state here stands behind what is committed. Under load it always does for a moment, so it is
@@ -91,6 +93,7 @@ func newLeader(t *Timers, tm *term) *leader {
 		delays:   newFiring(tm.delays, lease),
 		waits:    newFiring(tm.waits, lease),
 		lastTick: t.now(),
+		graceEnd: lease,
 	}
 	l.grants = &lane{name: "grants", next: l.grantWaiters, done: l.waitersGranted}
 	l.lanes = []*lane{
@@ -112,16 +115,20 @@ func (l *leader) run(ctx context.Context, g *errgroup.Group) error {
 	timer := time.NewTimer(tickInterval)
 	defer timer.Stop()
 	for {
+		var now time.Duration
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			l.tick(l.timers.now())
+			// What is due as of the tick is proposed although the process may stop again meanwhile: else nothing ever is if it always does.
+			now = l.timers.now()
+			l.tick(now)
 			timer.Reset(tickInterval)
 		case o := <-l.outcomes:
 			l.finish(o)
+			now = l.timers.now()
 		}
-		for _, c := range l.due(l.timers.now()) {
+		for _, c := range l.due(now) {
 			g.Go(func() error {
 				result, err := l.timers.propose(ctx, c.command)
 				l.outcomes <- outcome{lane: c.lane, result: result, err: err}
@@ -142,18 +149,34 @@ func (l *leader) due(now time.Duration) []proposal {
 
 // tick extends all timers if it comes late, files what is new, and gathers what is due.
 func (l *leader) tick(now time.Duration) {
+	before := l.lastTick - l.timers.stalled()
 	elapsed := now - l.lastTick
 	if late := elapsed - tickInterval; late > stallMin {
-		l.timers.stall.Add(int64(late + stallGrace))
+		l.timers.stall.Add(int64(late))
 		l.timers.metrics.stalls.Add(late.Seconds())
 		l.timers.log.Warn("this process was paused; all timers are extended", zap.Duration("stalled", late))
 		elapsed = tickInterval
+		l.grace(now)
 	}
 	l.lastTick = now
 	l.lookBehind(now, elapsed)
-	lease := now - l.timers.stalled()
-	l.gather(lease)
+	invariants.That(now-l.timers.stalled() >= before, "lease time went back")
+	l.gather(l.decidedAt(now))
 	l.timers.tell(l.term.ends.take())
+}
+
+// grace begins a grace.
+func (l *leader) grace(now time.Duration) { l.graceEnd = now - l.timers.stalled() + stallGrace }
+
+// decidedAt returns the lease time by which it is decided what has run out. In a grace it is so long ago that renewals which
+// came meanwhile have been read. A grace lasts for a lease time, of which a late tick takes no more than others: so stalls that
+// follow one another put nothing off for longer than one grace.
+func (l *leader) decidedAt(now time.Duration) time.Duration {
+	lease := now - l.timers.stalled()
+	if lease < l.graceEnd {
+		return lease - stallGrace
+	}
+	return lease
 }
 
 // lookBehind lets the timers stand while the state stands behind what is committed.
@@ -172,7 +195,7 @@ func (l *leader) lookBehind(now, elapsed time.Duration) {
 			l.timers.log.Log(level, "this member is catching up; all timers are paused")
 		}
 	case was:
-		l.timers.stall.Add(int64(stallGrace))
+		l.grace(now)
 		l.timers.log.Info("this member has caught up; all timers run again")
 	}
 }
@@ -207,7 +230,7 @@ type proposal struct {
 // commands returns what is to be proposed now.
 func (l *leader) commands(now time.Duration) []proposal {
 	var out []proposal
-	lease := now - l.timers.stalled()
+	lease := l.decidedAt(now)
 	for _, ln := range l.lanes {
 		if ln.busy || now < ln.retryAt {
 			continue

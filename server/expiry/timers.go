@@ -65,7 +65,7 @@ type Timers struct {
 	propose  Proposer
 	snapshot func() Snapshot
 	progress func() (applied, commit uint64)
-	now      func() time.Duration
+	now      func() time.Duration // since New
 	wallNow  func() time.Time
 	// majorityTime is the time of a majority of the members, if it is known.
 	majorityTime func() (time.Time, bool)
@@ -109,6 +109,9 @@ func New(o Options) (*Timers, error) {
 	if t.now == nil {
 		start := time.Now()
 		t.now = func() time.Duration { return time.Since(start) }
+	} else {
+		start := t.now()
+		t.now = func() time.Duration { return o.Now() - start }
 	}
 	if t.majorityTime == nil {
 		t.majorityTime = func() (time.Time, bool) { return time.Time{}, false }
@@ -125,7 +128,8 @@ func New(o Options) (*Timers, error) {
 // stalled is by how much lease time is behind the clock.
 func (t *Timers) stalled() time.Duration { return time.Duration(t.stall.Load()) }
 
-// lease is the time that deadlines are given in: the clock without the times in which this process stood still.
+// lease is the time that deadlines are given in: the clock without the times in which this process stood still. From tick to tick it
+// never goes back.
 func (t *Timers) lease() time.Duration { return t.now() - t.stalled() }
 
 // Changed returns a channel that is closed when renewals that were Expiring may have a verdict, or when this member

@@ -60,6 +60,8 @@ func (w trouble) inject(f Fault) {
 			m.pause()
 			w.after(length, m.resume)
 		}
+	case "starved":
+		w.starve(f, w.now+length)
 	case "partition", "one way":
 		w.partition(f, m)
 	case "isolate leader":
@@ -92,6 +94,23 @@ func (w trouble) inject(f Fault) {
 	default:
 		w.degrade(f, m)
 	}
+}
+
+// starvedRuns is how long a starved member runs between two stalls: too short for two ticks of its timers.
+const starvedRuns = 40 * time.Millisecond
+
+// starve stops a member again and again, as a machine does that has too little time for all that runs on it.
+func (w trouble) starve(f Fault, until time.Duration) {
+	if w.quiet || w.now >= until {
+		return
+	}
+	stall := ms(int64(f.Percent))
+	if m := w.target(f); m != nil && m.up() {
+		w.floors.Starved++
+		m.pause()
+		w.after(stall, m.resume)
+	}
+	w.after(stall+starvedRuns, func() { w.starve(f, until) })
 }
 
 // degrade lets networks and disks be worse than they are for some time.

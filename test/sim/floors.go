@@ -21,6 +21,8 @@ type Floors struct {
 	ReadTransactions int
 	// QueuedAtPaused are calls that waited at a leader that was stopped.
 	QueuedAtPaused int
+	// Starved are the stalls of members that got too little time.
+	Starved int
 	// LeaderChanges are elections that somebody won.
 	LeaderChanges int
 	// ExpiriesProposed are commands of the timers, SessionsExpiring what they name. ExpiriesAtChange were on their way
@@ -106,6 +108,7 @@ func (f Floors) Below() []string {
 		{"expiries in flight at a change of leader", f.ExpiriesAtChange, n / 20},
 		{"stale guards refused", f.StaleGuards, n / 4},
 		{"requests queued at a paused leader", f.QueuedAtPaused, n / 4},
+		{"stalls of starved members", f.Starved, 5 * n},
 		{"forced losses", f.ForcedLosses, 5 * n},
 		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 2},
 		{"renewals answered when their client had gone to another member", f.RenewalsAnsweredLate, n},

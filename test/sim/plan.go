@@ -208,6 +208,7 @@ func (p *Plan) drawFaults(d *rand.Rand) {
 	p.drawHangs(rand.New(rand.NewPCG(p.Seed, 0x68616e67)))     //nolint:gosec // As above.
 	p.drawOldCopies(rand.New(rand.NewPCG(p.Seed, 0x636f7079))) //nolint:gosec // As above.
 	p.drawResets(rand.New(rand.NewPCG(p.Seed, 0x72736574)))    //nolint:gosec // As above.
+	p.drawStarved(rand.New(rand.NewPCG(p.Seed, 0x73747276)))   //nolint:gosec // As above.
 	sortFaults(p.Faults)
 }
 
@@ -225,6 +226,19 @@ func (p *Plan) drawSlowLinks(d *rand.Rand) {
 		p.Faults = append(p.Faults, Fault{
 			Kind: "slow links", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(3000), 9000),
 			Member: 1 + d.IntN(p.Members), Percent: choose(d, 20, 100, 300), // milliseconds
+		})
+	}
+}
+
+// drawStarved gives members, mostly the leader, too little time in every third seed. Draws of its own leave the rest of the plan as it is.
+func (p *Plan) drawStarved(d *rand.Rand) {
+	if d.IntN(3) > 0 {
+		return
+	}
+	for range 1 + d.IntN(2) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: "starved", AtMs: 1500 + d.Int64N(p.FaultsMs-1500), ForMs: choose(d, int64(4000), 12_000, 30_000),
+			Member: max(0, d.IntN(2*p.Members)-p.Members+1), Percent: choose(d, 220, 300, 700), // milliseconds
 		})
 	}
 }
