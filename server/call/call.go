@@ -365,9 +365,15 @@ func (c *Caller) LiveSession(ctx context.Context, id storage.SessionID) (*storev
 		return nil, err
 	}
 	record, live, err := s.Session(id)
+	if live {
+		err = s.unmarked(id, record)
+	}
 	c.CloseSnapshot(s)
-	if err != nil || live {
-		return record, err
+	switch {
+	case err != nil:
+		return nil, err
+	case live:
+		return record, nil
 	}
 	if s, err = c.Reader(ctx, nil); err != nil {
 		return nil, err
@@ -379,10 +385,34 @@ func (c *Caller) LiveSession(ctx context.Context, id storage.SessionID) (*storev
 // LiveAt returns the record of a session that lives, or why it does not.
 func LiveAt(s *Snapshot, id storage.SessionID) (*storev1.SessionRecord, error) {
 	record, live, err := s.Session(id)
-	if err != nil || live {
-		return record, err
+	switch {
+	case err != nil:
+		return nil, err
+	case !live:
+		return nil, NoSession(s, id)
 	}
-	return nil, NoSession(s, id)
+	if err = s.unmarked(id, record); err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+// Marked returns the mark of the end list that has ended a session, or false. Such a session is dead to all who ask, although what it
+// holds is freed later.
+func (s *Snapshot) Marked(record *storev1.SessionRecord) (storage.EndMark, bool, error) {
+	if s.At.EndMarks == 0 {
+		return storage.EndMark{}, false, nil
+	}
+	return s.EndMark(record)
+}
+
+// unmarked returns why a session does not live that the end list has ended.
+func (s *Snapshot) unmarked(id storage.SessionID, record *storev1.SessionRecord) error {
+	mark, marked, err := s.Marked(record)
+	if err != nil || !marked {
+		return err
+	}
+	return sessionOver(id, mark.TimeMs, mark.Cause)
 }
 
 // NoSession returns why a session does not live.
@@ -395,7 +425,12 @@ func NoSession(s *Snapshot, id storage.SessionID) error {
 		return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND, "there is no session %s", id).
 			With("session_id", id.String()).With("revision", strconv.FormatUint(s.At.Revision, 10))
 	}
+	return sessionOver(id, ended.GetEndTimeMs(), ended.GetCause())
+}
+
+// sessionOver returns the error for a session that has ended.
+func sessionOver(id storage.SessionID, atMs int64, cause storev1.SessionEndCause) error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED, "session %s ended at %s: %s", id,
-		time.UnixMilli(ended.GetEndTimeMs()).UTC().Format(time.RFC3339), EndCauseText(ended.GetCause())).
+		time.UnixMilli(atMs).UTC().Format(time.RFC3339), EndCauseText(cause)).
 		With("session_id", id.String())
 }

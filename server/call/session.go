@@ -49,23 +49,20 @@ func (c *Caller) SessionAt(s *Snapshot, id storage.SessionID) (session *tenurev1
 	return EndedToProto(id, ended), false, nil
 }
 
-// ShownSession returns a session that is not recorded as ended. One that the end list has ended is shown as ended: to all who ask
-// it is dead, although what it holds is freed later.
+// ShownSession returns a session that is not recorded as ended. One that the end list has ended is shown as ended.
 func (c *Caller) ShownSession(
 	s *Snapshot, id storage.SessionID, record *storev1.SessionRecord,
 ) (session *tenurev1.Session, live bool, err error) {
-	if s.At.EndMarks > 0 {
-		mark, marked, err := s.EndMark(record)
-		if err != nil {
-			return nil, false, err
+	mark, marked, err := s.Marked(record)
+	if err != nil {
+		return nil, false, err
+	}
+	if marked {
+		session = SessionToProto(id, record)
+		session.End = &tenurev1.SessionEnd{
+			Cause: tenurev1.SessionEndCause(mark.Cause), Revision: mark.Revision, Time: TimeToProto(mark.TimeMs),
 		}
-		if marked {
-			session = SessionToProto(id, record)
-			session.End = &tenurev1.SessionEnd{
-				Cause: tenurev1.SessionEndCause(mark.Cause), Revision: mark.Revision, Time: TimeToProto(mark.TimeMs),
-			}
-			return session, false, nil
-		}
+		return session, false, nil
 	}
 	return c.WithTimer(id, SessionToProto(id, record)), true, nil
 }

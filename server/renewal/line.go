@@ -224,7 +224,8 @@ func (a *Renewer) settleStream(t core.Settle) error {
 
 // judge decides about renewals by this member's timers and state.
 func (a *Renewer) judge(lazy *lazySnapshot) core.Judge {
+	at := a.Node.Store().Applied()
 	return core.Judge{
-		Timers: a.Timers, Sessions: lazy, Believes: shownSecrets{a}.believes(), DenyRevision: a.Node.Store().Applied().DenyRevision,
+		Timers: a.Timers, Sessions: lazy, Believes: shownSecrets{a}.believes(), DenyRevision: at.DenyRevision, Marks: at.EndMarks > 0,
 	}
 }

@@ -155,6 +155,21 @@ func (l *lazySnapshot) Ended(id storage.SessionID) (bool, error) {
 	return known, err
 }
 
+// Marked reports whether the end list has ended a session that is not recorded as ended.
+func (l *lazySnapshot) Marked(id storage.SessionID) (bool, error) {
+	s, err := l.get()
+	if err != nil {
+		return false, err
+	}
+	l.api.looked.Add(1)
+	record, live, err := s.Session(id)
+	if err != nil || !live {
+		return false, err
+	}
+	_, marked, err := s.Marked(record)
+	return marked, err
+}
+
 func (l *lazySnapshot) close() {
 	if l.s != nil {
 		l.api.CloseSnapshot(l.s)

@@ -113,7 +113,13 @@ func (c *oneCall) settle(ctx context.Context, t core.Settle) error {
 		return err
 	}
 	t.Renewals[0].Unproven = false
-	if c.api.judge(nil).Outdated(&t.Renewals[0]) {
+	judge := c.api.judge(nil)
+	if judge.Marks {
+		if err := c.lives(); err != nil {
+			return err
+		}
+	}
+	if judge.Outdated(&t.Renewals[0]) {
 		t.Refuse(0, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED)
 		c.api.Timers.Release(t.Renewals)
 		return nil
@@ -132,16 +138,22 @@ func (c *oneCall) settle(ctx context.Context, t core.Settle) error {
 
 // missing returns the error for a session that the timers do not have.
 func (c *oneCall) missing() error {
-	lazy := &lazySnapshot{api: c.api}
-	defer lazy.close()
-	switch _, live, err := lazy.Live(c.id); {
-	case err != nil:
+	if err := c.lives(); err != nil {
 		return err
-	case live:
-		return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", c.id)
-	default:
-		return call.NoSession(lazy.s, c.id)
 	}
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, "this member does not track the TTL of session %s yet", c.id)
+}
+
+// lives returns why the session does not live, as far as this member knows; nil if it does.
+func (c *oneCall) lives() error {
+	s, err := c.api.LocalSnapshot()
+	if err != nil {
+		return err
+	}
+	defer c.api.CloseSnapshot(s)
+	c.api.looked.Add(1)
+	_, err = call.LiveAt(s, c.id)
+	return err
 }
 
 // authorise decides again whether the caller may renew.
@@ -186,6 +198,9 @@ func (a *Renewer) renewalError(ctx context.Context, id storage.SessionID, refuse
 			return err
 		}
 		defer a.CloseSnapshot(s)
+		if _, err = call.LiveAt(s, id); err != nil {
+			return err
+		}
 		return call.NoSession(s, id)
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SUPERSEDED:
 		return reason.New(refused, "another instance took over session %s", id).With("session_id", id.String())

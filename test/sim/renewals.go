@@ -311,7 +311,8 @@ func (r renewing) timersChanged() {
 
 // judged lets the product decide about renewals by this member's timers and state.
 func (r renewing) judged(do func(j renewal.Judge) error) {
-	j := renewal.Judge{Timers: r.timers, Sessions: sessions{r.life}, DenyRevision: r.store.Applied().DenyRevision}
+	at := r.store.Applied()
+	j := renewal.Judge{Timers: r.timers, Sessions: sessions{r.life}, DenyRevision: at.DenyRevision, Marks: at.EndMarks > 0}
 	if err := do(j); err != nil {
 		r.w.violated("read", "member %d: %v", r.m.id, err)
 	}
@@ -332,6 +333,17 @@ func (s sessions) Ended(id storage.SessionID) (bool, error) {
 	reader := s.r.store.NewReader()
 	_, known, err := reader.EndedSession(id)
 	return known, errors.Join(err, reader.Close())
+}
+
+// Marked reports whether the end list has ended a session that is not recorded as ended.
+func (s sessions) Marked(id storage.SessionID) (bool, error) {
+	reader := s.r.store.NewReader()
+	record, live, err := reader.Session(id)
+	marked := false
+	if err == nil && live {
+		_, marked, err = reader.EndMark(record)
+	}
+	return marked, errors.Join(err, reader.Close())
 }
 
 // carrier drives the stream of relayed renewals to the leader, as a goroutine of server/renewal does.

@@ -22,6 +22,8 @@ type Sessions interface {
 	Live(id storage.SessionID) (secret []byte, live bool, err error)
 	// Ended reports whether a session is known to have ended.
 	Ended(id storage.SessionID) (bool, error)
+	// Marked reports whether the end list has ended a session that is not recorded as ended.
+	Marked(id storage.SessionID) (bool, error)
 }
 
 // Judge decides about renewals by the timers and the state. It is for whoever drives a stream: it looks at what came before that is
@@ -34,6 +36,8 @@ type Judge struct {
 	// DenyRevision is the one that this member has. It is read after the proof of leadership, so no revocation that was answered before
 	// the proof is missing in it.
 	DenyRevision uint64
+	// Marks says that the end list has marks. It is read after the proof of leadership, too, and the state is asked for each session then.
+	Marks bool
 }
 
 // Outdated reports whether rights were taken away since it was decided that a renewal is allowed. Where none ever were, nothing is.
@@ -46,6 +50,26 @@ func (j Judge) refuseOutdated(t Settle) {
 			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED)
 		}
 	}
+}
+
+// refuseMarked refuses sessions that the end list has ended: they are dead to all, and the timers hear of it later.
+func (j Judge) refuseMarked(t Settle) error {
+	if !j.Marks {
+		return nil
+	}
+	for i := range t.Renewals {
+		if t.Refusal(i) != 0 {
+			continue
+		}
+		marked, err := j.Sessions.Marked(t.Renewals[i].ID)
+		if err != nil {
+			return err
+		}
+		if marked {
+			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_EXPIRED)
+		}
+	}
+	return nil
 }
 
 // right says whether a caller may renew a session.
@@ -104,6 +128,9 @@ func (j Judge) Settle(t Settle) error {
 		if given == rightWrong {
 			t.Refuse(i, tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG)
 		}
+	}
+	if err := j.refuseMarked(t); err != nil {
+		return err
 	}
 	j.refuseOutdated(t)
 	if !t.Refused() {
