@@ -323,12 +323,29 @@ func (a *Locks) CheckSequencer(
 	if err != nil {
 		return nil, err
 	}
+	holds := found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
+		string(hold.GetSessionId()) == string(id[:])
+	if holds && s.At.EndMarks > 0 {
+		if holds, err = unmarked(s, id); err != nil {
+			return nil, err
+		}
+	}
 	return &tenurev1.CheckSequencerResponse{
 		Header: a.Header(s.At),
-		Holds: found && !hold.GetDelayed() && hold.GetFencingToken() == proof.GetFencingToken() &&
-			string(hold.GetSessionId()) == string(id[:]),
-		Lock: a.LockTimes(ctx, call.LockToProto(info.State, s.At.HistoryID, a.Timers)),
+		Holds:  holds,
+		Lock:   a.LockTimes(ctx, call.LockToProto(info.State, s.At.HistoryID, a.Timers)),
 	}, nil
+}
+
+// unmarked reports whether a session that holds a lock lives: one that the end list has ended holds it until that is carried out, and
+// every guard refuses it.
+func unmarked(s *call.Snapshot, id storage.SessionID) (bool, error) {
+	record, live, err := s.Session(id)
+	if err != nil || !live {
+		return false, err
+	}
+	_, marked, err := s.Marked(record)
+	return !marked, err
 }
 
 // parseProof reads a sequencer in either form.
