@@ -232,6 +232,19 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	})
 }
 
+// addLive adds the sessions that live: of one that has ended, what it holds may still be to be freed.
+func addLive(w *reply.Array, sessions []*tenurev1.Session) error {
+	for _, s := range sessions {
+		if s.GetEnd() != nil {
+			continue
+		}
+		if err := w.Add(sessionOf(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sessionList answers with the sessions of a node, or all.
 func (e *sessionEndpoints) sessionList(
 	ctx context.Context, q *request, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
@@ -255,10 +268,8 @@ func (e *sessionEndpoints) sessionList(
 		return (&reply.Answer{Long: page.GetNextPageToken() != "", Stream: func(to io.Writer, pretty bool) error {
 			w := &reply.Array{To: to, Pretty: pretty}
 			for {
-				for _, s := range page.GetSessions() {
-					if err := w.Add(sessionOf(s)); err != nil {
-						return err
-					}
+				if err := addLive(w, page.GetSessions()); err != nil {
+					return err
 				}
 				if list.PageToken = page.GetNextPageToken(); list.GetPageToken() == "" {
 					return w.Close()
