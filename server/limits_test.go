@@ -262,11 +262,11 @@ func TestOneCallersWaitsAndCallsLeaveRoomForOthers(t *testing.T) {
 		})
 	}
 	m.awaitWaiters(t, "k", waits)
-	for range callsMax {
+	for range 2 * callsMax {
 		under.Go(func() {
-			_, _ = tenurev1.NewKVServiceClient(from[0]).Get(ctx, &tenurev1.GetRequest{
-				Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 1 << 50},
-			})
+			for ctx.Err() == nil {
+				_, _ = tenurev1.NewKVServiceClient(from[0]).Put(ctx, &tenurev1.PutRequest{Key: "hostile"})
+			}
 		})
 	}
 	for wait := time.Now(); sharedValue(t, registry, "tenure_server_shared_refused_total", "limit", "calls_max") == 0; {
@@ -309,12 +309,16 @@ func TestExemptCallersGetWhatIsFree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			m := startMember(t, func(c *server.Config) { c.Registry, c.CallsMax, c.ExemptCallers = registry, callsMax, tc.exempt })
+			disk := newHeldDisk()
+			m := startMember(t, func(c *server.Config) {
+				c.Registry, c.CallsMax, c.ExemptCallers, c.FS = registry, callsMax, tc.exempt, disk
+			})
+			disk.hold(t)
 			ctx, stop := context.WithTimeout(t.Context(), 10*patience)
 			refused := make(chan error, 2*callsMax)
 			for range 2 * callsMax {
 				go func() {
-					_, err := m.Get(ctx, &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 1 << 50}})
+					_, err := m.Put(ctx, &tenurev1.PutRequest{Key: "k"})
 					refused <- err
 				}()
 			}

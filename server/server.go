@@ -165,6 +165,7 @@ func (r *running) start(ctx context.Context) error {
 	if r.rooms, err = gate.NewRooms(gate.Limits{
 		CallsMax: r.config.CallsMax, WaitsMax: r.config.WaitsMax, ConnectionsMax: r.config.ConnectionsMax,
 		IntakeBytesMax: r.config.IntakeBytesMax, ExemptCallers: r.config.ExemptCallers,
+		Revision: func() uint64 { return r.node.Store().Applied().Revision },
 	}); err != nil {
 		return err
 	}

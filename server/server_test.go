@@ -249,7 +249,7 @@ func TestStaleReadThatWaitsEndsWithTheMember(t *testing.T) {
 		})
 		ended <- err
 	}()
-	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
+	await(t, "the read waits", func() bool { return sharedValue(t, registry, "tenure_server_shared_used", "limit", "waits_max") == 1 })
 	m.stop()
 	wantError(t, <-ended, codes.Unavailable, "STOPPING")
 }
@@ -280,11 +280,13 @@ func awaitGauge(t *testing.T, registry *prometheus.Registry, name string, want f
 
 func TestTooManyCallsAreRefused(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m := start(t, func(c *server.Config) { c.Registry, c.CallsMax = registry, 1 })
+	disk := newHeldDisk()
+	m := startMember(t, func(c *server.Config) { c.Registry, c.CallsMax, c.FS = registry, 1, disk })
+	release := disk.hold(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := m.Get(ctx, &tenurev1.GetRequest{Key: "k", Read: &tenurev1.ReadOptions{Stale: true, MinRevision: 1000}})
+		_, err := m.Put(ctx, &tenurev1.PutRequest{Key: "k", Content: text("v")})
 		ended <- err
 	}()
 	awaitGauge(t, registry, "tenure_server_calls_in_flight", 1)
@@ -298,6 +300,7 @@ func TestTooManyCallsAreRefused(t *testing.T) {
 		t.Errorf("got %v, want CANCELLED", err)
 	}
 	awaitGauge(t, registry, "tenure_server_calls_in_flight", 0)
+	release()
 	if _, err = m.List(t.Context(), &tenurev1.ListRequest{}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}

@@ -59,7 +59,8 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 
 // decide decides about a message of the stream.
 func (s *Stream) decide(ctx context.Context, m any) (*Grant, error) {
-	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method}
+	_, reads := m.(reader)
+	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method, reads: reads}
 	renewals, ok := m.(*tenurev1.KeepAliveRequest)
 	if !ok {
 		return g, g.about(ctx, m)

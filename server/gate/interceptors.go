@@ -206,12 +206,18 @@ func (g *Gate) await(ctx context.Context, request any, method string, handler gr
 	return response, orRevoked(ctx, err)
 }
 
-// orRevoked returns the error of a call; of one that was ended because rights were taken away, why.
+// orRevoked returns the error of a call; of one that was ended because rights were taken away, why. What is said of its change stays.
 func orRevoked(ctx context.Context, err error) error {
-	if why := reason.Of(context.Cause(ctx)); ctx.Err() != nil && why != nil && errors.Is(err, context.Canceled) {
-		return why
+	why := reason.Of(context.Cause(ctx))
+	if ctx.Err() == nil || why == nil || !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	if e := reason.Of(err); e != nil && (e.Applied == reason.AppliedYes || e.Applied == reason.AppliedUnknown) {
+		ended := *why
+		ended.Applied = e.Applied
+		return &ended
+	}
+	return why
 }
 
 // Stream is the interceptor for streams. A stream ends with STOPPING when the server stops; a line does so by itself, once its calls have ended.

@@ -52,6 +52,7 @@ type Rooms struct {
 	Intake                             *share.Pool // bytes of messages that are not complete, and of bodies
 	Answers                            *share.Pool // bytes of answers that are not read
 	Connections, Peers                 *share.Pool
+	revision                           func() uint64 // nil: not known
 	builds                             unread.Builds // lists that are made
 	inside                             unread.Inside // those of them that go through this process
 }
@@ -68,6 +69,8 @@ type Limits struct {
 	IntakeBytesMax int64
 	// ExemptCallers are addresses and prefixes of callers that get no share, but whatever is free.
 	ExemptCallers []string
+	// Revision returns what this member shows. Nil: that is not known, and every read that demands a revision may have to wait for it.
+	Revision func() uint64
 }
 
 // NewRooms returns empty rooms.
@@ -87,6 +90,8 @@ func NewRooms(l Limits) (*Rooms, error) {
 		Intake:  share.NewPool(l.IntakeBytesMax),
 		Answers: share.NewPool(l.IntakeBytesMax),
 		builds:  unread.NewBuilds(),
+
+		revision: l.Revision,
 
 		Connections: share.NewPool(int64(l.ConnectionsMax)),
 		Peers:       share.NewPool(int64(max(1, l.ConnectionsMax/peerConnectionsShare))),
@@ -113,10 +118,26 @@ func (r *Rooms) ofCall(method string, request any) *room {
 	if operators(method) {
 		return r.admin
 	}
-	if try, ok := request.(*tenurev1.TryAcquireLockRequest); ok && try.GetWait().AsDuration() > 0 {
+	if r.mayWait(request) {
 		return r.waits
 	}
 	return r.calls
+}
+
+// mayWait reports whether a call may wait for something that does not come by itself within moments: a lock, a revision that this member does
+// not show yet, or the liveness of the node of a new session.
+func (r *Rooms) mayWait(request any) bool {
+	switch asked := request.(type) {
+	case *tenurev1.TryAcquireLockRequest:
+		return asked.GetWait().AsDuration() > 0
+	case *tenurev1.CreateSessionRequest:
+		return asked.GetNode() != "" && asked.GetChecks() == nil
+	case interface{ GetRead() *tenurev1.ReadOptions }:
+		read := asked.GetRead()
+		return read.GetStale() && read.GetMinRevision() > 0 && (r.revision == nil || read.GetMinRevision() > r.revision())
+	default:
+		return false
+	}
 }
 
 // ofStream returns the room of a stream.
