@@ -62,9 +62,9 @@ func TestPlaceOfWhoGoesAway(t *testing.T) {
 	}
 }
 
-// TestABrokenCallLeavesOnlyThePlaceItMade checks that a call which breaks, and was to leave the queue then, takes no place
-// away that another call of the same session and owner waits on.
-func TestABrokenCallLeavesOnlyThePlaceItMade(t *testing.T) {
+// TestTheLastBrokenCallLeavesThePlace checks that a call which breaks, and was to leave the queue then, takes no place
+// away that another call of the same session and owner waits on, and that the last one does.
+func TestTheLastBrokenCallLeavesThePlace(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := start(t, func(c *server.Config) { c.Registry = registry })
 	holder := m.openSession(t, "holder")
@@ -76,7 +76,9 @@ func TestABrokenCallLeavesOnlyThePlaceItMade(t *testing.T) {
 		"the first breaks, and the second found its place":             {},
 		"the first breaks, and the second is a retry of the same call": {requestID: true},
 		"the second breaks, and the first made the place":              {secondGoes: true},
-		"both break": {secondGoes: true, bothGo: true},
+		"both break":                  {secondGoes: true, bothGo: true},
+		"both break, the first first": {bothGo: true},
+		"both break, and the second is a retry of the same call": {requestID: true, bothGo: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			key := strings.ReplaceAll(what, " ", "-")
@@ -111,7 +113,7 @@ func TestABrokenCallLeavesOnlyThePlaceItMade(t *testing.T) {
 			if c.bothGo {
 				breaks[stays]()
 				awaitGauge(t, registry, "tenure_server_streams", 0)
-				m.awaitWaiters(t, key, 1) // The place was found; the session's user or its end gives it up.
+				m.awaitWaiters(t, key, 0)
 				return
 			}
 			m.release(t, key, holder)

@@ -3,13 +3,16 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server"
 )
 
 func TestWaitEndsWithItsCause(t *testing.T) {
@@ -117,6 +120,58 @@ func TestTryOfWhoQueuesAlreadyAnswersInItsOwnTime(t *testing.T) {
 			got, err := m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "k", SessionId: bob, Wait: wait})
 			if err != nil || got.GetAcquired() || got.GetLock().GetHolders() != 1 || got.GetLock().GetWaiters() != 1 {
 				t.Errorf("got %v, %v; want that alice holds it and bob's place stays", got, err)
+			}
+		})
+	}
+}
+
+// TestTheLastTryThatEndsGivesThePlaceUp asks again for a lock, as a client does whose connection is half dead: the later call is told that it did not get
+// the lock, and the earlier one breaks.
+func TestTheLastTryThatEndsGivesThePlaceUp(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := start(t, func(c *server.Config) { c.Registry = registry })
+	for name, earlierBreaksFirst := range map[string]bool{"the earlier breaks last": false, "the earlier breaks first": true} {
+		t.Run(name, func(t *testing.T) {
+			key := strings.ReplaceAll(name, " ", "-")
+			alice, bob := m.openSession(t, "alice"), m.openSession(t, "bob")
+			m.acquire(t, &tenurev1.AcquireLockRequest{Key: key, SessionId: alice}).ended()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			earlier := make(chan error, 1)
+			go func() {
+				_, failed := m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key, SessionId: bob, Wait: seconds(60)})
+				earlier <- failed
+			}()
+			m.awaitWaiters(t, key, 1)
+			breaks := func() {
+				cancel()
+				if <-earlier == nil {
+					t.Error("a cancelled call succeeded")
+				}
+			}
+			wait := 0.05
+			if earlierBreaksFirst {
+				wait = 2
+				again := make(chan struct{})
+				go func() {
+					defer close(again)
+					awaitGauge(t, registry, "tenure_watch_watchers", 2)
+					breaks()
+				}()
+				defer func() { <-again }()
+			}
+			got, err := m.TryAcquireLock(t.Context(), &tenurev1.TryAcquireLockRequest{Key: key, SessionId: bob, Wait: seconds(wait)})
+			if err != nil || got.GetAcquired() || got.GetLock().GetHolders() != 1 {
+				t.Errorf("got %v, %v; want that alice holds it", got, err)
+			}
+			if !earlierBreaksFirst {
+				m.awaitWaiters(t, key, 1) // The earlier call waits on.
+				breaks()
+			}
+			m.awaitWaiters(t, key, 0)
+			m.release(t, key, alice)
+			if got, err := m.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: key}); err == nil && got.GetLock().GetHolders() > 0 {
+				t.Errorf("got %v, want that nobody holds it", got)
 			}
 		})
 	}

@@ -24,6 +24,9 @@ func BreaksInSteps(version uint32) bool { return version >= layout.Version2 }
 // KnowsJoinTokens reports whether a cluster version has join tokens, without which nobody joins.
 func KnowsJoinTokens(version uint32) bool { return version >= layout.Version2 }
 
+// CountsWaits reports whether, under a cluster version, it is counted how many calls wait on a place, so that the last one that leaves gives it up.
+func CountsWaits(version uint32) bool { return version >= layout.Version3 }
+
 // RelaysSecrets reports whether, under a cluster version, every member that relays for a session shows the hash of the secret
 // that the client showed.
 func RelaysSecrets(version uint32) bool { return version >= layout.Version2 }

@@ -146,10 +146,26 @@ func (a *Locks) TryAcquireLock(
 		a.leaveQueue(ctx, w)
 		return nil, reason.AfterChange(err)
 	}
-	if !response.GetAcquired() && response.GetLock() == nil {
-		if response.Lock, err = a.lockNow(w.acquire.GetKey()); err != nil {
-			return nil, reason.AfterChange(err)
-		}
+	if response.GetAcquired() || response.GetLock() != nil {
+		return response, nil
+	}
+	return a.waitedInVain(ctx, w, response)
+}
+
+// waitedInVain answers a call whose own time is over, while the place that it found lasts for others: it leaves them the place, or takes it away if it was
+// the last. If the grant came first, it has the lock.
+func (a *Locks) waitedInVain(
+	ctx context.Context, w *waiting, response *tenurev1.TryAcquireLockResponse,
+) (*tenurev1.TryAcquireLockResponse, error) {
+	left := a.leaveQueue(ctx, w)
+	if hold := left.GetCancelWait().GetHold(); hold != nil {
+		response.Header, response.Acquired = a.HeaderOf(left), true
+		response.Hold = call.HoldToProto(hold, a.History(), a.Timers)
+		return response, nil
+	}
+	var err error
+	if response.Lock, err = a.lockNow(w.acquire.GetKey()); err != nil {
+		return nil, reason.AfterChange(err)
 	}
 	return response, nil
 }
@@ -158,15 +174,16 @@ func (a *Locks) TryAcquireLock(
 // session's end does it.
 const leaveQueueTimeout = 5 * time.Second
 
-// leaveQueue gives up the place of a call that nobody waits for any more. A place that the call did not make itself, or
-// that another call waits on by now, is not its to give up; and where this member ends the call or its connection, its client comes back.
-func (a *Locks) leaveQueue(ctx context.Context, w *waiting) {
-	if a.Stopping.Err() != nil || errors.Is(context.Cause(ctx), reason.ErrStopping) || w.attached {
-		return
+// leaveQueue says that a call does not wait on its place any more, and returns what came of it; nil: nothing. The last one gives the place up; before
+// waits are counted, only the call that made it does, if no other has found it. Where this member ends the call or its connection, its client comes back.
+func (a *Locks) leaveQueue(ctx context.Context, w *waiting) *storev1.Result {
+	if a.Stopping.Err() != nil || errors.Is(context.Cause(ctx), reason.ErrStopping) ||
+		w.attached && !storage.CountsWaits(a.Node.Store().Applied().ClusterVersion) {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveQueueTimeout)
 	defer cancel()
-	_, err := a.Propose(ctx, call.Change{
+	left, err := a.Propose(ctx, call.Change{
 		Options: &tenurev1.CallOptions{SessionSecret: w.secret},
 		Command: &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
 			Key:         w.acquire.GetKey(),
@@ -179,6 +196,7 @@ func (a *Locks) leaveQueue(ctx context.Context, w *waiting) {
 	if err != nil {
 		a.Log.Debug("place of a broken call stays", zap.Error(err))
 	}
+	return left
 }
 
 // CancelWait serves LockService.

@@ -123,7 +123,7 @@ func (c lockVerbs) attach(l *lock, s session, a *storev1.AcquireLock) (*storev1.
 	}, err
 }
 
-// find notes that another call than the one that queued waits on a place.
+// find notes that one more call waits on a place.
 func (c lockVerbs) find(n layout.Name, p *place) error {
 	if p.waiter.GetFound() {
 		return nil
@@ -132,8 +132,26 @@ func (c lockVerbs) find(n layout.Name, p *place) error {
 	if err != nil {
 		return err
 	}
-	whole.waiter.Found = true
+	if c.state.ClusterVersion < layout.Version3 {
+		whole.waiter.Found = true
+	} else {
+		whole.waiter.MoreCalls++
+	}
 	return c.queue.savePlace(n, p.number, whole.waiter)
+}
+
+// leftByOne notes that a call no longer waits on a place, and reports whether the place remains because others do. One that was found before
+// cluster version 3 remains: nobody has counted them.
+func (c queueVerbs) leftByOne(n layout.Name, p *place) (remains bool, err error) {
+	if p.waiter.GetFound() || p.waiter.GetMoreCalls() == 0 {
+		return p.waiter.GetFound(), nil
+	}
+	whole, err := c.wholePlace(n, p.number)
+	if err != nil {
+		return false, err
+	}
+	whole.waiter.MoreCalls--
+	return true, c.savePlace(n, p.number, whole.waiter)
 }
 
 // findAgain notes that a retry which got the first result waits on the place that the first attempt made.
@@ -293,8 +311,12 @@ func (c queueVerbs) cancelWait(w *storev1.CancelWait) (*storev1.CancelWaitResult
 		}
 		return &storev1.CancelWaitResult{Hold: records.HoldState(n.Key, h)}, nil
 	}
-	if w.GetPlace() != 0 && w.GetPlace() != p.number || w.GetUnlessFound() && p.waiter.GetFound() {
-		return &storev1.CancelWaitResult{}, nil
+	remains := w.GetPlace() != 0 && w.GetPlace() != p.number
+	if w.GetUnlessFound() && !remains {
+		remains, err = c.leftByOne(n, p)
+	}
+	if err != nil || remains {
+		return &storev1.CancelWaitResult{}, err
 	}
 	if err = c.leave(l, p, storev1.WaitEndCause_WAIT_END_CAUSE_CANCELLED, ""); err != nil {
 		return nil, err

@@ -457,8 +457,10 @@ type AcquireLockRequest struct {
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait, measured by the leader; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
-	// Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-	// the place gives it up, and only if no other call of the same session and owner waits on it.
+	// Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+	// owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+	// leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+	// call has waited on it.
 	LeaveOnDisconnect *bool `protobuf:"varint,8,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"`
@@ -871,7 +873,9 @@ type TryAcquireLockRequest struct {
 	// Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
 	// key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+	// Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+	// given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+	// failed or stopped: then the place lasts until the wait of the call that created it is over.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`

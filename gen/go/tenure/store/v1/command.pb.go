@@ -3997,7 +3997,8 @@ type CancelWait struct {
 	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Number of the place; zero: whichever place the session and owner have.
 	Place uint64 `protobuf:"varint,4,opt,name=place,proto3" json:"place,omitempty"`
-	// Whether the place remains if another call than the one that created it waits on it.
+	// Whether a call that waits on the place leaves it, and the place remains while others wait on it. Before cluster
+	// version 3: whether the place remains if another call than the one that created it has waited on it.
 	UnlessFound   bool `protobuf:"varint,5,opt,name=unless_found,json=unlessFound,proto3" json:"unless_found,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -944,14 +944,17 @@ type WaiterRecord struct {
 	QueueTimeMs int64 `protobuf:"varint,9,opt,name=queue_time_ms,json=queueTimeMs,proto3" json:"queue_time_ms,omitempty"`
 	// Revision at which it joined the queue; the number of the place.
 	QueueRevision uint64 `protobuf:"varint,10,opt,name=queue_revision,json=queueRevision,proto3" json:"queue_revision,omitempty"`
-	// Whether another call than the one that created the place has waited on it.
+	// Whether another call than the one that created the place has waited on it. Set only before cluster version 3: how
+	// many still wait is not known then.
 	Found bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
 	// Number of waiters that had joined the queue before it since the queue was last empty, whether or not they still
 	// wait.
 	Ordinal uint64 `protobuf:"varint,12,opt,name=ordinal,proto3" json:"ordinal,omitempty"`
 	// Whether a key that the grant creates without a value is deleted when the lock is no longer used. Never set before
 	// cluster version 2.
-	KeyGoes       bool `protobuf:"varint,13,opt,name=key_goes,json=keyGoes,proto3" json:"key_goes,omitempty"`
+	KeyGoes bool `protobuf:"varint,13,opt,name=key_goes,json=keyGoes,proto3" json:"key_goes,omitempty"`
+	// Number of calls that wait on the place, as far as is known, beyond one. Always zero before cluster version 3.
+	MoreCalls     uint32 `protobuf:"varint,14,opt,name=more_calls,json=moreCalls,proto3" json:"more_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1075,6 +1078,13 @@ func (x *WaiterRecord) GetKeyGoes() bool {
 		return x.KeyGoes
 	}
 	return false
+}
+
+func (x *WaiterRecord) GetMoreCalls() uint32 {
+	if x != nil {
+		return x.MoreCalls
+	}
+	return 0
 }
 
 // SessionRecord is a live session.
@@ -2360,7 +2370,7 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	"\x05cause\x18\v \x01(\x0e2\x1d.tenure.store.v1.HoldEndCauseR\x05cause\x12 \n" +
 	"\flost_time_ms\x18\f \x01(\x03R\n" +
 	"lostTimeMs\x12!\n" +
-	"\fsession_name\x18\r \x01(\tR\vsessionName\"\x9d\x03\n" +
+	"\fsession_name\x18\r \x01(\tR\vsessionName\"\xbc\x03\n" +
 	"\fWaiterRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x1d\n" +
 	"\n" +
@@ -2376,7 +2386,9 @@ const file_tenure_store_v1_record_proto_rawDesc = "" +
 	" \x01(\x04R\rqueueRevision\x12\x14\n" +
 	"\x05found\x18\v \x01(\bR\x05found\x12\x18\n" +
 	"\aordinal\x18\f \x01(\x04R\aordinal\x12\x19\n" +
-	"\bkey_goes\x18\r \x01(\bR\akeyGoesB\b\n" +
+	"\bkey_goes\x18\r \x01(\bR\akeyGoes\x12\x1d\n" +
+	"\n" +
+	"more_calls\x18\x0e \x01(\rR\tmoreCallsB\b\n" +
 	"\x06_value\"\xc0\x05\n" +
 	"\rSessionRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12\x12\n" +

@@ -270,8 +270,10 @@ private static final long serialVersionUID = 0L;
   private boolean leaveOnDisconnect_ = false;
   /**
    * <pre>
-   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-   * the place gives it up, and only if no other call of the same session and owner waits on it.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+   * call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -283,8 +285,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-   * the place gives it up, and only if no other call of the same session and owner waits on it.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+   * call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1463,8 +1467,10 @@ private static final long serialVersionUID = 0L;
     private boolean leaveOnDisconnect_ ;
     /**
      * <pre>
-     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-     * the place gives it up, and only if no other call of the same session and owner waits on it.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+     * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+     * call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1476,8 +1482,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-     * the place gives it up, and only if no other call of the same session and owner waits on it.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+     * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+     * call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1489,8 +1497,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-     * the place gives it up, and only if no other call of the same session and owner waits on it.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+     * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+     * call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1506,8 +1516,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-     * the place gives it up, and only if no other call of the same session and owner waits on it.
+     * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+     * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+     * call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

@@ -137,8 +137,10 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-   * the place gives it up, and only if no other call of the same session and owner waits on it.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+   * call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -147,8 +149,10 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasLeaveOnDisconnect();
   /**
    * <pre>
-   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Only the call that created
-   * the place gives it up, and only if no other call of the same session and owner waits on it.
+   * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
+   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
+   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
+   * call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

@@ -231,7 +231,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -243,7 +245,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -255,7 +259,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1247,7 +1253,9 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1258,7 +1266,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1273,7 +1283,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1293,7 +1305,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1311,7 +1325,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1336,7 +1352,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1353,7 +1371,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1365,7 +1385,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1380,7 +1402,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+     * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+     * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+     * failed or stopped: then the place lasts until the wait of the call that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>

@@ -110,7 +110,9 @@ public interface TryAcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -119,7 +121,9 @@ public interface TryAcquireLockRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -128,7 +132,9 @@ public interface TryAcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * Longest wait in the queue, up to 60 s; zero or unset: do not wait.
+   * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
+   * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
+   * failed or stopped: then the place lasts until the wait of the call that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
