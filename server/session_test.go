@@ -349,3 +349,25 @@ func TestASessionThatEndedIsRefusedBeforeItIsOrdered(t *testing.T) {
 		t.Errorf("got %v, want when it ended", err)
 	}
 }
+
+// TestSessionsOfANodeAreListedInAnySpelling names a node in other letters than its session did, as the catalog allows.
+func TestSessionsOfANodeAreListedInAnySpelling(t *testing.T) {
+	m := start(t)
+	m.register(t, "web1", "web", &tenurev1.Check{CheckId: "k", Status: passing})
+	ids := map[string]bool{m.openBound(t, "WEB1", "k"): true, m.openBound(t, "web1", "k"): true}
+	m.openBound(t, "")
+	token := ""
+	for _, node := range []string{"web1", "Web1"} { // The next page may be asked for in other letters, too.
+		page, err := m.ListSessions(t.Context(), &tenurev1.ListSessionsRequest{Node: node, PageSize: 1, PageToken: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.GetSessions() {
+			delete(ids, s.GetSessionId())
+		}
+		token = page.GetNextPageToken()
+	}
+	if len(ids) > 0 {
+		t.Errorf("%v are not listed", ids)
+	}
+}

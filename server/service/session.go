@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
+	nodes "github.com/tenure-io/tenure/storage/catalog"
 )
 
 // CreateSession serves SessionService.
@@ -272,7 +273,7 @@ func (a *Sessions) ListSessions(
 		return nil, err
 	}
 	query := call.PageQuery{List: "sessions", Filters: []string{
-		r.GetNamePrefix(), r.GetNode(), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
+		r.GetNamePrefix(), nodes.NodeKey(r.GetNode()), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}
 	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {
@@ -346,7 +347,7 @@ func sessionPasses(s *storev1.SessionRecord, r *tenurev1.ListSessionsRequest, cr
 	switch {
 	case !strings.HasPrefix(s.GetName(), r.GetNamePrefix()):
 		return false
-	case r.GetNode() != "" && s.GetNode() != r.GetNode():
+	case r.GetNode() != "" && nodes.NodeKey(s.GetNode()) != nodes.NodeKey(r.GetNode()):
 		return false
 	case r.GetNoTtl() && s.GetTtlMs() != 0:
 		return false
