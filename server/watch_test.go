@@ -454,6 +454,34 @@ func TestWatchProgressComesWhileEventsFlow(t *testing.T) {
 	}
 }
 
+// TestTheTimeOfAWatchBeginsBehindItsInitialState reads an initial state more slowly than its wait lasts.
+func TestTheTimeOfAWatchBeginsBehindItsInitialState(t *testing.T) {
+	m := start(t)
+	const keys = 60
+	for i := range keys {
+		m.put(t, fmt.Sprint("k", i), strings.Repeat("v", 400<<10))
+	}
+	stream, err := tenurev1.NewWatchServiceClient(m.conn).Watch(t.Context(), &tenurev1.WatchRequest{Initial: true, Wait: seconds(0.01)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete, got := false, 0
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += len(r.GetInitial().GetKvs())
+		complete = complete || r.GetInitial().GetComplete()
+	}
+	if !complete || got != keys {
+		t.Errorf("the watch ended cleanly with %d keys, complete: %v; want all %d", got, complete, keys)
+	}
+}
+
 // waitUntil waits for what must come.
 func waitUntil(t *testing.T, ready func() bool) {
 	t.Helper()

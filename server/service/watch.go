@@ -47,12 +47,8 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 	if err != nil {
 		return err
 	}
-	ctx := stream.Context()
-	if plan.wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, plan.wait, errWatchOver)
-		defer cancel()
-	}
+	ctx, cancel := plan.timed(stream.Context(), !r.GetInitial())
+	defer cancel()
 	w := &watchStream{
 		taken:   time.Now(),
 		api:     a,
@@ -67,6 +63,9 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 	if err := w.start(ctx, plan); err != nil {
 		return w.ended(err)
 	}
+	// The initial state takes none of the time: a stream that ended cleanly within it would look as if there were no more.
+	ctx, over := plan.timed(ctx, r.GetInitial())
+	defer over()
 	return w.ended(a.hub.Watch(ctx, watch.Request{
 		Selectors: plan.selectors,
 		After:     plan.after,
@@ -74,6 +73,14 @@ func (a *Watches) Watch(r *tenurev1.WatchRequest, stream grpc.ServerStreamingSer
 		Prove:     a.currency.prove,
 		Taker:     takerOf(w),
 	}, w.send))
+}
+
+// timed returns a context that ends when the time of the watch is up, if it begins now.
+func (p *watchPlan) timed(ctx context.Context, now bool) (context.Context, context.CancelFunc) {
+	if p.wait == 0 || !now {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, p.wait, errWatchOver)
 }
 
 // watchTaker takes batches for a stream that may say when it can send.

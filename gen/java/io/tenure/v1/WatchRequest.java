@@ -655,7 +655,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -667,7 +668,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -679,7 +681,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3446,7 +3449,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3457,7 +3461,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3472,7 +3477,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3492,7 +3498,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3510,7 +3517,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3535,7 +3543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3552,7 +3561,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3564,7 +3574,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -3579,7 +3590,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit.
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * is complete, however long that takes.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>

@@ -389,7 +389,8 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -398,7 +399,8 @@ public interface WatchRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
@@ -407,7 +409,8 @@ public interface WatchRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit.
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * is complete, however long that takes.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 17 [json_name = "wait"];</code>
