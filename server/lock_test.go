@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/sequencer"
@@ -346,4 +349,11 @@ func TestLimitsAreSet(t *testing.T) {
 	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
 	_, err = m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{})
 	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	_, err = m.SetLimits(t.Context(), &tenurev1.SetLimitsRequest{Limits: &tenurev1.Limits{
+		HistoryDuration: &durationpb.Duration{Seconds: 315_576_000_000}, // The longest Duration.
+	}})
+	wantError(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	if text := status.Convert(err).Message(); !strings.Contains(text, "at most") {
+		t.Errorf("a history that is too long is refused with %q, want the bound", text)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -141,8 +142,11 @@ func GrantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
 	return RoundUp(d.AsDuration()), nil
 }
 
-// RoundUp makes whole milliseconds of a duration, so that nothing ends earlier than was asked.
+// RoundUp makes whole milliseconds of a duration, so that nothing ends earlier than was asked. The longest durations, of 292 years, are cut to what there is.
 func RoundUp(d time.Duration) time.Duration {
+	if d > math.MaxInt64-time.Millisecond {
+		return time.Duration(math.MaxInt64).Truncate(time.Millisecond)
+	}
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
