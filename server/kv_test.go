@@ -132,6 +132,42 @@ func TestForceReleasesAndIsLogged(t *testing.T) {
 	}
 }
 
+// TestForceInATransactionIsLogged releases holds by force in transactions: one line for each operation that did, and none for others.
+func TestForceInATransactionIsLogged(t *testing.T) {
+	m := start(t)
+	force := &tenurev1.CallOptions{Force: true, Reason: "deadlock"}
+	var ids []string
+	for _, key := range []string{"a", "b", "c"} { // The last stays held.
+		id := m.openSession(t, "s")
+		ids = append(ids, id)
+		if got, err := m.AcquireNow(t.Context(), key, id); err != nil || !got.GetAcquired() {
+			t.Fatal(got, err)
+		}
+	}
+	release := func(key, id string) *tenurev1.Op {
+		return &tenurev1.Op{Kind: &tenurev1.Op_ReleaseLock{ReleaseLock: &tenurev1.ReleaseLockRequest{Key: key, SessionId: id, Options: force}}}
+	}
+	got, err := m.Txn(t.Context(), &tenurev1.TxnRequest{
+		Then: []*tenurev1.Op{
+			release("a", ids[0]),
+			{Kind: &tenurev1.Op_Put{Put: &tenurev1.PutRequest{Key: "b", Release: ids[1], Options: force}}},
+		},
+		Otherwise: []*tenurev1.Op{release("c", ids[2])},
+	})
+	if err != nil || !got.GetSucceeded() {
+		t.Fatal(got, err)
+	}
+	lines := m.logs.FilterMessage("lock released by force").All()
+	if len(lines) != 2 {
+		t.Fatalf("the log has %v, want two lines", lines)
+	}
+	for i, line := range lines {
+		if facts := line.ContextMap(); facts["reason"] != "deadlock" || facts["session_id"] != ids[i] {
+			t.Errorf("line %d has %v, want the reason and session %s", i, facts, ids[i])
+		}
+	}
+}
+
 func TestPutIsRefused(t *testing.T) {
 	m := start(t)
 	id := m.openSession(t, "s")

@@ -4,12 +4,9 @@ import (
 	"context"
 	"strconv"
 
-	"go.uber.org/zap"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/call"
-	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/server/unread"
 	"github.com/tenure-io/tenure/storage"
@@ -96,8 +93,7 @@ func (a *KV) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResp
 		return nil, err
 	}
 	if put.GetForce() && result.GetPut().GetVerbSucceeded() {
-		a.Log.Info("lock released by force", zap.String("session_id", r.GetRelease()),
-			zap.String("reason", put.GetReason()), zap.String("by", gate.Address(ctx)))
+		logForce(ctx, a.Log, put.GetRelease(), put.GetReason())
 	}
 	response := a.putToProto(put, result)
 	a.LockTimes(ctx, response.GetLock())

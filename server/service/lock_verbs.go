@@ -247,8 +247,7 @@ func (a *Locks) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest)
 	}
 	done := result.GetReleaseLock()
 	if release.GetForce() && done.GetReleased() {
-		a.Log.Info("lock released by force", zap.String("session_id", r.GetSessionId()),
-			zap.String("reason", release.GetReason()), zap.String("by", gate.Address(ctx)))
+		logForce(ctx, a.Log, release.GetSession(), release.GetReason())
 	}
 	return &tenurev1.ReleaseLockResponse{
 		Header:   a.HeaderOf(result),
@@ -256,6 +255,12 @@ func (a *Locks) ReleaseLock(ctx context.Context, r *tenurev1.ReleaseLockRequest)
 		Granted:  done.GetGranted(),
 		Lock:     a.LockTimes(ctx, call.LockToProto(done.GetLock(), a.History(), a.Timers)),
 	}, nil
+}
+
+// logForce logs that an operator released a hold of a session.
+func logForce(ctx context.Context, log *zap.Logger, of *storev1.SessionRef, why string) {
+	log.Info("lock released by force", zap.String("session_id", call.SessionText(of.GetSessionId())),
+		zap.String("reason", why), zap.String("by", gate.Address(ctx)))
 }
 
 // releaseFromProto validates a release and checks that the caller may act as the session.

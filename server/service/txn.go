@@ -46,9 +46,20 @@ func (a *KV) Txn(ctx context.Context, r *tenurev1.TxnRequest) (*tenurev1.TxnResp
 	}
 	response := &tenurev1.TxnResponse{Header: header, Succeeded: result.GetTxn().GetSucceeded()}
 	for i, op := range result.GetTxn().GetResults() {
+		a.logForced(ctx, ops[i], op)
 		response.Responses = append(response.Responses, a.opToProto(ops[i], op))
 	}
 	return response, nil
+}
+
+// logForced logs an operation of a transaction, if it released a hold by force.
+func (a *KV) logForced(ctx context.Context, op *storev1.Op, done *storev1.OpResult) {
+	switch put, release := op.GetPut(), op.GetReleaseLock(); {
+	case put.GetForce() && done.GetPut().GetVerbSucceeded():
+		logForce(ctx, a.Log, put.GetRelease(), put.GetReason())
+	case release.GetForce() && done.GetReleaseLock().GetReleased():
+		logForce(ctx, a.Log, release.GetSession(), release.GetReason())
+	}
 }
 
 // txnNamesSession tells whether an operation of a transaction acts as a session.
