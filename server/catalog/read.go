@@ -197,9 +197,11 @@ func (a *Service) ListServices(ctx context.Context, r *tenurev1.ListServicesRequ
 			}
 			summary, last = &tenurev1.ServiceSummary{Name: at.Service}, at.Service
 		}
+		l.looked++
 		if summary.Instances++; summary.GetInstances() > tagsRead {
 			return true, nil
 		}
+		l.looked++
 		s, found, failed := l.Service(at.Node, at.ID)
 		if found {
 			for _, tag := range s.GetService().GetTags() {

@@ -216,14 +216,15 @@ type lockPage struct {
 	size            int
 	grantedBeforeMs int64 // zero: any
 
-	locks []*tenurev1.Lock
-	bytes int
-	last  string // last key that was looked at
+	locks   []*tenurev1.Lock
+	bytes   int
+	scanned int    // locks and holds that were looked at
+	last    string // last key that was looked at
 }
 
-// fill looks at locks in order, at a bounded number of them.
+// fill looks at locks in order, at a bounded number of them and of their holds.
 func (p *lockPage) fill() (more bool, err error) {
-	for scanned := 0; scanned < call.ScannedItemsMax; {
+	for !p.full() {
 		infos, more, err := p.Locks(p.request.GetPrefix(), p.last, call.ItemsAtOnce)
 		if err != nil {
 			return false, err
@@ -239,7 +240,6 @@ func (p *lockPage) fill() (more bool, err error) {
 		if !more {
 			return false, nil
 		}
-		scanned += len(infos)
 	}
 	return true, nil
 }
@@ -279,13 +279,16 @@ func (p *lockPage) fillFromSession(id storage.SessionID) (more bool, err error) 
 	return false, nil
 }
 
-// full tells whether the page has what a page may have.
-func (p *lockPage) full() bool { return len(p.locks) >= p.size || p.bytes >= call.PageBytesMax }
+// full tells whether the page has what a page may have, or has looked at as much as it may. The holds of one lock are never parted.
+func (p *lockPage) full() bool {
+	return len(p.locks) >= p.size || p.bytes >= call.PageBytesMax || p.scanned >= call.ScannedItemsMax
+}
 
 // add takes a lock if it is in use and passes the filters.
 func (p *lockPage) add(info storage.LockInfo) error {
 	state := info.State
 	p.last = state.GetKey()
+	p.scanned++
 	if state.GetHolders()+state.GetWaiters()+state.GetDelayedHolds() == 0 || (p.request.GetWaiting() && state.GetWaiters() == 0) {
 		return nil
 	}
@@ -309,6 +312,7 @@ func (p *lockPage) holdPasses(state *storev1.LockState) (bool, error) {
 		if holds, more, err = p.Holds(state.GetKey(), after, call.PageItemsMax); err != nil {
 			return false, err
 		}
+		p.scanned += len(holds)
 		for _, h := range holds {
 			after = h.GetLockIndex()
 			old := p.grantedBeforeMs == 0 || h.GetGrantTimeMs() <= p.grantedBeforeMs
