@@ -292,7 +292,7 @@ type ProclaimRequest struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Proof of leadership.
 	Sequencer *Sequencer `protobuf:"bytes,2,opt,name=sequencer,proto3" json:"sequencer,omitempty"`
-	// New value, at most 512 KiB.
+	// New value, at most 512 KiB. The flags of the key become 0.
 	//
 	// Types that are valid to be assigned to Content:
 	//

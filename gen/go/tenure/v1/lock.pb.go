@@ -452,8 +452,9 @@ type AcquireLockRequest struct {
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Total number of permits; SEMAPHORE only, and required there. The first request fixes it.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-	// key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+	// Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+	// key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+	// holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait, measured by the leader; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
@@ -870,8 +871,9 @@ type TryAcquireLockRequest struct {
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Total number of permits; SEMAPHORE only, and required there.
 	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-	// key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+	// Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+	// key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+	// holder, waiter or delay left.
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
 	// given up, unless another call of the same session and owner still waits on it, or waited through a member that has
@@ -1280,7 +1282,7 @@ type isReleaseLockRequest_ValueOp interface {
 }
 
 type ReleaseLockRequest_Put struct {
-	// Write this value.
+	// Write this value; the key keeps its flags.
 	Put []byte `protobuf:"bytes,4,opt,name=put,proto3,oneof"`
 }
 

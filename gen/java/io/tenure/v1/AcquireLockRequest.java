@@ -203,8 +203,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -216,8 +217,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1250,8 +1252,9 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1263,8 +1266,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1276,8 +1280,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1293,8 +1298,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>

@@ -89,8 +89,9 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -99,8 +100,9 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasValue();
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>

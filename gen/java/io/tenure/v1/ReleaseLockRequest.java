@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   public static final int PUT_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Write this value.
+   * Write this value; the key keeps its flags.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -212,7 +212,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Write this value.
+   * Write this value; the key keeps its flags.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1036,7 +1036,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Write this value.
+     * Write this value; the key keeps its flags.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Write this value.
+     * Write this value; the key keeps its flags.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1061,7 +1061,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Write this value.
+     * Write this value; the key keeps its flags.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>
@@ -1077,7 +1077,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Write this value.
+     * Write this value; the key keeps its flags.
      * </pre>
      *
      * <code>bytes put = 4 [json_name = "put"];</code>

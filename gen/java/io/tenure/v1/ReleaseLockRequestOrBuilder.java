@@ -60,7 +60,7 @@ public interface ReleaseLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Write this value.
+   * Write this value; the key keeps its flags.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>
@@ -69,7 +69,7 @@ public interface ReleaseLockRequestOrBuilder extends
   boolean hasPut();
   /**
    * <pre>
-   * Write this value.
+   * Write this value; the key keeps its flags.
    * </pre>
    *
    * <code>bytes put = 4 [json_name = "put"];</code>

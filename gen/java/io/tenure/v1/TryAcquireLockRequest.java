@@ -202,8 +202,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -215,8 +216,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-   * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+   * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+   * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+   * holder, waiter or delay left.
    * </pre>
    *
    * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1191,8 +1193,9 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString value_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1204,8 +1207,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1217,8 +1221,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
@@ -1234,8 +1239,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Value to write with the grant. Unset: the key keeps its value, and a missing key is created with an empty value. A
-     * key created this way, and not written since, is deleted when the lock has no holder, waiter or delay left.
+     * Value to write with the grant; the flags of the key become 0. Unset: the key keeps its value and flags, and a missing
+     * key is created with an empty value. A key created this way, and not written since, is deleted when the lock has no
+     * holder, waiter or delay left.
      * </pre>
      *
      * <code>optional bytes value = 6 [json_name = "value"];</code>
