@@ -89,6 +89,28 @@ func TestTokensAreTakenWhereConsulTakesThem(t *testing.T) {
 	}
 }
 
+// TestASessionHasChecksWithTheRulesOfTheManual has the rules that docs/consul.md gives for sessions.
+func TestASessionHasChecksWithTheRulesOfTheManual(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.want("PUT", "/v1/catalog/register", `{"Node":"h1","Address":"192.0.2.1","Service":{"Service":"web"},"Checks":[`+
+		`{"CheckID":"serfHealth","Name":"alive","Status":"passing"},{"CheckID":"up","Name":"up","ServiceID":"web","Status":"passing"}]}`, 200, "true")
+	token := r.bootstrap("session \"web-\"* write\nnode \"h1\" read\nservice * read\n")
+	show := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
+	for body, want := range map[string]string{
+		`{"Name":"web-1","Node":"h1"}`:                                   `"NodeChecks":["serfHealth"]`,
+		`{"Name":"web-1","Node":"h1","Checks":["serfHealth","up"]}`:      `"NodeChecks":["serfHealth"],"ServiceChecks":[{"ID":"up"`,
+		`{"Name":"web-1","Node":"h1","NodeChecks":["up"]}`:               `"NodeChecks":[],"ServiceChecks":[{"ID":"up"`,
+		`{"Name":"web-1","Node":"h1","NodeChecks":[]}`:                   `"NodeChecks":[]`,
+		`{"Name":"web-1","Node":"h1","ServiceChecks":[{"ID":"up"}]}`:     `"NodeChecks":["serfHealth"],"ServiceChecks":[{"ID":"up"`,
+		`{"Name":"web-1","Node":"h1","NodeChecks":["serfHealth"],"a":1}`: `"NodeChecks":["serfHealth"]`,
+	} {
+		session := r.sessionAs(body, show)
+		if got := r.sendAs("GET", "/v1/session/info/"+session+"?", "", show); got.status != 200 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: got %d %s, want %s", body, got.status, got.body, want)
+		}
+	}
+}
+
 // sendAs sends a request that show adds a credential to.
 func (r *rig) sendAs(method, path, body string, show func(*http.Request)) *reply {
 	r.t.Helper()

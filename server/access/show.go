@@ -103,3 +103,13 @@ func (v *viewer) Reads(session string) bool {
 	}
 	return applies && need.Verb != 0 && v.Covers(need)
 }
+
+// Node returns the node of the session that the message of the call makes.
+func (v *viewer) Node() string {
+	for i := range v.needs {
+		if n := &v.needs[i]; n.Kind == authz.Session && n.Verb == authz.Write && n.By == 0 {
+			return n.Node
+		}
+	}
+	return ""
+}

@@ -18,6 +18,8 @@ type Viewer interface {
 	Acts(session string) bool
 	// Reads reports whether the caller may read a session that its rights by name and node do not cover.
 	Reads(session string) bool
+	// Node returns the node that the request binds a new session to, if there is such a node; empty: the request makes none, or names no node.
+	Node() string
 }
 
 // Answers says what of each field of each message that a member sends is shown to whom. It does not change, and may be shared.

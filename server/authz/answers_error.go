@@ -101,7 +101,7 @@ var tells = map[tenurev1.ErrorReason]telling{
 	tenurev1.ErrorReason_ERROR_REASON_CHECK_NOT_FOUND:     {nothing: ofReads},
 	tenurev1.ErrorReason_ERROR_REASON_QUERY_NOT_FOUND:     {nothing: ofReads},
 	tenurev1.ErrorReason_ERROR_REASON_QUERY_NAME_TAKEN:    {nothing: "the request needs the right to write the name that is taken"},
-	tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL:      {nothing: "a session is bound only to checks that its caller names"},
+	tenurev1.ErrorReason_ERROR_REASON_CHECK_CRITICAL:      {nothing: ofReads + ", but for the default check of a session's node"},
 	tenurev1.ErrorReason_ERROR_REASON_SYNC_OUTDATED:       {nothing: ofReads},
 
 	tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:    {nothing: ofSession},

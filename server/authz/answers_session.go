@@ -5,8 +5,11 @@ import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 // showSessions adds the answers of SessionService.
 func showSessions(a *Answers) {
 	const own = "it is about a session that the caller made or acts as"
-	tell[*tenurev1.CreateSessionResponse](a, nil, head(), shown(own, "session_id", "ttl", "lock_delay", "secret", "epoch",
-		"create_revision", "keepalive_interval", "node_id", "checks"))
+	tell(a, func(v *view, m *tenurev1.CreateSessionResponse) {
+		node := v.viewer.Node()
+		v.hide(node != "" && !v.seesBound(node), func() { m.NodeId, m.Checks = "", nil })
+	}, head(), decided("node_id", "checks"), shown(own, "session_id", "ttl", "lock_delay", "secret", "epoch",
+		"create_revision", "keepalive_interval"))
 	tell(a, func(v *view, m *tenurev1.RenewSessionResponse) { part(v, m.GetSession()) }, head(), decided("session"))
 	tell(a, func(v *view, m *tenurev1.KeepAliveResponse) {
 		v.own = true // A stream gets hints about the sessions that it renews, and about no other.
@@ -52,10 +55,19 @@ func (v *view) besideSession(holds *[]*tenurev1.Hold, places *[]*tenurev1.Place)
 	keep(v, places, v.seesPlace)
 }
 
+// seesBound reports whether the viewer may know whether sessions with a node are bound to it, and to which checks: they are only if there is such a
+// node. Where it may not, one is counted as hidden in any case.
+func (v *view) seesBound(node string) bool {
+	name := lowerASCII(node)
+	return v.viewer.Covers(Need{Kind: Node, Verb: Read, Match: Exact, Text: name}) ||
+		v.viewer.Covers(Need{Kind: SessionNode, Verb: Read, Match: Exact, Text: name})
+}
+
 // session looks at a session.
 func (v *view) session(m *tenurev1.Session) {
 	need := Need{Kind: Session, Verb: Read, Match: Exact, Text: m.GetName(), Node: lowerASCII(m.GetNode())}
 	if v.viewer.Covers(need) || v.viewer.Reads(m.GetSessionId()) {
+		v.hide(m.GetNode() != "" && !v.seesBound(m.GetNode()), func() { m.NodeId, m.Checks = "", nil })
 		part(v, m.GetEnd())
 		return
 	}

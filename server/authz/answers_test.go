@@ -125,6 +125,7 @@ type someone struct {
 func (s someone) Covers(n Need) bool        { return s.may != nil && s.may(n) }
 func (s someone) Acts(session string) bool  { return s.acts != "" && s.acts == session }
 func (s someone) Reads(session string) bool { return s.reads != "" && s.reads == session }
+func (s someone) Node() string              { return "h1" }
 func may(kind Kind, verb Verb) func(Need) bool {
 	return func(n Need) bool { return n.Kind == kind && (n.Verb|n.Or)&verb != 0 }
 }

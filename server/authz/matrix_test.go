@@ -26,7 +26,7 @@ var samples = map[string][]string{
 	"held_by": {"web-", "x"}, "name_prefix": {"web-", "h", "H", ""},
 	"node_id": {firstNode, secondNode, noNode, ""},
 	"node":    {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
-	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
+	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "node_checks": {"c0", "cx"}, "service_checks": {"c1"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
 	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "parent": {"", "me", "you"}, "text": {"not a sequencer"},
 	"query_id": {storedQuery, longerNames, noQuery}, "id_or_name": {storedQuery, longerNames, noQuery, "web", "db-1"},
 }
@@ -167,6 +167,11 @@ func crafted(t *testing.T) []proto.Message {
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteServices: []string{"i1"}}, &tenurev1.SyncNodeRequest{NodeId: firstNode, DeleteChecks: []string{"c1"}},
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Services: []*tenurev1.Service{{ServiceId: "i1", Name: "api"}}},
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Checks: []*tenurev1.Check{{Name: "c1", Status: tenurev1.CheckStatus_CHECK_STATUS_CRITICAL}}},
+		// A session that names checks of a node may name one of a service among those of the node.
+		&tenurev1.CreateSessionRequest{Node: "h1", Checks: &tenurev1.SessionChecks{NodeChecks: []string{"c0"}}},
+		&tenurev1.CreateSessionRequest{Node: "H1", Checks: &tenurev1.SessionChecks{NodeChecks: []string{"c0", "c1"}}},
+		&tenurev1.CreateSessionRequest{Node: "h1", Checks: &tenurev1.SessionChecks{ServiceChecks: []string{"c1"}}},
+		&tenurev1.CreateSessionRequest{Node: "h1", Checks: &tenurev1.SessionChecks{}},
 		// The node of an entry does not lead elsewhere: its message's node has it.
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Services: []*tenurev1.Service{{Node: "h2", ServiceId: "i1", Name: "api"}}},
 		&tenurev1.SyncNodeRequest{NodeId: firstNode, Checks: []*tenurev1.Check{{Node: "h2", CheckId: "c1", ServiceId: "i1"}}},

@@ -101,6 +101,18 @@ func (n *naive) check(verbs, node, id string) {
 	}
 }
 
+// bound is what it takes to name checks of a node for a session. Without a node there are none.
+func (n *naive) bound(node string, c *tenurev1.SessionChecks) {
+	ids := slices.Concat(c.GetNodeChecks(), c.GetServiceChecks())
+	if node == "" || len(ids) == 0 {
+		return
+	}
+	n.node("read", node)
+	for _, id := range ids {
+		n.check("read", node, id)
+	}
+}
+
 func (n *naive) options(o *tenurev1.CallOptions) {
 	n.session("write", o.GetRequestId().GetSessionId())
 	for _, g := range o.GetGuards() {
@@ -341,6 +353,7 @@ func (n *naive) ofSessions(request proto.Message) bool {
 	switch m := request.(type) {
 	case *tenurev1.CreateSessionRequest:
 		*n = append(*n, ask{noun: "session", verbs: "write", name: m.GetName(), by: &fact{node: strings.ToLower(m.GetNode())}})
+		n.bound(m.GetNode(), m.GetChecks())
 		n.options(m.GetOptions())
 	case *tenurev1.RenewSessionRequest:
 		n.session("write", m.GetSessionId())

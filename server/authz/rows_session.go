@@ -6,13 +6,15 @@ import tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 func addSessions(t *Table) {
 	set[*tenurev1.CreateSessionRequest](t, with(
 		nones("how the new session is, and who may act as it",
-			"metadata", "ttl", "lock_delay", "behavior", "secret", "want_secret", "checks", "instance_id"),
+			"metadata", "ttl", "lock_delay", "behavior", "secret", "want_secret", "instance_id"),
 		needs("name", func(v *visit, m *tenurev1.CreateSessionRequest) {
 			v.add(Need{Kind: Session, Verb: Write, Match: Exact, Text: m.GetName(), Node: lowerASCII(m.GetNode())})
 		}),
-		none("node", "the need of the name has it: a rule for either will do"),
+		none("node", "the need of the name has it: a rule for either will do. Whether there is such a node the answer says only to who may know"),
+		needs("checks", func(v *visit, m *tenurev1.CreateSessionRequest) { v.bound(m.GetNode(), m.GetChecks()) }),
 		options(),
 	)...)
+	set[*tenurev1.SessionChecks](t, nones("the session that they are of has their needs, as it has the node", "node_checks", "service_checks")...)
 	set[*tenurev1.RenewSessionRequest](t,
 		needs("session_id", func(v *visit, m *tenurev1.RenewSessionRequest) { v.actAs(m.GetSessionId()) }),
 		options(),
@@ -57,6 +59,20 @@ func addSessions(t *Table) {
 		none("node", "the need of the prefix has it: a rule for either will do"),
 		read(),
 	)...)
+}
+
+// bound adds what is needed to bind a session to checks that are named: whether they are there, and critical, is told. Without a node the session
+// is refused, and without a name it has the check that its node has by default.
+func (v *visit) bound(node string, checks *tenurev1.SessionChecks) {
+	if node == "" || len(checks.GetNodeChecks())+len(checks.GetServiceChecks()) == 0 {
+		return
+	}
+	v.nodeNamed(node, Read)
+	for _, ids := range [][]string{checks.GetNodeChecks(), checks.GetServiceChecks()} {
+		for _, id := range ids {
+			v.check(node, id, Read)
+		}
+	}
 }
 
 // addWatches adds the message of WatchService.

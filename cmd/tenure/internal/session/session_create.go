@@ -123,7 +123,11 @@ func createSession(ctx context.Context, e *cli.Environment, request *tenurev1.Cr
 		if err != nil {
 			return err
 		}
-		if node != "" && answer.GetNodeId() == "" {
+		switch {
+		case node == "" || answer.GetNodeId() != "":
+		case answer.GetHeader().GetHidden() > 0:
+			e.Notef("Note: without the right node %s read it is not said whether there is such a node, to which the session is bound then.", cli.Quoted(node))
+		default:
 			e.Notef("Note: there is no node %s in the catalog, so the session is bound to none.", cli.Quoted(node))
 		}
 		if e.JSON() {
