@@ -49,15 +49,16 @@ func CheckKeySet(text string) error {
 	return err
 }
 
-// parseKeySet reads a key set. Keys that are for something else, or of kinds that are not known, are left out.
+// parseKeySet reads a key set. Keys that are for something else, or of kinds that are not known, are left out. ErrNoKey comes with the keys of a
+// set that is one: none.
 func parseKeySet(data []byte) ([]key, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if json.Unmarshal(data, &set) != nil {
+	if json.Unmarshal(data, &set) != nil || set.Keys == nil { // Without the member keys it is some other answer.
 		return nil, ErrKeySet
 	}
-	var all []key
+	all := []key{}
 	for _, raw := range set.Keys {
 		var secret struct {
 			D any `json:"d"` // of private keys
@@ -74,7 +75,7 @@ func parseKeySet(data []byte) ([]key, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, ErrNoKey
+		return all, ErrNoKey
 	}
 	return all, nil
 }

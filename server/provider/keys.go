@@ -33,7 +33,7 @@ const (
 	staleAfter = time.Hour
 )
 
-// ProblemStale means that keys of providers could not be fetched for long, or never.
+// ProblemStale means that keys of providers could not be fetched for long, or never, or that a provider publishes none that can be used.
 const ProblemStale = "jwks-stale"
 
 // Options are what Keys need.
@@ -91,7 +91,10 @@ func New(o Options) (*Keys, error) {
 		k.fetch = fetch
 	}
 	var err error
-	k.metrics, err = newMetrics(o.Registerer, func() float64 { return float64(len(k.stale())) })
+	k.metrics, err = newMetrics(o.Registerer, func() float64 {
+		stale, keyless := k.lacking()
+		return float64(len(stale) + len(keyless))
+	})
 	return k, err
 }
 
@@ -201,7 +204,8 @@ func (s *set) due(now time.Time) bool {
 	}
 }
 
-// attempt fetches the keys of a provider. If that fails, those that are there stay.
+// attempt fetches the keys of a provider. If that fails, those that are there stay. An answer without a key that can be used is no failure: the
+// provider has withdrawn its keys.
 func (k *Keys) attempt(ctx context.Context, s *set) {
 	within, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -217,7 +221,10 @@ func (k *Keys) attempt(ctx context.Context, s *set) {
 	defer k.mu.Unlock()
 	close(s.done)
 	s.done, s.underWay, s.failure = make(chan struct{}), false, text(err)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoKey):
+		k.log.Warn("a provider publishes no key that can be used", zap.String("provider", p.GetName()), zap.Error(err))
+	case err != nil:
 		if ctx.Err() == nil {
 			k.metrics.fetches.WithLabelValues("failed").Inc()
 			k.log.Warn("keys of a provider could not be fetched", zap.String("provider", p.GetName()), zap.Error(err))
@@ -318,31 +325,39 @@ func (k *Keys) State(provider string) State {
 	return State{Keys: len(s.keys), Fetched: s.fetched, Failure: s.failure}
 }
 
-// stale returns the providers whose keys could not be fetched for long, or never, by name.
-func (k *Keys) stale() []string {
+// lacking returns the providers whose keys could not be fetched for long, or never, and those that publish no key that can be used, by name.
+func (k *Keys) lacking() (stale, keyless []string) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	var all []string
 	for name, s := range k.sets {
-		if s.failure != "" && (s.keys == nil || k.now().Sub(s.fetched) > staleAfter) {
-			all = append(all, name)
+		switch {
+		case s.failure == "":
+		case s.keys == nil || k.now().Sub(s.fetched) > staleAfter:
+			stale = append(stale, name)
+		case len(s.keys) == 0:
+			keyless = append(keyless, name)
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(stale)
+	slices.Sort(keyless)
+	return stale, keyless
 }
 
 // Problem returns what an operator should know of the keys; empty: nothing.
 func (k *Keys) Problem() string {
-	all := k.stale()
-	if len(all) == 0 {
-		return ""
+	stale, keyless := k.lacking()
+	var all []string
+	if len(stale) > 0 {
+		s := k.State(stale[0])
+		since := "this never worked"
+		if !s.Fetched.IsZero() {
+			since = "this worked last at " + s.Fetched.UTC().Format(time.RFC3339)
+		}
+		all = append(all, fmt.Sprintf("keys of JSON Web Tokens cannot be fetched, for providers %s; for %s %s: %s",
+			strings.Join(stale, ", "), stale[0], since, s.Failure))
 	}
-	s := k.State(all[0])
-	since := "this never worked"
-	if !s.Fetched.IsZero() {
-		since = "this worked last at " + s.Fetched.UTC().Format(time.RFC3339)
+	if len(keyless) > 0 {
+		all = append(all, "providers of JSON Web Tokens without a key that can be used, whose tokens are refused: "+strings.Join(keyless, ", "))
 	}
-	return fmt.Sprintf("keys of JSON Web Tokens cannot be fetched, for providers %s; for %s %s: %s",
-		strings.Join(all, ", "), all[0], since, s.Failure)
+	return strings.Join(all, "; ")
 }

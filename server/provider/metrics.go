@@ -27,6 +27,6 @@ func newMetrics(registry prometheus.Registerer, stale func() float64) (*metrics,
 	return m, errors.Join(registry.Register(m.fetches), registry.Register(m.refused),
 		registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tenure_provider_keys_stale",
-			Help: "Providers of JSON Web Tokens whose keys this member could not fetch for an hour, or never.",
+			Help: "Providers of JSON Web Tokens whose keys this member could not fetch for an hour, or never, or that publish none that can be used.",
 		}, stale)))
 }

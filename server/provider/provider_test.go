@@ -33,6 +33,8 @@ type rig struct {
 	issuer *issuer.Issuer
 	record *storev1.ProviderRecord
 	keys   *provider.Keys
+	// publish is what the provider publishes in place of its keys; empty: its keys.
+	publish string
 }
 
 // newRig returns a rig whose provider has its keys where its server says, unless edit says otherwise.
@@ -47,6 +49,9 @@ func newRig(t *testing.T, store *storage.Store, record *storev1.ProviderRecord) 
 			r.issuer.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/keys", http.NoBody))
 			if w.Code != http.StatusOK {
 				return nil, errors.New("away")
+			}
+			if r.publish != "" {
+				return []byte(r.publish), nil
 			}
 			return w.Body.Bytes(), nil
 		},
@@ -259,6 +264,44 @@ func TestAKeyIsForgottenOnlyWhenTheProviderSaysSo(t *testing.T) {
 	})
 }
 
+// TestASetWithoutAKeyForgetsThem has a provider that withdraws its last key, answers what is no key set, and has a key again.
+func TestASetWithoutAKeyForgetsThem(t *testing.T) {
+	inside(t, func(r *rig) {
+		r.after(0)
+		text := r.issuer.Sign(r.claims(map[string]any{"exp": time.Now().Add(20 * time.Hour).Unix()}))
+		old, cause := r.verify(text)
+		if cause != 0 {
+			t.Fatalf("got %v", cause)
+		}
+		for _, none := range []string{`{}`, `{"keys":null}`, `{"error":"no"}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`} {
+			r.publish = none
+			r.after(11 * time.Minute)
+			if _, cause = r.verify(text); cause != 0 || r.keys.State("ci").Failure == "" {
+				t.Errorf("%s is taken for a key set: %v, %+v", none, cause, r.keys.State("ci"))
+			}
+		}
+		for _, none := range []string{`{"keys":[]}`, `{"keys":[{"kty":"XYZ"}]}`} {
+			r.publish = ""
+			r.after(11 * time.Minute)
+			if _, cause = r.verify(text); cause != 0 || r.keys.Problem() != "" {
+				t.Errorf("it has its key again: %v, %q", cause, r.keys.Problem())
+			}
+			r.publish = none
+			r.after(11 * time.Minute)
+			if _, cause = r.verify(text); cause != provider.CauseKey || r.keys.Holds("ci", old.Key) {
+				t.Errorf("%s: the key is still there, %v", none, cause)
+			}
+			if s := r.keys.State("ci"); s.Keys != 0 || s.Failure != provider.ErrNoKey.Error() || time.Since(s.Fetched) > 2*time.Minute {
+				t.Errorf("%s: got %+v, want that it was fetched, and has no key", none, s)
+			}
+			const want = "providers of JSON Web Tokens without a key that can be used, whose tokens are refused: ci"
+			if got := r.keys.Problem(); got != want {
+				t.Errorf("%s: got the problem %q, want %q", none, got, want)
+			}
+		}
+	})
+}
+
 func TestKeySetsThatAreNone(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		text string
@@ -267,6 +310,7 @@ func TestKeySetsThatAreNone(t *testing.T) {
 		"a good one":      {issuer.New().KeySet(), nil},
 		"no JSON":         {"{", provider.ErrKeySet},
 		"no key":          {`{"keys":[]}`, provider.ErrNoKey},
+		"no keys at all":  {`{}`, provider.ErrKeySet},
 		"a symmetric key": {`{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`, provider.ErrPrivateKey},
 		"a private key":   {`{"keys":[{"kty":"OKP","crv":"Ed25519","d":"x","x":"y"}]}`, provider.ErrPrivateKey},
 		"an unknown kind": {`{"keys":[{"kty":"XYZ"}]}`, provider.ErrNoKey},
