@@ -46,8 +46,11 @@ func TestResetNeedsTheNonce(t *testing.T) {
 	}
 	_, err = reset("wrong")
 	wantDenied(t, err, "nonce")
-	_, err = reset(nonce)
+	_, err = reset("wrong again")
 	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_REQUESTS")
+	if _, err = reset(nonce); err != nil {
+		t.Errorf("the right nonce after wrong ones: %v", err)
+	}
 }
 
 // nonce returns what the member wrote into its directory.

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -48,10 +49,11 @@ func TestNonces(t *testing.T) {
 	check("the right one", a, first, 0)
 	check("it may be used again", a, first, 0)
 	check("a wrong one", a, first[1:], denied)
-	check("the right one from there, too early", again, first, tooMany)
+	check("another wrong one from there, too early", again, first[2:], tooMany)
+	check("the right one from there", again, first, 0)
 	check("without one from there", again, "", denied)
 	now = now.Add(time.Minute)
-	check("after a minute", again, first, 0)
+	check("a wrong one after a minute", again, first[1:], denied)
 	if file != first {
 		t.Error("a nonce that is still good was replaced")
 	}
@@ -62,4 +64,23 @@ func TestNonces(t *testing.T) {
 		t.Errorf("got the nonce %q after %q", file, first)
 	}
 	check("the new one from another address", b, file, 0)
+}
+
+// TestGuessersDoNotKeepOutWhoReadsTheFile has as many addresses guess as are remembered, the operator's among them.
+func TestGuessersDoNotKeepOutWhoReadsTheFile(t *testing.T) {
+	file := ""
+	n := auth.NewNonces(func(text string) error { file = text; return nil }, func() time.Time { return begin })
+	const operator = "192.0.2.1:5"
+	_ = n.Check(from(t, operator), "")
+	for i := range 4096 {
+		_ = n.Check(from(t, fmt.Sprintf("10.0.%d.%d:5", i/256, i%256)), "x")
+	}
+	for sentence, address := range map[string]string{"the operator": operator, "one who has guessed": "10.0.0.0:6"} {
+		if err := n.Check(from(t, address), "y"); reason.Of(err) == nil || reason.Of(err).Reason != tooMany {
+			t.Errorf("%s, with a wrong one: got %v, want that it waits", sentence, err)
+		}
+		if err := n.Check(from(t, address), file); err != nil {
+			t.Errorf("%s, with the right one: %v", sentence, err)
+		}
+	}
 }
