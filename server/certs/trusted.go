@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,15 +18,22 @@ import (
 // can end, and the other side, which hears of it, opens another connection.
 const endAfter = 5 * time.Second
 
+// hearAfter is how long after that certificate the other side may begin calls on the connection: until then those are served that it sent before it
+// heard that it is to open another.
+const hearAfter = time.Second
+
 // Info is what a handshake leaves for the calls of its connection.
 type Info struct {
 	credentials.TLSInfo
-	valid context.Context //nolint:containedctx // It is the connection's, not a call's.
+	below *trusted
 }
 
 // Valid returns a context that ends when the certificate that the other side has shown is no longer valid. If it has shown none, the
 // context never ends.
-func (i Info) Valid() context.Context { return i.valid }
+func (i Info) Valid() context.Context { return i.below.valid }
+
+// Over reports whether that certificate has not been valid for so long that the other side has heard of it, and begins no more calls.
+func (i Info) Over() bool { return i.below.over.Load() }
 
 // Certificate returns the verified certificate of the other side, or nil.
 func (i Info) Certificate() *x509.Certificate {
@@ -39,7 +47,7 @@ func (i Info) Certificate() *x509.Certificate {
 func infoOf(state tls.ConnectionState, below *trusted) Info {
 	return Info{
 		TLSInfo: credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}},
-		valid:   below.valid,
+		below:   below,
 	}
 }
 
@@ -52,6 +60,7 @@ type trusted struct {
 
 	valid context.Context //nolint:containedctx // It ends with the validity of what the other side has shown.
 	end   context.CancelFunc
+	over  atomic.Bool // the other side has heard that it is no longer valid
 
 	mu     sync.Mutex          // guards what follows
 	shown  []*x509.Certificate // the other side's own first, then those between it and the CA; nil: none
@@ -116,9 +125,19 @@ func (t *trusted) finish() bool {
 	if t.closed || t.last != nil {
 		return false
 	}
-	t.last = time.AfterFunc(endAfter, func() { _ = t.Close() })
+	t.last = time.AfterFunc(hearAfter, t.heard)
 	t.end()
 	return true
+}
+
+// heard has calls refused that begin from now on, until the connection is closed.
+func (t *trusted) heard() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over.Store(true)
+	if !t.closed {
+		t.last = time.AfterFunc(endAfter-hearAfter, func() { _ = t.Close() })
+	}
 }
 
 // Close closes the connection.

@@ -96,6 +96,8 @@ type secured interface {
 	Certificate() *x509.Certificate
 	// Valid returns a context that ends when that certificate is no longer valid.
 	Valid() context.Context
+	// Over reports whether it ended so long ago that the client has heard of it.
+	Over() bool
 }
 
 // securedOf returns what the handshake of a call's connection left; nil without TLS.
@@ -119,4 +121,11 @@ func ConnectionValid(ctx context.Context) context.Context {
 		return s.Valid()
 	}
 	return context.Background()
+}
+
+// connectionOver reports whether the client of a call has heard that the certificate of its connection is no longer valid, and has begun the call
+// there all the same.
+func connectionOver(ctx context.Context) bool {
+	s := securedOf(ctx)
+	return s != nil && s.Over()
 }

@@ -157,6 +157,9 @@ func (g *Gate) Enter(caller share.Caller, method string, request any) (leave fun
 
 // admit calls the handler if the call can be served.
 func (g *Gate) admit(ctx context.Context, request any, method string, handler grpc.UnaryHandler) (response any, err error) {
+	if connectionOver(ctx) {
+		return nil, reason.ErrConnectionEnds
+	}
 	leave, err := g.Enter(g.rooms.CallerOf(ctx), method, request)
 	if err != nil {
 		return nil, err
