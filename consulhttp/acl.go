@@ -30,17 +30,24 @@ func (e *aclEndpoints) routes() []route {
 }
 
 // who returns the caller, or refuses because credentials are not looked at. A caller without any right is not told the mode, and so that it is not
-// looked at, unless it is known that rules are enforced.
+// looked at, unless rules are enforced.
 func (e *aclEndpoints) who(ctx context.Context) (*tenurev1.WhoAmIResponse, error) {
 	who, err := e.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
 	if err == nil {
 		e.sawMode(who.GetMode())
 	}
 	off := err == nil && who.GetMode() == tenurev1.AuthMode_AUTH_MODE_OFF
-	if off || status.Code(err) == codes.PermissionDenied && e.policy(ctx) == policyAllow {
+	if off || status.Code(err) == codes.PermissionDenied && e.servesAnybody(ctx) {
 		err = reply.Refusal(http.StatusUnauthorized, instead.TextACL)
 	}
 	return who, err
+}
+
+// servesAnybody reports whether the members serve a caller without any right what takes one: they do, unless rules are enforced. What was last
+// seen of the mode is not asked, as it may be of others, and older.
+func (e *aclEndpoints) servesAnybody(ctx context.Context) bool {
+	_, err := e.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{})
+	return err == nil
 }
 
 // others says what Tenure has in place of the rest.

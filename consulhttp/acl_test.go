@@ -83,3 +83,31 @@ func TestOneWithoutATokenIsAnonymous(t *testing.T) {
 	}
 	r.want("GET", "/v1/acl/token/self", "", 200, nobody+`[{"ID":"","Name":"read"}]`+rest)
 }
+
+// TestOneWithoutRightsIsNotToldThatTokensAreNotLookedAt asks where rules are enforced, and nobody with a right has asked there since.
+func TestOneWithoutRightsIsNotToldThatTokensAreNotLookedAt(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	auth, admin := tenurev1.NewAuthServiceClient(r.grpc), identity.NewToken()
+	if _, err := auth.BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: admin, Mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE}); err != nil {
+		t.Fatal(err)
+	}
+	const denied = "Permission denied: callers without a credential may not make this call: send a token, such as with --token-file or TENURE_TOKEN_FILE"
+	r.want("GET", "/v1/acl/token/self", "", 403, denied)
+	r.want("GET", "/v1/acl/tokens", "", 501, `Tenure's tokens and policies are managed with "tenure auth".`)
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+admin)
+	set := func(mode tenurev1.AuthMode) {
+		t.Helper()
+		if _, err := auth.SetAuthMode(ctx, &tenurev1.SetAuthModeRequest{Mode: mode}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(tenurev1.AuthMode_AUTH_MODE_OFF)
+	show := func(q *http.Request) { q.Header.Set("X-Consul-Token", admin) }
+	if got := r.sendAs("GET", "/v1/acl/token/self", "", show); got.status != 401 || got.body != "ACL support disabled" {
+		t.Errorf("with the first token, in mode off: got %d %s", got.status, got.body)
+	}
+	r.want("GET", "/v1/acl/token/self", "", 401, "ACL support disabled")
+	set(tenurev1.AuthMode_AUTH_MODE_ENFORCE) // What was seen of the mode is older now.
+	r.want("GET", "/v1/acl/token/self", "", 403, denied)
+	r.want("GET", "/v1/acl/tokens", "", 501, `Tenure's tokens and policies are managed with "tenure auth".`)
+}
