@@ -3,6 +3,7 @@ package gossip
 import (
 	"cmp"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -290,6 +291,28 @@ func (v *View) liveAt(address string) (Key, bool) {
 	return Key{}, false
 }
 
+// namesake returns where another node with the name of one is alive, at an address or at least on its host; empty: there is none. That is the same
+// machine under another id, as one whose directory was lost, or a member that joined again after a restore.
+func (v *View) namesake(of Key, address string) (found string) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	for k := range v.nodes {
+		if k.Name != of.Name || k == of {
+			continue
+		}
+		b, _ := v.newest(k)
+		if at, _, _ := net.SplitHostPort(b.Address); b.State == Alive && at == host {
+			if b.Address == address {
+				return address
+			}
+			found = b.Address
+		}
+	}
+	return found
+}
+
 // Verdict is what this process can say of a node without asking anybody.
 type Verdict uint8
 
@@ -302,7 +325,8 @@ const (
 	MustDial
 )
 
-// Judge returns what this process says of a node. "Failed" needs that this run has seen the node alive, and that it is gone since.
+// Judge returns what this process says of a node. "Failed" needs that this run has seen the node alive, and that it is gone since; or long after
+// the run began, or once its machine is there under another id, that nobody is where the node was.
 func (v *View) Judge(a Asked, now time.Time) Verdict {
 	b, known := v.newest(a.Key)
 	switch {
@@ -310,6 +334,12 @@ func (v *View) Judge(a Asked, now time.Time) Verdict {
 		return SaysAlive
 	case known && slices.ContainsFunc(v.nodes[a.Key], func(b boot) bool { return b.seen }):
 		return SaysFailed
+	}
+	switch at := v.namesake(a.Key, a.Address); {
+	case at != "" && at == a.Address:
+		return SaysFailed
+	case at != "":
+		return MustDial
 	case now.Sub(v.began) < strangerAfter:
 		return SaysAlive
 	case a.Address == "":

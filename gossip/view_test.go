@@ -47,6 +47,12 @@ func otherAt(address string) script {
 	}
 }
 
+func namesakeAt(address string, state State) script {
+	return func(v *View, now *time.Time) {
+		v.Note(Node{Key: KeyOf([16]byte{2}, "web1"), Address: address, State: state, Since: *now}, 1, true)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps []script
@@ -56,6 +62,12 @@ func TestJudge(t *testing.T) {
 		"one never seen may be well":                                      {nil, SaysAlive, Unknown},
 		"one never seen in 90 s is dialed":                                {[]script{after(91 * time.Second)}, MustDial, Unknown},
 		"one never seen whose address another has is gone":                {[]script{otherAt(webAddress), after(91 * time.Second)}, SaysFailed, Unknown},
+		"one never seen whose name and address another has is gone":       {[]script{namesakeAt(webAddress, Alive)}, SaysFailed, Unknown},
+		"one never seen whose name another has on its host is dialed":     {[]script{namesakeAt("10.0.0.1:9", Alive)}, MustDial, Unknown},
+		"one never seen whose name another has elsewhere may be well":     {[]script{namesakeAt("10.0.0.2:7403", Alive)}, SaysAlive, Unknown},
+		"one never seen whose address another had may be well":            {[]script{namesakeAt(webAddress, Failed)}, SaysAlive, Unknown},
+		"one never seen whose address another has may be well":            {[]script{otherAt(webAddress)}, SaysAlive, Unknown},
+		"one that is alive whose name and address another has is":         {[]script{saw(1, Alive, true), namesakeAt(webAddress, Alive)}, SaysAlive, Alive},
 		"one that is alive is":                                            {[]script{saw(1, Alive, true)}, SaysAlive, Alive},
 		"one seen alive, then dead, failed":                               {[]script{saw(1, Alive, true), saw(1, Failed, false)}, SaysFailed, Failed},
 		"one that left is gone":                                           {[]script{saw(1, Alive, true), saw(1, Left, false)}, SaysFailed, Left},

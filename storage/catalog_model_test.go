@@ -111,8 +111,8 @@ func (m *catalogModel) put(node string, services []*storev1.Service, checks []*s
 	}
 }
 
-// putNode writes a node whose id is known.
-func (m *catalogModel) putNode(name, id string) {
+// putNode writes a node whose id is known. One in doubt keeps all it has, if the pool says that its machine has another id.
+func (m *catalogModel) putNode(name, id string, poolSays bool) {
 	for other, n := range m.nodes {
 		if n.id == id && other != name {
 			m.dropNode(other)
@@ -123,7 +123,9 @@ func (m *catalogModel) putNode(name, id string) {
 	case n == nil:
 		m.nodes[name] = &modelNode{id: id, services: map[string]modelEntry{}, checks: map[string]modelEntry{}}
 	case n.id != id:
-		m.empty(name)
+		if k := n.checks["liveness"]; !poolSays || k.origin != byPool || k.status != storev1.CheckStatus_CHECK_STATUS_WARNING {
+			m.empty(name)
+		}
 		n.id, n.boot = id, 0
 	}
 }
@@ -170,13 +172,13 @@ func (m *catalogModel) apply(cmd *storev1.Command, r *storev1.Result) {
 		// A registration that leaves nodes as they are still replaces another machine.
 		id := string(k.GetNode().GetNodeId())
 		if m.nodes[key] == nil || !k.GetSkipNodeUpdate() || id != "" && id != m.nodes[key].id {
-			m.putNode(key, string(r.GetCatalog().GetNodeId()))
+			m.putNode(key, string(r.GetCatalog().GetNodeId()), by == byPool && !k.GetSkipNodeUpdate())
 		}
 		m.put(key, k.GetServices(), k.GetChecks(), by)
 	case *storev1.Command_SyncNode:
 		k := kind.SyncNode
 		if k.GetNode() != nil {
-			m.putNode(storage.NodeKey(k.GetNode().GetName()), string(k.GetNodeId()))
+			m.putNode(storage.NodeKey(k.GetNode().GetName()), string(k.GetNodeId()), false)
 		}
 		key := m.byID(k.GetNodeId())
 		n := m.nodes[key]

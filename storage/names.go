@@ -58,6 +58,9 @@ func KnowsQueries(version uint32) bool { return version >= layout.Version3 }
 // bound to.
 func KnowsCatalog(version uint32) bool { return version >= layout.Version2 }
 
+// KnowsDoubt reports whether, in a cluster version, the pool can say that a machine which is in doubt since a restore is there under another id.
+func KnowsDoubt(version uint32) bool { return version >= layout.Version3 }
+
 // AdminPolicy is the name of the policy that is built in: it has all rights.
 const AdminPolicy = auth.AdminPolicy
 

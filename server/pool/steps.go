@@ -256,13 +256,18 @@ func entryOf(s *storage.Reader, k gossip.Key) (reconcile.Entry, error) {
 	if checked {
 		status = reconcile.Status(check.GetCheck().GetStatus())
 	}
+	applied, err := s.Applied()
+	if err != nil {
+		return reconcile.Entry{}, err
+	}
 	record := n.Record.GetNode()
 	if string(record.GetNodeId()) != string(k.ID[:]) {
 		return reconcile.Entry{Taken: true, TakenStatus: status}, nil
 	}
+	outside := checked && check.GetOrigin() != storev1.CatalogOrigin_CATALOG_ORIGIN_POOL
 	return reconcile.Entry{
-		Known: true, Status: status, Address: record.GetGossipAddress(),
-		Outside: checked && check.GetOrigin() != storev1.CatalogOrigin_CATALOG_ORIGIN_POOL,
+		Known: true, Status: status, Address: record.GetGossipAddress(), Outside: outside,
+		Doubted: status == reconcile.Warning && !outside && storage.KnowsDoubt(applied.ClusterVersion),
 		Ours:    n.Record.GetOrigin() == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL, SyncBoot: n.Tally.GetLastSync().GetBoot(),
 	}, nil
 }

@@ -331,6 +331,43 @@ func TestANameBelongsToTheMachineThatLives(t *testing.T) {
 	}
 }
 
+// After a restore a member has another id. It has its name back, and sessions that are bound to it, once no voter has seen the machine under the id of
+// before; a machine on another host gets the name only as that of one that failed.
+func TestAMachineInDoubtComesBackUnderAnotherID(t *testing.T) {
+	for name, c := range map[string]struct {
+		address  string
+		sessions uint64
+	}{
+		"on its host":     {"10.0.0.1:9", 1},
+		"on another host": {"10.0.0.2:7403", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLeader(t)
+			l.sees(web, "Web1", gossip.Alive, "10.0.0.1:7403")
+			l.apply(bindTo(1, "web1"))
+			delete(l.nodes, web)
+			l.elect(term)
+			l.apply(&storev1.Command{Kind: &storev1.Command_SetLiveness{SetLiveness: &storev1.SetLiveness{Term: term, NodeId: web.ID[:], Status: warning}}})
+			l.want("web1", warning)
+			l.sees(impostor, "web1", gossip.Alive, c.address)
+			l.want("web1", warning)
+			l.pass(time.Minute)
+			l.want("web1", warning)
+			l.wantAt("web1", "10.0.0.1:7403")
+			l.failed[web] = 2
+			l.pass(15 * time.Second)
+			l.want("web1", passing)
+			l.wantAt("web1", c.address)
+			if l.sessions() != c.sessions {
+				t.Errorf("%d sessions live, want %d", l.sessions(), c.sessions)
+			}
+			l.failed[impostor] = 2
+			l.sees(impostor, "web1", gossip.Failed, c.address)
+			l.want("web1", dead)
+		})
+	}
+}
+
 func TestARefusedNameIsTriedAgainAndHarmsNoOther(t *testing.T) {
 	l := newLeader(t)
 	bad := gossip.KeyOf([16]byte{9}, "not a name")

@@ -12,8 +12,8 @@ const (
 	// arguments where version 1 held texts.
 	Version2 = 2
 	// Version3 knows who may do what: tokens, policies and the principal of a command; liveness that the cluster itself
-	// reports and that leaves what agents say of their nodes as it is, checks that move to another instance, prepared queries, and how many calls wait on a
-	// place.
+	// reports and that leaves what agents say of their nodes as it is, machines that have another id after a restore, checks that move to another
+	// instance, prepared queries, and how many calls wait on a place.
 	Version3 = 3
 
 	// VersionMin is the oldest version that this program can follow.

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -100,7 +101,7 @@ func (c *Change) putNode(p nodePut) (*node, error) {
 		return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_REGISTRATION_MALFORMED, "node_id")
 	}
 	if before != nil && !bytes.Equal(id, before.record.GetNode().GetNodeId()) {
-		if err = before.replace(); err != nil {
+		if err = before.replace(p); err != nil {
 			return nil, err
 		}
 	}
@@ -191,9 +192,22 @@ func (n *node) liveness() (storev1.CheckStatus, error) {
 	return k.GetCheck().GetStatus(), err
 }
 
+// isDoubted reports whether nobody has seen the machine since a restore or a recovery: see DoubtLiveness.
+func (n *node) isDoubted() (bool, error) {
+	k, err := n.check(catalog.LivenessID)
+	return k.GetOrigin() == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL && k.GetCheck().GetStatus() == storev1.CheckStatus_CHECK_STATUS_WARNING, err
+}
+
 // replace makes room for another machine under the name of one that has failed, or of which nobody knows how it is. All that
-// was registered of the old one goes; sessions that are bound to the name alone stay.
-func (n *node) replace() error {
+// was registered of the old one goes; sessions that are bound to the name alone stay. From version 3 on, the pool may also say, with a registration that
+// leaves no node as it is, that a machine of which nobody has heard since a restore is there under another id: all stays then.
+func (n *node) replace(p nodePut) error {
+	if p.origin == storev1.CatalogOrigin_CATALOG_ORIGIN_POOL && !p.skip && n.State.ClusterVersion >= layout.Version3 {
+		if doubted, err := n.isDoubted(); err != nil || doubted {
+			n.tally.LastSync = nil
+			return errors.Join(err, n.saveTally())
+		}
+	}
 	status, err := n.liveness()
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -41,6 +42,8 @@ type Entry struct {
 	// Status is its check liveness; Outside says that this check belongs to a program outside of the cluster.
 	Status  Status
 	Outside bool
+	// Doubted says that nobody has seen the node since a restore, and that it may take another id with all it has.
+	Doubted bool
 	// Address is where it took part in gossip when it was registered.
 	Address string
 	// Ours says that the leader registered the node, and not an agent or a call.
@@ -115,7 +118,8 @@ type Effect struct {
 	Output string // of Set
 	// Address is where the node took part in gossip, for Ask.
 	Address string
-	// Replace says that Register writes the node also if one has the name: another machine's, or what the leader wrote before.
+	// Replace says that Register writes the node also if one has the name: another machine's, or what the leader wrote before. One in doubt keeps
+	// what it has.
 	Replace bool
 	// Flap says that Set is about a node that failed before, not long ago.
 	Flap bool
@@ -139,10 +143,13 @@ type node struct {
 }
 
 // State is what the leader of one term knows of all nodes.
-type State struct{ nodes map[gossip.Key]*node }
+type State struct {
+	nodes map[gossip.Key]*node
+	named map[string][]gossip.Key // the nodes by their names
+}
 
 // New returns the state at the start of a term.
-func New() *State { return &State{nodes: map[gossip.Key]*node{}} }
+func New() *State { return &State{nodes: map[gossip.Key]*node{}, named: map[string][]gossip.Key{}} }
 
 // Nodes returns how many nodes are known.
 func (s *State) Nodes() int { return len(s.nodes) }
@@ -183,7 +190,7 @@ func (s *State) Step(e Event, now time.Duration) []Effect {
 		var out []Effect
 		for k, n := range s.nodes {
 			if n.state == gossip.Unknown && !n.entry.Known && !n.busy {
-				delete(s.nodes, k)
+				s.forget(k)
 				continue
 			}
 			out = append(out, s.decide(k, now)...)
@@ -199,8 +206,17 @@ func (s *State) node(k gossip.Key, now time.Duration) *node {
 	if n == nil {
 		n = &node{since: now}
 		s.nodes[k] = n
+		s.named[k.Name] = append(s.named[k.Name], k)
 	}
 	return n
+}
+
+// forget forgets a node.
+func (s *State) forget(k gossip.Key) {
+	delete(s.nodes, k)
+	if s.named[k.Name] = slices.DeleteFunc(s.named[k.Name], func(o gossip.Key) bool { return o == k }); len(s.named[k.Name]) == 0 {
+		delete(s.named, k.Name)
+	}
 }
 
 // stored takes what the catalog has of the node. What is registered anew after the node left, or was gone, stays until it is seen again.
@@ -256,7 +272,7 @@ func (n *node) alive(now time.Duration) Effect {
 	e := n.entry
 	switch {
 	case !e.Known && e.Taken && e.TakenStatus != None && e.TakenStatus != Critical:
-		return Effect{} // Another machine has the name, and lives.
+		return Effect{} // Another machine has the name, and lives; or is in doubt: see inherit.
 	case !e.Known:
 		return Effect{Kind: Register, Replace: e.Taken}
 	case e.Status == Passing && e.Ours && e.Address != n.addr:
@@ -320,6 +336,42 @@ func (n *node) left(now time.Duration) Effect {
 	}
 }
 
+// heir returns the node that is a machine in doubt under another id, as a member is that joined again with an empty directory after a restore: it has
+// the same name, and takes part in gossip on the same host. Of several with that name nobody knows which it is.
+func (s *State) heir(k gossip.Key) (heir gossip.Key, found bool) {
+	old := s.nodes[k].entry
+	if !old.Doubted {
+		return heir, false
+	}
+	for _, other := range s.named[k.Name] {
+		n := s.nodes[other]
+		if other == k || n.state != gossip.Alive {
+			continue
+		}
+		if found || hostOf(n.addr) != hostOf(old.Address) {
+			return heir, false
+		}
+		heir, found = other, true
+	}
+	return heir, found
+}
+
+// inherit has the heir registered, to which all goes that the machine in doubt has, sessions included. If it cannot be yet, the voters are asked again.
+func (s *State) inherit(k gossip.Key, now time.Duration) []Effect {
+	n := s.nodes[k]
+	if n.busy || now < n.notSoon || !n.entry.Taken {
+		return nil
+	}
+	n.busy, n.before = true, n.entry
+	return []Effect{{Key: k, Kind: Register, Replace: true}}
+}
+
+// hostOf returns the host of an address; one that cannot be split has none.
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
 // judged takes what the voters say. Only a majority of all of them makes a node critical.
 func (s *State) judged(e Judged, now time.Duration) []Effect {
 	n := s.node(e.Key, now)
@@ -332,6 +384,10 @@ func (s *State) judged(e Judged, now time.Duration) []Effect {
 	if n.state == gossip.Alive || n.state == gossip.Left || !n.entry.Known || n.entry.Outside ||
 		n.entry.Status == None || n.entry.Status == Critical {
 		return s.decide(e.Key, now)
+	}
+	if heir, found := s.heir(e.Key); found {
+		n.wait(now, askFirst, askMax)
+		return s.inherit(heir, now)
 	}
 	n.busy, n.before = true, n.entry
 	n.damping(now) // forgets old failures

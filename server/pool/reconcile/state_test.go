@@ -78,6 +78,72 @@ func join(parts ...[]step) (all []step) {
 	return all
 }
 
+// again is web1 under another id.
+var again = gossip.KeyOf([16]byte{2}, "web1")
+
+// Since a restore nobody has seen a machine, and one with its name is alive under another id.
+func TestAMachineInDoubtMayHaveAnotherID(t *testing.T) {
+	const otherPort, otherHost = "10.0.0.1:9", "10.0.0.2:7403"
+	for name, c := range map[string]struct {
+		doubted bool
+		at      []string // where machines with its name take part
+		failed  int      // how many of three voters say that the one in doubt failed
+		want    reconcile.Effect
+	}{
+		"it is the same machine at the same address": {true, []string{address}, 2, reconcile.Effect{Key: again, Kind: reconcile.Register, Replace: true}},
+		"it is the same machine on the same host":    {true, []string{otherPort}, 2, reconcile.Effect{Key: again, Kind: reconcile.Register, Replace: true}},
+		"on another host it may be another":          {true, []string{otherHost}, 2, reconcile.Effect{Key: web, Kind: reconcile.Set, Status: reconcile.Critical}},
+		"of two nobody knows which it is":            {true, []string{address, otherPort}, 2, reconcile.Effect{Key: web, Kind: reconcile.Set, Status: reconcile.Critical}},
+		"if there is none, it has failed":            {true, nil, 2, reconcile.Effect{Key: web, Kind: reconcile.Set, Status: reconcile.Critical}},
+		"an old cluster does not know doubt":         {false, []string{address}, 2, reconcile.Effect{Key: web, Kind: reconcile.Set, Status: reconcile.Critical}},
+		"without a majority it keeps its name":       {true, []string{address}, 1, reconcile.Effect{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := reconcile.New()
+			asked := s.Step(stored(reconcile.Entry{Known: true, Status: reconcile.Warning, Doubted: c.doubted}), 0)
+			if len(asked) != 1 || asked[0].Kind != reconcile.Ask {
+				t.Fatalf("got %+v, want that the voters are asked", asked)
+			}
+			for i, at := range c.at {
+				k := gossip.KeyOf([16]byte{byte(2 + i)}, "web1")
+				before := s.Step(reconcile.Stored{Key: k, Entry: reconcile.Entry{Taken: true, TakenStatus: reconcile.Warning}}, 0)
+				before = append(before, s.Step(reconcile.Seen{Key: k, State: gossip.Alive, Address: at}, 0)...)
+				if len(before) > 0 {
+					t.Fatalf("got %+v before the voters have answered", before)
+				}
+			}
+			got := append(s.Step(judged(c.failed, 3), 0), reconcile.Effect{})[0]
+			if got.Output = ""; got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			if more := s.Step(tick, 10*time.Millisecond); len(more) > 0 {
+				t.Errorf("got %+v at once", more)
+			}
+		})
+	}
+}
+
+// The leader may find out only from the catalog that a name is taken, and has it refused first. That must not make the machine in doubt critical.
+func TestAMachineInDoubtWaitsUntilItCanBeRegistered(t *testing.T) {
+	s := reconcile.New()
+	first := s.Step(reconcile.Seen{Key: again, State: gossip.Alive, Address: address}, 0)
+	if len(first) != 1 || first[0].Kind != reconcile.Register || first[0].Replace {
+		t.Fatalf("got %+v, want that it is registered and replaces nothing", first)
+	}
+	s.Step(reconcile.Stored{Key: again, Entry: reconcile.Entry{Taken: true, TakenStatus: reconcile.Warning}}, 0)
+	s.Step(stored(reconcile.Entry{Known: true, Status: reconcile.Warning, Doubted: true}), 0)
+	if got := s.Step(judged(3, 3), 0); len(got) > 0 {
+		t.Fatalf("got %+v while it is registered", got)
+	}
+	s.Step(reconcile.Done{Key: again, Failed: true}, 0)
+	if got := s.Step(tick, time.Second); len(got) != 1 || got[0].Kind != reconcile.Ask {
+		t.Fatalf("got %+v, want that the voters are asked again", got)
+	}
+	if got := s.Step(judged(3, 3), time.Second); len(got) != 1 || got[0].Kind != reconcile.Register || !got[0].Replace || got[0].Key != again {
+		t.Fatalf("got %+v, want that it is registered", got)
+	}
+}
+
 func TestState(t *testing.T) {
 	passing := []step{{0, has(reconcile.Passing), reconcile.Ask, 0}, {0, judged(0, 3), 0, 0}, {0, seen(gossip.Alive), 0, 0}}
 	for name, steps := range map[string][]step{
