@@ -47,7 +47,8 @@ type RecoverOptions struct {
 	Reason string
 	// DropUnreadable leaves out entries of the log that this program cannot apply. Else they are an error.
 	DropUnreadable bool
-	// DryRun only finds out what there is.
+	// DryRun only finds out what there is. The directory stays as it is, to the last file and its time: what the work writes stays in memory, as much as
+	// the end of the log that the state lacks.
 	DryRun bool
 }
 
@@ -88,7 +89,11 @@ type UnreadableEntry struct {
 // for good. What only the others had is lost. The cluster has a new id, so that none of the lost members can come back
 // into it, and a new history. A crash leaves the directory as it was, or recovered, or says to do it again.
 func RecoverDir(o RecoverOptions) (_ Recovery, err error) {
-	no := Options{FS: o.FS, Dir: o.Dir, Logger: o.Logger}
+	fs := ownedFS(o.FS, o.Dir)
+	if o.DryRun {
+		fs = datadir.Aside(fs)
+	}
+	no := Options{FS: fs, Dir: o.Dir, Logger: o.Logger}
 	no.setDefaults()
 	d, err := openStopped(no)
 	if err != nil {
@@ -103,6 +108,14 @@ func RecoverDir(o RecoverOptions) (_ Recovery, err error) {
 		return d.finishRecovery(o, id)
 	}
 	return d.recover(no, o)
+}
+
+// ownedFS returns the file system for work on a data directory by somebody else than its member; nil is the disk.
+func ownedFS(fs vfs.FS, dir string) vfs.FS {
+	if fs == nil {
+		fs = vfs.Default
+	}
+	return datadir.Owned(fs, dir)
 }
 
 // openStopped opens the data directory of a member that does not run.
@@ -303,7 +316,7 @@ type RestoreDirOptions struct {
 // RestoreDir makes a data directory of a backup: the first member of a new cluster, which others then join. What is
 // there of a restore that failed or crashed is refused by Open and by RestoreDir.
 func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err error) {
-	no := Options{FS: o.FS, Dir: o.Dir}
+	no := Options{FS: ownedFS(o.FS, o.Dir), Dir: o.Dir}
 	no.setDefaults()
 	dir, err := datadir.Open(no.FS, o.Dir)
 	if errors.Is(err, datadir.ErrNotDataDir) {

@@ -16,7 +16,7 @@ var ErrStartBehind = errors.New("the directory has counted further already")
 // when other members know a later start that was not this member's, and so take the directory for an old copy. Nothing but
 // the operator's word says that it is none.
 func StartAfter(fs vfs.FS, dir string, start uint64) (err error) {
-	o := Options{FS: fs, Dir: dir}
+	o := Options{FS: ownedFS(fs, dir), Dir: dir}
 	o.setDefaults()
 	defer func() {
 		if err != nil {

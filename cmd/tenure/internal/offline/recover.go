@@ -47,6 +47,8 @@ If other members take the directory for an old copy, although it is the newest o
 program has named a later start of the member to them. --start-after N makes the next start count as
 number N+1, and changes nothing else; the refusal tells the N that the others know.
 
+Run it as the user of the member or as root: what root makes in DIR belongs to the user and group of DIR.
+
 Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure recover --data-dir /var/lib/tenure
   tenure recover --data-dir /var/lib/tenure --force-new-cluster

@@ -40,6 +40,9 @@ backup, so none is ever used twice, even if one backup is restored twice. All se
 in the backup, but at least a minute (see --freeze), so that clients that got a lock after the backup have
 time to notice that they lost it. "tenure status" shows how long this lasts.
 
+Run it as the user of the member or as root: what root makes belongs to the user and group of DIR, or if
+DIR is missing, of the directory that it is made in.
+
 Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
