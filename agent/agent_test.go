@@ -477,3 +477,11 @@ func TestWhatIsRefusedIsNotWaitedFor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAnAgentInsideAMemberDoesNotLeave(t *testing.T) {
+	r := start(t, t.TempDir(), func(o *agent.Options) { o.Services, o.Node.NodeId = "", "7d1f4cf4-6a3c-4c3e-9a63-0a30c8f3cf01" })
+	_, err := r.LeaveAgent(t.Context(), &tenurev1.LeaveAgentRequest{})
+	if want := "this agent runs inside a member, which keeps the node; remove the member instead"; status.Convert(err).Message() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -31,8 +31,10 @@ const (
 	gossipOff = "off"
 )
 
-// errNoGossip means that the agent takes no part in gossip, and errNotYetInGossip that it has not found the pool yet.
+// errNoGossip means that the agent takes no part in gossip, errNotYetInGossip that it has not found the pool yet, and errInside that it runs inside a
+// member, which takes part itself.
 var (
+	errInside         = errors.New("this agent runs inside a member, which keeps the node; remove the member instead")
 	errNoGossip       = errors.New("the agent takes no part in gossip: stop it, and then deregister its node with the catalog")
 	errNotYetInGossip = errors.New("the agent has not found a member that takes part in gossip yet: try again, or stop the agent and deregister " +
 		"its node with the catalog")
@@ -263,6 +265,9 @@ func (a *Agent) RenewKeys() error {
 
 // leave leaves the pool, after the last word to the catalog, and stops the agent.
 func (a *Agent) leave(ctx context.Context) error {
+	if a.options.Node.GetNodeId() != "" {
+		return errInside
+	}
 	if !a.options.Gossip.on() {
 		return errNoGossip
 	}
