@@ -35,6 +35,7 @@ var (
 // read returns the node's part of the catalog.
 func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
 	found := newRows()
+	s.other = ""
 	request := &tenurev1.GetNodeRequest{Node: want.GetName()}
 	for range pagesMax {
 		page, err := s.readPage(ctx, request)
@@ -46,8 +47,7 @@ func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
 		}
 		if page.GetNode().GetNodeId() != want.GetNodeId() {
 			// What another machine with this name has is not compared with, and nothing of it is deleted.
-			s.options.Log.Warn("another machine is registered under the name of this node; this one takes its place",
-				zap.String("node", want.GetName()), zap.String("node_id", page.GetNode().GetNodeId()))
+			s.other = page.GetNode().GetNodeId()
 			return newRows(), nil
 		}
 		found.node = page.GetNode()
@@ -92,6 +92,7 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 	}
 	err := s.send(ctx, b)
 	if err == nil {
+		s.tookPlace(b)
 		s.catalog.apply(b)
 		b.each(s.accept)
 		return nil
@@ -110,6 +111,15 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 		return nil
 	}
 	return s.pushHalves(ctx, b)
+}
+
+// tookPlace says that the node was written over another machine's, if it was. A refusal is how the round ends.
+func (s *Syncer) tookPlace(b *batch) {
+	if b.node != nil && s.other != "" {
+		s.options.Log.Warn("another machine was registered under the name of this node; this one has taken its place",
+			zap.String("node", b.node.GetName()), zap.String("node_id", s.other))
+		s.other = ""
+	}
 }
 
 // takenWhenFull returns what a cluster takes of a batch that has no room for it: the status of checks that are there, and what is deleted. A

@@ -54,6 +54,8 @@ type Syncer struct {
 	// catalog is what the cluster has, as far as known is true.
 	catalog rows
 	known   bool
+	// other is the id of another machine that has the node's name, as far as was read.
+	other string
 	// refused are left out until they change, or a full comparison tries them again. The last that one tried is tried.
 	refused refusals
 	tried   string

@@ -294,6 +294,34 @@ func TestFailuresAreRetried(t *testing.T) {
 	})
 }
 
+// Another machine has the node's name. While it lives, this one is refused, and says so once; then it says that it has taken its place.
+func TestOnlyWhoTakesAPlaceSaysSo(t *testing.T) {
+	const refused, took = "sync failed", "another machine was registered under the name of this node; this one has taken its place"
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		c.node = &tenurev1.Node{Name: "n1", NodeId: "00000000-0000-4000-8000-000000000001"}
+		lives := true
+		c.fail = func(method string) (error, bool) {
+			if lives && method == "SyncNode" {
+				return failure(codes.AlreadyExists, "NODE_ID_CONFLICT", nil), false
+			}
+			return nil, true
+		}
+		a := start(t, c, 1, func(*agent) {})
+		pass(5 * time.Minute)
+		if a.logs.FilterMessage(refused).Len() != 1 || a.logs.FilterMessage(took).Len() != 0 || a.sync.State().Err == nil {
+			t.Errorf("while the other lives: got %v and %v", a.logs.All(), a.sync.State().Err)
+		}
+		c.mu.Lock()
+		lives = false
+		c.mu.Unlock()
+		pass(5 * time.Minute)
+		if a.logs.FilterMessage(took).Len() != 1 || a.sync.State().Err != nil {
+			t.Errorf("once it does not: got %v and %v", a.logs.All(), a.sync.State().Err)
+		}
+	})
+}
+
 // Whatever happens to calls, and whatever others write, in the end the catalog is like the agent, and has theirs as well.
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(30) {
