@@ -19,8 +19,8 @@ const (
 	// rowsMax is how much one call writes and deletes, and bytesMax how large that is, unless one entry alone is larger. Members refuse a
 	// change of more than 1 MiB with a reason, and gRPC refuses more than 4 MiB without one.
 	rowsMax, bytesMax = 128, 512 << 10
-	// callTimeout is how long one call may take.
-	callTimeout = 10 * time.Second
+	// callTimeout is how long one call may take, and firstTimeout the first one: whoever starts an agent with wrong endpoints soon sees why it fails.
+	callTimeout, firstTimeout = 10 * time.Second, 2 * time.Second
 	// outdatedMax is how often in a row a number may be too low.
 	outdatedMax = 3
 	// pagesMax bounds how many pages a node has.
@@ -66,7 +66,11 @@ func (s *Syncer) read(ctx context.Context, want *tenurev1.Node) (rows, error) {
 }
 
 func (s *Syncer) readPage(ctx context.Context, request *tenurev1.GetNodeRequest) (*tenurev1.GetNodeResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	timeout := callTimeout
+	if !s.called {
+		s.called, timeout = true, firstTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return s.options.Client.GetNode(ctx, request)
 }

@@ -40,6 +40,8 @@ type catalog struct {
 	calls []string
 	// fail decides about a call: an error, and whether the change is made all the same.
 	fail func(method string) (err error, applied bool)
+	// silent means that nobody answers a read.
+	silent bool
 	// refuse are ids that are refused.
 	refuse map[string]bool
 	// full means that nothing is taken that makes the catalog grow.
@@ -91,9 +93,15 @@ func (c *catalog) denied() int {
 	return n
 }
 
-func (c *catalog) GetNode(_ context.Context, r *tenurev1.GetNodeRequest, _ ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
+func (c *catalog) GetNode(ctx context.Context, r *tenurev1.GetNodeRequest, _ ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.silent {
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
 	if r.GetPageToken() == "" {
 		c.note("read")
 	}

@@ -54,8 +54,9 @@ type Syncer struct {
 	// catalog is what the cluster has, as far as known is true.
 	catalog rows
 	known   bool
-	// other is the id of another machine that has the node's name, as far as was read.
-	other string
+	// other is the id of another machine that has the node's name, as far as was read; called says that the cluster was asked before.
+	other  string
+	called bool
 	// refused are left out until they change, or a full comparison tries them again. The last that one tried is tried.
 	refused refusals
 	tried   string

@@ -294,6 +294,22 @@ func TestFailuresAreRetried(t *testing.T) {
 	})
 }
 
+// Whoever starts an agent that reaches no member hears why soon.
+func TestTheFirstCallFailsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		c.silent = true
+		a := start(t, c, 1, func(*agent) {})
+		pass(2 * time.Second)
+		if s := a.sync.State(); s.Err == nil {
+			t.Errorf("state: got %+v, want the failure", s)
+		}
+		if got := a.logs.FilterMessage("sync failed").Len(); got != 1 {
+			t.Errorf("%d failures are logged, want one", got)
+		}
+	})
+}
+
 // Another machine has the node's name. While it lives, this one is refused, and says so once; then it says that it has taken its place.
 func TestOnlyWhoTakesAPlaceSaysSo(t *testing.T) {
 	const refused, took = "sync failed", "another machine was registered under the name of this node; this one has taken its place"
