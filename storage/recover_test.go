@@ -111,6 +111,28 @@ func checkTrimmed(t *testing.T, s *storage.Store) {
 	}
 }
 
+// TestRecoveriesOfOneStateDiffer recovers a state that was recovered before, twice, an hour apart: no revision of the first time comes again.
+func TestRecoveriesOfOneStateDiffer(t *testing.T) {
+	var last uint64
+	for i := range int64(2) {
+		fs, lost := lostCluster(t, 1)
+		closeStore(t, lost)
+		o := recoverOptions()
+		for n := range byte(2) {
+			o.HistoryID = [16]byte{9, n}
+			o.UnixSeconds += int64(n) * (i + 1) * 3600
+			if err := storage.Recover(storage.Options{FS: fs, Dir: "sm"}, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := openStore(t, fs, "sm").Applied().Revision
+		if got < last+3600<<20 {
+			t.Errorf("recovered %d hours later: got revision %d after %d, want it an hour above", i+1, got, last)
+		}
+		last = got
+	}
+}
+
 // TestRecoverEndsSessionsOnRequest ends them all as a restore does.
 func TestRecoverEndsSessionsOnRequest(t *testing.T) {
 	fs, lost := lostCluster(t, 1)

@@ -32,6 +32,11 @@ const (
 	// revisionsPerSecond is how many revisions a restore leaves room for each second since the Unix epoch, so that two
 	// restores of one backup do not meet.
 	revisionsPerSecond = 1 << 20
+	// clockAheadSeconds is by how much, about twelve days, the clock of the old cluster's leader may be ahead of the one that is restored by.
+	clockAheadSeconds = 1 << 20
+	// restoreSeconds is how many seconds, about two years, restores of one backup are kept apart for, counted from when it was made; and what a
+	// restore moves the revision for them at most, so that revisions stay numbers that also a double holds.
+	restoreSeconds = 1 << 26
 )
 
 // RestoreOptions says what a restored cluster is.
@@ -52,8 +57,8 @@ type RestoreOptions struct {
 }
 
 // Restore makes the first state of a new cluster, as of index 1 and term 1, from a backup, in a directory that is empty or
-// missing. Its revision is max(backup's + 2^40, Unix seconds × 2^20), so that tokens never come back; nothing of the old
-// history is kept. If it fails, the directory is gone. A crash leaves something that must not be used: the caller notes
+// missing. Its revision is max(backup's + 2^40 + seconds since the backup × 2^20, Unix seconds × 2^20), so that tokens never come back, also
+// of another restore of the same backup in an earlier second; nothing of the old history is kept. If it fails, the directory is gone. A crash leaves something that must not be used: the caller notes
 // that Restore has returned. Equal options and backups give equal states.
 func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
 	if r.ClusterID == [16]byte{} || r.HistoryID == [16]byte{} {
@@ -141,10 +146,21 @@ type newHistory struct {
 	members     *memberChange
 }
 
+// firstRevision returns where the revisions of a new history begin. The time now is not enough: a state that was restored or recovered before may
+// have revisions that are ahead of it. Nor is a jump from there, which would bring each restore of one backup to the same place. So the jump grows by
+// the time since the last command. Where the two clocks cannot both be right, it grows by the time now as far as it fits.
+func firstRevision(state Applied, unixSeconds int64) uint64 {
+	passed := unixSeconds - state.WallTimeMs/1000 + clockAheadSeconds
+	if passed < 0 || passed >= restoreSeconds {
+		passed = unixSeconds & (restoreSeconds - 1)
+	}
+	return max(state.Revision+revisionJump+uint64(passed)*revisionsPerSecond, uint64(max(unixSeconds, 0))*revisionsPerSecond)
+}
+
 // begin makes a state the first of a new line of revisions, ends sessions as asked, and flushes.
 func (s *Store) begin(state Applied, h newHistory) error {
 	state.HistoryID, state.ClusterID, state.ConfState = h.historyID, h.clusterID, h.confState
-	state.Revision = max(state.Revision+revisionJump, uint64(max(h.unixSeconds, 0))*revisionsPerSecond)
+	state.Revision = firstRevision(state, h.unixSeconds)
 	state.CompactedRevision = state.Revision
 	if h.trimmed {
 		state.TrimmedRevision = state.Revision
