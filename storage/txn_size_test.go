@@ -61,6 +61,49 @@ func TestResultsOfTransactionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestTheListThatOnlyReadsIsBoundedAsTheTransaction runs lists of operations that only read, in transactions that would write if they had gone the
+// other way. From cluster version 3 on, such a result is as small as that of any transaction that writes, and so is what is remembered of it.
+func TestTheListThatOnlyReadsIsBoundedAsTheTransaction(t *testing.T) {
+	remove := []*storev1.Op{{Kind: &storev1.Op_Delete{Delete: &storev1.Delete{Key: "missing"}}}}
+	fails := []*storev1.Compare{{
+		Key: "missing", Operator: storev1.CompareOperator_COMPARE_OPERATOR_GREATER, Operand: &storev1.Compare_Version{},
+	}}
+	for name, txn := range map[string]*storev1.Txn{
+		"then reads, and otherwise would write": {ThenOps: listOps(1), ElseOps: remove},
+		"otherwise reads, and then would write": {Compares: fails, ThenOps: remove, ElseOps: listOps(1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for version := uint32(1); version <= 3; version++ {
+				for _, tc := range []struct {
+					bytes    int // of the only value
+					tooLarge bool
+				}{{60 << 10, false}, {64 << 10, version >= 3}} {
+					store := newStoreOf(t, storage.NewMemFS(), "sm", version)
+					applyEach(t, store, putsOfSize(1, tc.bytes)...)
+					before := store.Applied().KeyedBytes
+					result := applyEach(t, store, &storev1.Command{
+						IdempotencyKey: []byte("0123456789abcdef"), RequestDigest: make([]byte, 32), Kind: &storev1.Command_Txn{Txn: txn},
+					})[0]
+					tooLarge := result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_RESULT_TOO_LARGE
+					if tooLarge != tc.tooLarge || tooLarge == (result.GetFailure() == nil) {
+						t.Errorf("version %d, %d bytes: got failure %v, want too large: %v", version, tc.bytes, result.GetFailure(), tc.tooLarge)
+					}
+					if kept := store.Applied().KeyedBytes - before; tooLarge && kept > 1<<10 {
+						t.Errorf("version %d: %d bytes were remembered", version, kept)
+					}
+				}
+			}
+		})
+	}
+	// What never writes may be large, as ever.
+	store := newStore(t, storage.NewMemFS(), "sm")
+	applyEach(t, store, putsOfSize(1, 64<<10)...)
+	reads := &storev1.Command{Kind: &storev1.Command_Txn{Txn: &storev1.Txn{Compares: fails, ThenOps: listOps(2), ElseOps: listOps(1)}}}
+	if f := applyEach(t, store, reads)[0].GetFailure(); f != nil {
+		t.Errorf("got %v of a transaction that never writes", f)
+	}
+}
+
 // TestATransactionThatReadsTooMuchTakesLittleMemory lists much more than a transaction may return, many times: every member
 // applies it, and would apply it again after a crash.
 func TestATransactionThatReadsTooMuchTakesLittleMemory(t *testing.T) {

@@ -13,7 +13,8 @@ const (
 	Version2 = 2
 	// Version3 knows who may do what: tokens, policies and the principal of a command; liveness that the cluster itself
 	// reports and that leaves what agents say of their nodes as it is, machines that have another id after a restore, checks that move to another
-	// instance, prepared queries, and how many calls wait on a place.
+	// instance, prepared queries, and how many calls wait on a place. It bounds the results of transactions that may write, whichever list runs,
+	// and what a full store remembers; and a transaction deletes no key that it makes.
 	Version3 = 3
 
 	// VersionMin is the oldest version that this program can follow.

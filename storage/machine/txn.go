@@ -24,7 +24,7 @@ const (
 	txnOpsMax = 128
 	// txnListMax is how many keys one list in a transaction returns.
 	txnListMax = 1000
-	// txnResultBytesMax is how large the result of a transaction that writes may be, and of any remembered failure.
+	// txnResultBytesMax is how large the result of a transaction that may write may be, and of any remembered failure.
 	txnResultBytesMax = 64 << 10
 	// txnReadBytesMax is how large the result of a transaction that only reads may be.
 	txnReadBytesMax = 1 << 20
@@ -62,10 +62,7 @@ func (c txnVerbs) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 	if !out.GetSucceeded() {
 		ops = t.GetElseOps()
 	}
-	most := txnReadBytesMax
-	if slices.ContainsFunc(ops, writes) {
-		most = txnResultBytesMax
-	}
+	most := c.resultBytesMax(t, ops)
 	fits, err := c.runOps(ops, out, most)
 	if err != nil {
 		return nil, err
@@ -75,6 +72,20 @@ func (c txnVerbs) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 			storev1.FailureDetail_FAILURE_DETAIL_RESULT_TOO_LARGE, most)
 	}
 	return out, nil
+}
+
+// resultBytesMax returns how large the result of a transaction may be of which these operations run. One that may write enters the log, and each
+// member makes its result and may have to remember it, whichever list runs; before version 3, that of a list that only reads could be as large as
+// that of a transaction that never writes.
+func (c txnVerbs) resultBytesMax(t *storev1.Txn, ops []*storev1.Op) int {
+	readsOnly := ReadsOnly(t)
+	if c.state.ClusterVersion < layout.Version3 {
+		readsOnly = !slices.ContainsFunc(ops, writes)
+	}
+	if readsOnly {
+		return txnReadBytesMax
+	}
+	return txnResultBytesMax
 }
 
 // writes says whether an operation may change something.
