@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,6 +86,21 @@ func TestTransactionNamesEveryFailingOperationAndWritesNothing(t *testing.T) {
 	}
 	_, err = m.Get(t.Context(), &tenurev1.GetRequest{Key: "a"})
 	wantError(t, err, codes.NotFound, "KEY_NOT_FOUND")
+}
+
+// TestTransactionSaysHowManyFailingOperationsItLeavesOut fails with operations on long keys, of which not all are remembered.
+func TestTransactionSaysHowManyFailingOperationsItLeavesOut(t *testing.T) {
+	m := start(t)
+	var ops []*tenurev1.Op
+	for i := range 128 {
+		ops = append(ops, &tenurev1.Op{Kind: &tenurev1.Op_Put{Put: &tenurev1.PutRequest{Key: fmt.Sprintf("%01000d", i), IfRevision: proto.Uint64(7)}}})
+	}
+	_, err := m.Txn(t.Context(), &tenurev1.TxnRequest{Then: ops})
+	wantError(t, err, codes.FailedPrecondition, "COMPARE_FAILED")
+	meta := infoOf(err).GetMetadata()
+	if n, err := strconv.Atoi(meta["operations_left_out"]); err != nil || n < 64 || n > 127 {
+		t.Errorf("got metadata %v, want how many operations are left out", meta)
+	}
 }
 
 func TestTransactionIsRefused(t *testing.T) {

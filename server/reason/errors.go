@@ -442,6 +442,9 @@ func addFacts(e *Error, f *storev1.Failure) {
 			names = append(names, fmt.Sprintf("%d:%s", op.GetPosition(), Name(ofFailure(op.GetFailure().GetReason()))))
 		}
 		e.Add("operations", strings.Join(names, ","))
+		if more := f.GetOperationsLeftOut(); more > 0 {
+			e.Add("operations_left_out", strconv.FormatUint(uint64(more), 10))
+		}
 		list := "then"
 		if f.GetElseOps() {
 			list = "otherwise"

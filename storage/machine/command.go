@@ -303,11 +303,16 @@ func (c *command) needSpace() error {
 	if err != nil || c.rows.Bytes < quota.GrowthBytesMax(limits) {
 		return err
 	}
+	return storeFull(limits, c.rows.Bytes)
+}
+
+// storeFull returns the failure of what would make a full store grow.
+func storeFull(limits *storev1.Limits, bytes uint64) error {
 	f := rule.Broken(storev1.FailureReason_FAILURE_REASON_STORE_FULL,
-		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, c.rows.Bytes, quota.GrowthBytesMax(limits))
+		storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL, bytes, quota.GrowthBytesMax(limits))
 	f.Failure.LimitName = "store_bytes_max"
 	f.Failure.Limit = limits.GetStoreBytesMax()
-	f.Failure.Actual = c.rows.Bytes
+	f.Failure.Actual = bytes
 	return f
 }
 

@@ -150,8 +150,25 @@ func (c txnVerbs) runOps(ops []*storev1.Op, out *storev1.TxnResult, most int) (f
 		for _, f := range failed {
 			f.Failure.Lock = nil
 		}
+		if c.state.ClusterVersion >= layout.Version3 {
+			leaveOut(first)
+		}
 	}
 	return false, &rule.Error{Failure: first}
+}
+
+// leaveOut takes the last failing operations out of a failure until it may be remembered, and counts them. With long keys, those of as many
+// operations as a transaction may have are several times as large.
+func leaveOut(f *storev1.Failure) {
+	all := f.GetOperations()
+	f.Operations, f.OperationsLeftOut = nil, uint32(len(all)) // No number of operations has a longer encoding.
+	size := proto.Size(f)
+	for i := range all {
+		if size += proto.Size(&storev1.Failure{Operations: all[i : i+1]}); size > txnResultBytesMax {
+			break
+		}
+		f.Operations, f.OperationsLeftOut = all[:i+1], uint32(len(all)-i-1)
+	}
 }
 
 // stopsAtLimit reports whether a transaction reads no further than its result may be large.

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
@@ -145,7 +144,7 @@ func (w *Work) command(term uint64, cmd *storev1.Command) (*storev1.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	result, err := w.attempt(c, cmd)
+	result, err := w.attempt(c, cmd, m != nil)
 	if err != nil || m == nil {
 		return result, err
 	}
@@ -206,15 +205,22 @@ func revokes(cmd *storev1.Command) bool {
 	return is
 }
 
-// attempt applies one command whole, or not at all.
-func (w *Work) attempt(c *command, cmd *storev1.Command) (*storev1.Result, error) {
-	before := w.state
+// attempt applies one command whole, or not at all. Named says that it may be sent again, and that its result is remembered.
+func (w *Work) attempt(c *command, cmd *storev1.Command, named bool) (*storev1.Result, error) {
+	before, bytes := w.state, w.rows.Bytes
 	result, err := c.run(cmd)
+	if err == nil && named {
+		err = c.needSpaceToRemember(cmd, result, bytes)
+	}
 	if failure := rule.At(w.state.ClusterVersion, err); failure != nil {
 		w.rows.Rollback()
 		w.state = before
 		invariants.That(w.rows.Mark() == 0, "a refused command left %d writes", w.rows.Mark())
-		return &storev1.Result{Revision: w.state.Revision, Failure: failure}, nil
+		result = &storev1.Result{Revision: w.state.Revision, Failure: failure}
+		if named {
+			return c.refused(cmd, result)
+		}
+		return result, nil
 	}
 	if err != nil {
 		return nil, err
@@ -249,13 +255,3 @@ func (w *Work) effectiveLimits() (*storev1.Limits, error) {
 
 // Overlay returns the rows, for what is written outside of entries.
 func (w *Work) Overlay() *table.Overlay { return w.rows }
-
-// remembers says whether the result of a command is worth keeping. What only reads may as well be done again, and so may
-// what failed because the store is full: nothing was done, and remembering that would make it fuller.
-func remembers(cmd *storev1.Command, result *storev1.Result) bool {
-	if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_STORE_FULL {
-		return false
-	}
-	txn, ok := cmd.GetKind().(*storev1.Command_Txn)
-	return !ok || slices.ContainsFunc(txn.Txn.GetThenOps(), writes) || slices.ContainsFunc(txn.Txn.GetElseOps(), writes)
-}

@@ -938,7 +938,8 @@ type Failure struct {
 	Actual uint64 `protobuf:"varint,5,opt,name=actual,proto3" json:"actual,omitempty"`
 	// Number of the first operation or guard that failed, from 0; transactions and guards only.
 	Position uint32 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`
-	// Every failing operation of a transaction; otherwise empty.
+	// The failing operations of a transaction: all, or from cluster version 3 on the first ones, if more would be larger
+	// than 64 KiB. Otherwise empty.
 	Operations []*OpFailure `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`
 	// Current state of the lock, if it was not acquired; otherwise unset.
 	Lock *LockState `protobuf:"bytes,8,opt,name=lock,proto3" json:"lock,omitempty"`
@@ -953,9 +954,11 @@ type Failure struct {
 	// How exactly the rule was broken; from cluster version 2 on, otherwise unspecified.
 	Detail FailureDetail `protobuf:"varint,13,opt,name=detail,proto3,enum=tenure.store.v1.FailureDetail" json:"detail,omitempty"`
 	// Arguments of the text of the detail, in order.
-	Arguments     []*FailureArgument `protobuf:"bytes,14,rep,name=arguments,proto3" json:"arguments,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Arguments []*FailureArgument `protobuf:"bytes,14,rep,name=arguments,proto3" json:"arguments,omitempty"`
+	// How many more operations of a transaction failed than operations has; from cluster version 3 on, otherwise zero.
+	OperationsLeftOut uint32 `protobuf:"varint,15,opt,name=operations_left_out,json=operationsLeftOut,proto3" json:"operations_left_out,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Failure) Reset() {
@@ -1084,6 +1087,13 @@ func (x *Failure) GetArguments() []*FailureArgument {
 		return x.Arguments
 	}
 	return nil
+}
+
+func (x *Failure) GetOperationsLeftOut() uint32 {
+	if x != nil {
+		return x.OperationsLeftOut
+	}
+	return 0
 }
 
 // OpFailure is one failing operation of a transaction.
@@ -3599,7 +3609,7 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x03 \x01(\fH\x00R\tsessionId\x12/\n" +
 	"\x04mode\x18\x04 \x01(\x0e2\x19.tenure.store.v1.LockModeH\x00R\x04modeB\x06\n" +
-	"\x04kind\"\x8e\x04\n" +
+	"\x04kind\"\xbe\x04\n" +
 	"\aFailure\x126\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1e.tenure.store.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x10\n" +
@@ -3619,7 +3629,8 @@ const file_tenure_store_v1_result_proto_rawDesc = "" +
 	"\aapplied\x18\v \x01(\rR\aapplied\x12\x19\n" +
 	"\belse_ops\x18\f \x01(\bR\aelseOps\x126\n" +
 	"\x06detail\x18\r \x01(\x0e2\x1e.tenure.store.v1.FailureDetailR\x06detail\x12>\n" +
-	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\"[\n" +
+	"\targuments\x18\x0e \x03(\v2 .tenure.store.v1.FailureArgumentR\targuments\x12.\n" +
+	"\x13operations_left_out\x18\x0f \x01(\rR\x11operationsLeftOut\"[\n" +
 	"\tOpFailure\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\rR\bposition\x122\n" +
 	"\afailure\x18\x02 \x01(\v2\x18.tenure.store.v1.FailureR\afailure\"\xe0\b\n" +
