@@ -3,6 +3,7 @@ package storage_test
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -73,20 +74,25 @@ func (m *model) compare(c *storev1.Compare) (holds bool) {
 	}
 }
 
-// overlapping says whether the operations of a transaction change a value or a lock twice.
-func overlapping(ops []*storev1.Op) bool {
-	var values, locks, prefixes, dropped []string
-	for _, op := range ops {
+// overlapping says whether the operations of a transaction change a value or a lock twice. From version 3 on, what they make under names of their own
+// counts, and so do the keys that acquires may make.
+func (m *model) overlapping(ops []*storev1.Op) bool {
+	var values, locks, prefixes, dropped, acquired, deleted []string
+	for i, op := range ops {
 		switch o := op.GetKind().(type) {
 		case *storev1.Op_Put:
-			if o.Put.GetAcquire() != nil || o.Put.GetRelease() != nil {
-				locks = append(locks, o.Put.GetKey())
+			key, named := o.Put.GetKey(), !o.Put.GetSequential()
+			if !named && m.version >= 3 {
+				key, named = fmt.Sprintf("%s%020d%03d", key, m.next(), i), true
 			}
-			if !o.Put.GetSequential() {
-				values = append(values, o.Put.GetKey())
+			if o.Put.GetAcquire() != nil || o.Put.GetRelease() != nil {
+				locks = append(locks, key)
+			}
+			if named {
+				values = append(values, key)
 			}
 		case *storev1.Op_Delete:
-			values = append(values, o.Delete.GetKey())
+			values, deleted = append(values, o.Delete.GetKey()), append(deleted, o.Delete.GetKey())
 			if o.Delete.GetDropHolds() {
 				locks = append(locks, o.Delete.GetKey())
 			}
@@ -103,6 +109,9 @@ func overlapping(ops []*storev1.Op) bool {
 				values = append(values, o.AcquireLock.GetKey())
 			}
 			locks = append(locks, o.AcquireLock.GetKey())
+			if m.version >= 3 {
+				acquired = append(acquired, o.AcquireLock.GetKey())
+			}
 		case *storev1.Op_ReleaseLock:
 			if o.ReleaseLock.GetValueOp() != nil {
 				values = append(values, o.ReleaseLock.GetKey())
@@ -111,7 +120,7 @@ func overlapping(ops []*storev1.Op) bool {
 		}
 	}
 	for i, p := range prefixes {
-		for j, other := range append(slices.Clone(prefixes), values...) {
+		for j, other := range slices.Concat(prefixes, values, acquired) {
 			isPrefix := j < len(prefixes)
 			if i != j && strings.HasPrefix(other, p) || i != j && isPrefix && strings.HasPrefix(p, other) {
 				return true
@@ -127,7 +136,8 @@ func overlapping(ops []*storev1.Op) bool {
 		slices.Sort(names)
 		return len(slices.Compact(slices.Clone(names))) != len(names)
 	}
-	return twice(values) || twice(locks)
+	made := func(key string) bool { return slices.Contains(acquired, key) }
+	return twice(values) || twice(locks) || slices.ContainsFunc(deleted, made)
 }
 
 // readsOnly says whether a command is a transaction that changes nothing, whichever way it goes.

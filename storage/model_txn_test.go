@@ -8,7 +8,7 @@ import (
 )
 
 func (m *model) txn(t *storev1.Txn) string {
-	if overlapping(t.GetThenOps()) || overlapping(t.GetElseOps()) {
+	if m.overlapping(t.GetThenOps()) || m.overlapping(t.GetElseOps()) {
 		refuse("INVALID_COMMAND")
 	}
 	ops, succeeded := t.GetThenOps(), true

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
-	"github.com/tenure-io/tenure/storage/nodes"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -33,7 +31,7 @@ const (
 // txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before,
 // operations see earlier ones, and grants to waiters come after all operations.
 func (c txnVerbs) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
-	if err := checkTxn(t); err != nil {
+	if err := c.checkTxn(t); err != nil {
 		return nil, err
 	}
 	var out *storev1.TxnResult
@@ -368,124 +366,6 @@ func relates(operator storev1.CompareOperator, order int) (bool, error) {
 	default:
 		return false, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR)
 	}
-}
-
-// checkTxn refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side.
-func checkTxn(t *storev1.Txn) error {
-	if len(t.GetCompares()) > txnOpsMax || len(t.GetThenOps()) > txnOpsMax || len(t.GetElseOps()) > txnOpsMax {
-		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
-	}
-	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
-		claims := claims{values: map[string]bool{}, locks: map[string]bool{}, entries: map[string]bool{}}
-		for _, op := range ops {
-			if err := claims.add(op); err != nil {
-				return err
-			}
-		}
-		if err := claims.checkPrefixes(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// claims are the keys whose value or lock the operations of a transaction change, and the entries of the catalog.
-type claims struct {
-	values   map[string]bool
-	locks    map[string]bool
-	entries  map[string]bool // of the catalog
-	prefixes []string
-	// lockPrefixes are those of the prefixes that also change the locks of their keys.
-	lockPrefixes []string
-}
-
-func (c *claims) add(op *storev1.Op) error {
-	switch kind := op.GetKind().(type) {
-	case *storev1.Op_Put:
-		if kind.Put.GetAcquire() != nil || kind.Put.GetRelease() != nil {
-			if err := claim(c.locks, kind.Put.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE); err != nil {
-				return err
-			}
-		}
-		if kind.Put.GetSequential() {
-			return nil
-		}
-		return claim(c.values, kind.Put.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
-	case *storev1.Op_Delete:
-		return c.addDelete(kind.Delete)
-	case *storev1.Op_DeletePrefix:
-		c.addPrefix(kind.DeletePrefix)
-	case *storev1.Op_AcquireLock:
-		if kind.AcquireLock.GetQueue() {
-			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_ACQUIRE_QUEUES)
-		}
-		if kind.AcquireLock.Value != nil {
-			if err := claim(c.values, kind.AcquireLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE); err != nil {
-				return err
-			}
-		}
-		return claim(c.locks, kind.AcquireLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
-	case *storev1.Op_ReleaseLock:
-		if kind.ReleaseLock.GetValueOp() != nil {
-			if err := claim(c.values, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE); err != nil {
-				return err
-			}
-		}
-		return claim(c.locks, kind.ReleaseLock.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE)
-	case *storev1.Op_Catalog:
-		if name := nodes.EntryChanged(kind.Catalog); name != "" {
-			return claim(c.entries, name, storev1.FailureDetail_FAILURE_DETAIL_ENTRY_TWICE)
-		}
-	}
-	return nil
-}
-
-func (c *claims) addDelete(d *storev1.Delete) error {
-	if d.GetDropHolds() {
-		if err := claim(c.locks, d.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE); err != nil {
-			return err
-		}
-	}
-	return claim(c.values, d.GetKey(), storev1.FailureDetail_FAILURE_DETAIL_VALUE_TWICE)
-}
-
-func (c *claims) addPrefix(d *storev1.DeletePrefix) {
-	c.prefixes = append(c.prefixes, d.GetPrefix())
-	if d.GetDropHolds() {
-		c.lockPrefixes = append(c.lockPrefixes, d.GetPrefix())
-	}
-}
-
-func claim(claimed map[string]bool, key string, twice storev1.FailureDetail) error {
-	if claimed[key] {
-		return rule.Invalid(twice, key)
-	}
-	claimed[key] = true
-	return nil
-}
-
-// checkPrefixes refuses prefixes that overlap each other, or a key that is changed besides.
-func (c *claims) checkPrefixes() error {
-	for i, prefix := range c.prefixes {
-		overlaps := false
-		for key := range c.values {
-			overlaps = overlaps || strings.HasPrefix(key, prefix)
-		}
-		for _, other := range c.prefixes[:i] {
-			overlaps = overlaps || strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
-		}
-		if overlaps {
-			return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
-		}
-	}
-	for _, prefix := range c.lockPrefixes {
-		for key := range c.locks {
-			if strings.HasPrefix(key, prefix) {
-				return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_PREFIX_OVERLAPS, prefix)
-			}
-		}
-	}
-	return nil
 }
 
 // ReadsOnly reports whether no operation of a transaction can change anything, whichever of its lists runs.
