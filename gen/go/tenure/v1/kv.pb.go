@@ -1283,6 +1283,8 @@ func (*Op_Check) isOp_Kind() {}
 func (*Op_Catalog) isOp_Kind() {}
 
 // TxnRequest is a transaction: at most 128 operations and compares together, no key written twice, no lock changed twice.
+// From cluster version 3 on, a list must not both acquire a lock and delete its key, nor delete a prefix that has the key
+// of a sequential put of that list.
 type TxnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Conditions on the state before the transaction; with none, then runs.

@@ -58,6 +58,9 @@ type KVServiceClient interface {
 	// transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
 	// command_bytes_max).
 	//
+	// The result is at most 1 MiB, or 64 KiB if there is a writing operation in either list, whichever list runs (before
+	// cluster version 3: in the list that runs). Read larger values with Get, or in a transaction that only reads.
+	//
 	// A transaction without a writing operation in either list is a linearizable read. It shows one state that includes
 	// every change acknowledged before the call, and header.revision is the revision of that state. The member that
 	// received the call answers from its own data once the leader has confirmed how current the data must be, and nothing
@@ -168,6 +171,9 @@ type KVServiceServer interface {
 	// operation does not succeed, the whole transaction fails, and the error names every failing operation. The
 	// transaction is refused if it would read and write more than one command may (Limits: command_rows_max,
 	// command_bytes_max).
+	//
+	// The result is at most 1 MiB, or 64 KiB if there is a writing operation in either list, whichever list runs (before
+	// cluster version 3: in the list that runs). Read larger values with Get, or in a transaction that only reads.
 	//
 	// A transaction without a writing operation in either list is a linearizable read. It shows one state that includes
 	// every change acknowledged before the call, and header.revision is the revision of that state. The member that

@@ -7,6 +7,8 @@ package io.tenure.v1;
 /**
  * <pre>
  * TxnRequest is a transaction: at most 128 operations and compares together, no key written twice, no lock changed twice.
+ * From cluster version 3 on, a list must not both acquire a lock and delete its key, nor delete a prefix that has the key
+ * of a sequential put of that list.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.TxnRequest}
@@ -472,6 +474,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * TxnRequest is a transaction: at most 128 operations and compares together, no key written twice, no lock changed twice.
+   * From cluster version 3 on, a list must not both acquire a lock and delete its key, nor delete a prefix that has the key
+   * of a sequential put of that list.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.TxnRequest}
