@@ -5,6 +5,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -19,11 +20,31 @@ func keyedRow(principal string, key []byte) []byte {
 // keyedMemory keeps results under idempotency keys: the last of the whole store, so many and so many bytes.
 type keyedMemory struct {
 	row    []byte
+	nobody []byte // the row that the key had before callers were told apart; nil if the caller is nobody
 	digest []byte
 }
 
+// newKeyedMemory returns where the result under an idempotency key of a caller is kept.
+func newKeyedMemory(cmd *storev1.Command) *keyedMemory {
+	m := &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}
+	if cmd.GetPrincipal() != "" {
+		m.nobody = keyedRow("", cmd.GetIdempotencyKey())
+	}
+	return m
+}
+
+// Recall also takes the result of an equal request that was made before version 3, when no command said whose it was. Another request under the same
+// key may be another caller's, and is in nobody's way.
 func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
-	return recallRow(k.Rows, m.row, m.digest)
+	result, err := recallRow(k.Rows, m.row, m.digest)
+	if err != nil || result != nil || m.nobody == nil {
+		return result, err
+	}
+	result, err = recallRow(k.Rows, m.nobody, m.digest)
+	if rule.Of(err) != nil {
+		return nil, nil //nolint:nilnil // As of a key that nobody has used.
+	}
+	return result, err
 }
 
 // keyedBytes is what a remembered key counts: its row, and the one that says how old it is.

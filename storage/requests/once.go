@@ -69,7 +69,7 @@ func SlotOf(cmd *storev1.Command) (Slot, error) {
 			return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_IDEMPOTENCY_KEY_LENGTH,
 				n, idempotencyKeyBytesMin, idempotencyKeyBytesMax)
 		}
-		return &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}, nil
+		return newKeyedMemory(cmd), nil
 	}
 	rid := cmd.GetRequestId()
 	id, err := rule.SessionID(rid.GetSessionId())
