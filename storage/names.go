@@ -4,6 +4,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/auth"
 	"github.com/tenure-io/tenure/storage/catalog"
+	"github.com/tenure-io/tenure/storage/effects"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/machine"
 	"github.com/tenure-io/tenure/storage/members"
@@ -120,7 +121,7 @@ func DecodeEnvelope(data []byte) (*storev1.Envelope, error) { return layout.Deco
 
 // ReadsOnly reports whether no operation of a transaction can change anything, whichever of its lists runs. Reader.Txn
 // answers such a transaction.
-func ReadsOnly(t *storev1.Txn) bool { return machine.ReadsOnly(t) }
+func ReadsOnly(t *storev1.Txn) bool { return effects.ReadsOnly(t) }
 
 // JoinToken is one join token, as the state has it. The token itself is nowhere.
 type JoinToken = members.JoinToken

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/effects"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/rule"
@@ -225,11 +226,6 @@ func (c keyVerbs) checkRevision(n layout.Name, k *storev1.KeyRecord, want *uint6
 	}
 }
 
-// sequentialKey returns the name of the key that a sequential put makes.
-func sequentialKey(prefix string, revision uint64, op int) string {
-	return fmt.Sprintf("%s%020d%03d", prefix, revision, op)
-}
-
 // put writes a key; op is the number of the operation in its transaction.
 func (c keyVerbs) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 	key := p.GetKey()
@@ -237,7 +233,7 @@ func (c keyVerbs) put(p *storev1.Put, op int) (*storev1.PutResult, error) {
 		if op > opIndexMax {
 			return nil, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_OPERATION_NUMBER)
 		}
-		key = sequentialKey(key, c.revision, op)
+		key = effects.SequentialKey(key, c.revision, op)
 	}
 	n, err := c.name(key)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/storage/effects"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/requests"
@@ -18,8 +19,6 @@ import (
 )
 
 const (
-	// txnOpsMax is how many compares, and how many operations on either side, a transaction may have.
-	txnOpsMax = 128
 	// txnListMax is how many keys one list in a transaction returns.
 	txnListMax = 1000
 	// txnResultBytesMax is how large the result of a transaction that may write may be, and of any remembered failure.
@@ -31,7 +30,7 @@ const (
 // txn compares, then runs one of two lists of operations, whole or not at all. Compares see the state before,
 // operations see earlier ones, and grants to waiters come after all operations.
 func (c txnVerbs) txn(t *storev1.Txn) (*storev1.TxnResult, error) {
-	if err := c.checkTxn(t); err != nil {
+	if err := effects.Check(t, c.state.ClusterVersion, c.revision); err != nil {
 		return nil, err
 	}
 	var out *storev1.TxnResult
@@ -76,27 +75,14 @@ func (c txnVerbs) compareAndRun(t *storev1.Txn) (*storev1.TxnResult, error) {
 // member makes its result and may have to remember it, whichever list runs; before version 3, that of a list that only reads could be as large as
 // that of a transaction that never writes.
 func (c txnVerbs) resultBytesMax(t *storev1.Txn, ops []*storev1.Op) int {
-	readsOnly := ReadsOnly(t)
+	readsOnly := effects.ReadsOnly(t)
 	if c.state.ClusterVersion < layout.Version3 {
-		readsOnly = !slices.ContainsFunc(ops, writes)
+		readsOnly = !slices.ContainsFunc(ops, effects.Writes)
 	}
 	if readsOnly {
 		return txnReadBytesMax
 	}
 	return txnResultBytesMax
-}
-
-// writes says whether an operation may change something.
-func writes(op *storev1.Op) bool {
-	switch kind := op.GetKind().(type) {
-	case *storev1.Op_Catalog:
-		_, reads := kind.Catalog.GetKind().(*storev1.CatalogOp_Get)
-		return !reads
-	case *storev1.Op_Get, *storev1.Op_List, *storev1.Op_Check:
-		return false
-	default:
-		return true
-	}
 }
 
 // runOps runs operations in order. After one has failed the others are still tried, each against the state that the
@@ -366,11 +352,6 @@ func relates(operator storev1.CompareOperator, order int) (bool, error) {
 	default:
 		return false, rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_COMPARE_WITHOUT_OPERATOR)
 	}
-}
-
-// ReadsOnly reports whether no operation of a transaction can change anything, whichever of its lists runs.
-func ReadsOnly(t *storev1.Txn) bool {
-	return !slices.ContainsFunc(t.GetThenOps(), writes) && !slices.ContainsFunc(t.GetElseOps(), writes)
 }
 
 // ReadTxn answers a transaction that reads only, from a snapshot of which at is the account.

@@ -3,14 +3,22 @@ package machine
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/effects"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/quota"
 	"github.com/tenure-io/tenure/storage/records"
 	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/rule"
 	"github.com/tenure-io/tenure/storage/table"
 )
+
+// fullResultBytesMax is how large a result may be that is remembered in a full store: more than what deletes and the ends of holds and waits
+// return, also of long keys.
+const fullResultBytesMax = 4 << 10
 
 // Outcome is what a batch of entries did.
 type Outcome struct {
@@ -239,6 +247,47 @@ func (w *Work) attempt(c *command, cmd *storev1.Command, named bool) (*storev1.R
 	result.Changed = len(c.events) > 0
 	w.rows.Seal(w.sum)
 	return result, nil
+}
+
+// remembers says whether the result of a command is worth keeping. What only reads may as well be done again, and so may
+// what failed because the store is full: nothing was done, and remembering that would make it fuller.
+func remembers(cmd *storev1.Command, result *storev1.Result) bool {
+	if result.GetFailure().GetReason() == storev1.FailureReason_FAILURE_REASON_STORE_FULL {
+		return false
+	}
+	txn := cmd.GetTxn()
+	return txn == nil || !effects.ReadsOnly(txn)
+}
+
+// needSpaceToRemember refuses what would make a full store grow by its result, although it writes nothing itself or frees space. From where on the
+// state grows no more, only small results are remembered. What is left above that is for what goes on; if that is gone, too, it is kept for commands
+// that free space. Bytes is what the state had before the command: one that fills the store, or makes room in it, is not refused for that.
+func (c *command) needSpaceToRemember(cmd *storev1.Command, result *storev1.Result, bytes uint64) error {
+	if c.state.ClusterVersion < layout.Version3 || !remembers(cmd, result) {
+		return nil
+	}
+	limits, err := c.effectiveLimits()
+	if err != nil {
+		return err
+	}
+	bytes = min(bytes, c.rows.Bytes)
+	switch {
+	case bytes < quota.GrowthBytesMax(limits):
+		return nil
+	case proto.Size(result) > fullResultBytesMax, bytes >= limits.GetStoreBytesMax() && effects.Grows(cmd):
+		return storeFull(limits, bytes)
+	default:
+		return nil
+	}
+}
+
+// refused returns the result of a command that was taken back, which is another one if there is no room to remember it.
+func (c *command) refused(cmd *storev1.Command, result *storev1.Result) (*storev1.Result, error) {
+	err := c.needSpaceToRemember(cmd, result, c.rows.Bytes)
+	if full := rule.Of(err); full != nil {
+		result.Failure, err = full, nil
+	}
+	return result, err
 }
 
 // effectiveLimits returns the limits in force; nobody may change them.

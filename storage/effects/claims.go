@@ -1,6 +1,7 @@
-package machine
+package effects
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,15 +11,18 @@ import (
 	"github.com/tenure-io/tenure/storage/rule"
 )
 
-// checkTxn refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side.
-func (c txnVerbs) checkTxn(t *storev1.Txn) error {
+// txnOpsMax is how many compares, and how many operations on either side, a transaction may have.
+const txnOpsMax = 128
+
+// Check refuses a transaction that is too large, waits, or names the value or the lock of a key twice on one side, under a cluster version. Its
+// changes are made at a revision.
+func Check(t *storev1.Txn, version uint32, revision uint64) error {
 	if len(t.GetCompares()) > txnOpsMax || len(t.GetThenOps()) > txnOpsMax || len(t.GetElseOps()) > txnOpsMax {
 		return rule.Invalid(storev1.FailureDetail_FAILURE_DETAIL_TXN_TOO_LARGE, txnOpsMax)
 	}
 	for _, ops := range [][]*storev1.Op{t.GetThenOps(), t.GetElseOps()} {
 		claims := claims{
-			values: map[string]bool{}, locks: map[string]bool{}, entries: map[string]bool{},
-			made: c.state.ClusterVersion >= layout.Version3, revision: c.revision,
+			values: map[string]bool{}, locks: map[string]bool{}, entries: map[string]bool{}, made: version >= layout.Version3, revision: revision,
 		}
 		for i, op := range ops {
 			if err := claims.add(op, i); err != nil {
@@ -33,6 +37,11 @@ func (c txnVerbs) checkTxn(t *storev1.Txn) error {
 		}
 	}
 	return nil
+}
+
+// SequentialKey returns the name of the key that a sequential put makes, as the operation of this number in its transaction.
+func SequentialKey(prefix string, revision uint64, op int) string {
+	return fmt.Sprintf("%s%020d%03d", prefix, revision, op)
 }
 
 // claims are the keys whose value or lock the operations of a transaction change, and the entries of the catalog.
@@ -78,7 +87,7 @@ func (c *claims) add(op *storev1.Op, i int) error {
 func (c *claims) addPut(p *storev1.Put, i int) error {
 	key := p.GetKey()
 	if p.GetSequential() && c.made {
-		key = sequentialKey(key, c.revision, i)
+		key = SequentialKey(key, c.revision, i)
 	}
 	if p.GetAcquire() != nil || p.GetRelease() != nil {
 		if err := claim(c.locks, key, storev1.FailureDetail_FAILURE_DETAIL_LOCK_TWICE); err != nil {
