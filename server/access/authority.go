@@ -115,6 +115,7 @@ type Grant struct {
 	wouldDeny atomic.Bool            // it is served only because of the mode
 	found     atomic.Pointer[lookup] // what decided that another snapshot may show otherwise; nil: nothing
 	reads     bool                   // the call is decided about again on the snapshot that it reads: see At
+	shows     bool                   // the call shows what this member has, which must not be too old once it is allowed: see current
 	denied    map[string]struct{}    // sessions of a message of renewals that are denied
 	few       [1]authz.Need          // room for the needs of most messages
 }
@@ -151,12 +152,13 @@ func (g *Grant) Under() uint64 { return g.under.Load() }
 // Call decides about the message of a call with one answer. The call runs under the context that it returns.
 func (a *Authority) Call(ctx context.Context, caller *identity.Client, method string, request any) (context.Context, error) {
 	r, reads := request.(reader)
-	if reads && r.GetRead().GetStale() {
+	stale := reads && r.GetRead().GetStale()
+	if stale {
 		if err := a.current(ctx); err != nil {
 			return nil, err
 		}
 	}
-	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method, reads: reads}}
+	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method, reads: reads, shows: stale}}
 	if err := g.grant.about(ctx, request); err != nil {
 		return nil, err
 	}
@@ -217,7 +219,8 @@ func (a *Authority) enforces(method string, mode storev1.AuthMode) bool {
 }
 
 // Again decides again, on what this member has applied. Before it says no it looks at what the cluster has, and also before it says yes to a
-// change because of what the state has, or has not: what a call names by an id may belong to somebody else by now.
+// change because of what the state has, or has not: what a call names by an id may belong to somebody else by now. Whether what this member shows
+// is too old is asked after that wait, which may be long.
 func (g *Grant) Again(ctx context.Context) error {
 	at, err := g.local()
 	switch {
@@ -226,7 +229,13 @@ func (g *Grant) Again(ctx context.Context) error {
 	case err == nil && (g.reads || g.found.Load() == nil):
 		return nil
 	}
-	return g.afresh(ctx, at, g.authority.node.ReadIndex(ctx))
+	err = g.afresh(ctx, at, g.authority.proveUntil(ctx, ctx))
+	if err == nil && g.shows { // It has waited, so the proof with which it came may be too old by now.
+		if need, _ := g.authority.fresh.need(); need {
+			return g.authority.errOld()
+		}
+	}
+	return err
 }
 
 // afresh decides again about a call that was refused on what this member had at a deny revision. fresh says why it cannot have what the

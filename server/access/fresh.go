@@ -67,17 +67,36 @@ func (a *Authority) current(ctx context.Context) error {
 	if try && a.prove(ctx) == nil {
 		return nil
 	}
+	return a.errOld()
+}
+
+// errOld refuses what would be answered with a state that may be too old.
+func (a *Authority) errOld() error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
 		"this member could not prove for %v that it knows which rights were taken away, so it shows nothing; another one may", a.fresh.max)
 }
 
+// Current does for a call that has waited what current does when it comes: the proof from before the wait may be too old by now. A nil grant is that
+// of a call about which there was nothing to decide.
+func (g *Grant) Current(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	return g.authority.current(ctx)
+}
+
 // prove proves that this member has all that was committed.
 func (a *Authority) prove(ctx context.Context) error {
-	began := a.fresh.now()
 	short, cancel := context.WithTimeout(ctx, ProofTimeout)
 	defer cancel()
+	return a.proveUntil(short, ctx)
+}
+
+// proveUntil is prove for as long as short lasts, which is the caller's context or a part of it.
+func (a *Authority) proveUntil(short, caller context.Context) error {
+	began := a.fresh.now()
 	err := a.node.ReadIndex(short)
-	if err == nil || ctx.Err() == nil { // Else it was the caller who gave up.
+	if err == nil || caller.Err() == nil { // Else it was the caller who gave up.
 		a.fresh.note(began, err)
 	}
 	return err

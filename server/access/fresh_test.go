@@ -131,6 +131,59 @@ func TestAMemberThatIsCutOffBeforeRulesAreEnforced(t *testing.T) {
 	}
 }
 
+// late is a member whose proofs take some time.
+type late struct {
+	*cut
+
+	takes func()
+}
+
+func (l late) ReadIndex(ctx context.Context) error {
+	l.takes()
+	return l.cut.ReadIndex(ctx)
+}
+
+// TestWhatIsShownIsProvedWhenItIsAllowed has a caller without a right come within the time of the last proof, in mode warn. Before the member lets
+// it pass it asks what the cluster has, and the answer takes long: by then the mode may be another one for longer than that time.
+func TestWhatIsShownIsProvedWhenItIsAllowed(t *testing.T) {
+	stale := &tenurev1.ReadOptions{Stale: true}
+	calls := map[string]func(a *Authority) error{
+		"a stale read": func(a *Authority) error {
+			_, err := a.Call(t.Context(), &identity.Client{}, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a", Read: stale})
+			return err
+		},
+		"a new stream": func(a *Authority) error {
+			nobody := func() *identity.Client { return &identity.Client{} }
+			ctx, stream := a.Open(t.Context(), nobody, tenurev1.WatchService_Watch_FullMethodName, func(error) {})
+			defer stream.Close()
+			return stream.Message(ctx, &tenurev1.WatchRequest{})
+		},
+	}
+	for name, c := range map[string]struct {
+		age, takes time.Duration // of the last proof, and until the next has an answer
+		lost       bool
+		want       tenurev1.ErrorReason
+	}{
+		"no proof, in time":        {time.Second, time.Second, true, 0},
+		"no proof, too late":       {time.Second, StaleMaxDefault, true, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER},
+		"a proof, in time":         {StaleMaxDefault, time.Second, false, 0},
+		"a proof that is too late": {time.Second, StaleMaxDefault + 1, false, tenurev1.ErrorReason_ERROR_REASON_NO_LEADER},
+	} {
+		for what, call := range calls {
+			node, a, sleep := enforcing(t, storev1.AuthMode_AUTH_MODE_WARN)
+			if err := a.current(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			sleep(c.age)
+			node.lost, a.node = c.lost, late{node, func() { sleep(c.takes) }}
+			err := call(a)
+			if got := reason.Of(err); (got == nil) != (c.want == 0) || got != nil && got.Reason != c.want {
+				t.Errorf("%s, %s: got %v, want %v", what, name, err, c.want)
+			}
+		}
+	}
+}
+
 // TestAStreamEndsWithItsCredential looks at an open stream before and after the token of its caller ends.
 func TestAStreamEndsWithItsCredential(t *testing.T) {
 	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_ENFORCE)

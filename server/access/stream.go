@@ -45,7 +45,7 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 		s.grant.Store(nil)
 		return nil
 	}
-	if s.method != tenurev1.SessionService_KeepAlive_FullMethodName && s.grant.Load() == nil { // The leader decides about renewals.
+	if s.begins() {
 		if err := s.authority.current(ctx); err != nil {
 			return err
 		}
@@ -57,10 +57,16 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 	return err
 }
 
+// begins reports whether a message is the first about which is decided, so that what this member has must not be too old. The leader decides about
+// renewals.
+func (s *Stream) begins() bool {
+	return s.method != tenurev1.SessionService_KeepAlive_FullMethodName && s.grant.Load() == nil
+}
+
 // decide decides about a message of the stream.
 func (s *Stream) decide(ctx context.Context, m any) (*Grant, error) {
 	_, reads := m.(reader)
-	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method, reads: reads}
+	g := &Grant{authority: s.authority, caller: s.caller(), method: s.method, reads: reads, shows: s.begins()}
 	renewals, ok := m.(*tenurev1.KeepAliveRequest)
 	if !ok {
 		return g, g.about(ctx, m)

@@ -152,7 +152,8 @@ func (c *Caller) CloseSnapshot(s *Snapshot) {
 	}
 }
 
-// awaitRevision waits until this member shows a revision, at most to the deadline.
+// awaitRevision waits until this member shows a revision, at most to the deadline. One that was cut off meanwhile may have the revision before it
+// has the rights that were taken away, so after a wait it must be proved again that what it shows is not too old.
 func (c *Caller) awaitRevision(ctx context.Context, revision uint64) error {
 	if c.Node.Store().Applied().Revision >= revision {
 		return nil
@@ -165,7 +166,7 @@ func (c *Caller) awaitRevision(ctx context.Context, revision uint64) error {
 	for {
 		changed := c.Arrivals.Next()
 		if c.Node.Store().Applied().Revision >= revision {
-			return nil
+			return access.Of(ctx).Current(ctx)
 		}
 		select {
 		case <-changed:
