@@ -142,6 +142,55 @@ func TestAResignationFindsOutThatLeadershipWasLost(t *testing.T) {
 	})
 }
 
+// TestALossThatOnlyTheResignationTellsOfEndsNoCampaign takes leadership away when its holder is about to resign.
+func TestALossThatOnlyTheResignationTellsOfEndsNoCampaign(t *testing.T) {
+	for name, resign := range map[string]func(ctx context.Context, l *tenure.Leadership) error{
+		"resign": func(ctx context.Context, l *tenure.Leadership) error { return l.Resign(ctx) },
+		"resign to": func(ctx context.Context, l *tenure.Leadership) error {
+			return l.ResignTo(ctx, l.Session().ID(), "next")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, b *bubble) {
+				ctx, stop := context.WithCancel(t.Context())
+				terms := 0
+				err := b.session.Election("a").Run(ctx, nil, func(ctx context.Context, l *tenure.Leadership) error {
+					if terms++; terms > 1 {
+						stop()
+						return nil
+					}
+					b.breakLock("app/a", false)
+					err := resign(ctx, l)
+					if cause := l.Cause(); !errors.Is(err, tenure.ErrLockLost) || cause != tenure.EndTakenAway {
+						t.Errorf("got %v and %v, want a loss", err, cause)
+					}
+					return err
+				})
+				if terms != 2 || !errors.Is(err, context.Canceled) {
+					t.Errorf("it led %d times, and then %v", terms, err)
+				}
+			})
+		})
+	}
+}
+
+// TestAReleaseThatComesAfterTheLeaseIsNoLoss has a release wait until the session would have ended anyway.
+func TestAReleaseThatComesAfterTheLeaseIsNoLoss(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		held := b.acquire(t, "a")
+		open := b.hold(&b.locks.lateReleases)
+		defer open()
+		result := make(chan error, 1)
+		go func() { result <- held.Release(context.Background()) }()
+		pass(time.Minute)
+		b.breakLock("app/a", false)
+		open()
+		if err := <-result; err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // TestAReleaseWhoseAnswerIsLostIsNoLoss has a release applied whose answers are lost: the next attempt finds nothing to release.
 func TestAReleaseWhoseAnswerIsLostIsNoLoss(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {

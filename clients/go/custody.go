@@ -194,6 +194,8 @@ type returning struct {
 	owner   string
 	// doubt says that an attempt may have released it, and found says that it was there to release, as far as is known.
 	doubt, found bool
+	// safeUntil is when the lease under which the hold was believed ends.
+	safeUntil time.Duration
 }
 
 // release tells the cluster of a release until it knows or refuses it, or the session is over.

@@ -70,7 +70,7 @@ func (e *Election) Run(
 
 // run calls lead, and resigns however that ends. It returns how leadership had ended before, and what lead returned.
 func (l *Leadership) run(ctx context.Context, lead func(ctx context.Context, l *Leadership) error) (ended EndCause, err error) {
-	defer func() { _ = l.Close() }() // A loss is known, and a release that fails goes on behind.
+	defer func() { _ = l.Close() }() // A loss changes nothing any more, and a release that fails goes on behind.
 	work, cancel := l.Context(ctx)
 	defer cancel()
 	err = lead(work, l)
@@ -114,12 +114,17 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 	err := l.errLocked()
 	l.doubts++
 	s.mu.Unlock()
+	led := true
 	if err == nil {
-		err = l.resignTo(ctx, sessionID, owner)
+		led, err = l.resignTo(ctx, sessionID, owner)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.doubts--
+	if !led { // Nobody had heard of it here.
+		s.custody.end(l.Held, EndTakenAway)
+		return l.errLocked()
+	}
 	if l.cause != EndNone || err != nil && AppliedOf(err) == AppliedNo {
 		return err
 	}
@@ -134,24 +139,22 @@ func (l *Leadership) ResignTo(ctx context.Context, sessionID, owner string) erro
 	return err
 }
 
-// resignTo tells the cluster.
-func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) error {
+// resignTo tells the cluster, and reports whether there was anything to give up, as far as is known.
+func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) (led bool, err error) {
 	s := l.session
-	var led, doubt bool // doubt: an attempt may have given it up
-	err := s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
+	led = true
+	doubt := false // An attempt may have given it up.
+	err = s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		o.Owner = l.owner
 		response, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
 			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,
 			ToOwner: owner, Options: o,
 		})
-		led = response.GetResigned() || doubt
+		led = err != nil || response.GetResigned() || doubt
 		doubt = doubt || mayBeApplied(err)
 		return err
 	})
-	if err == nil && !led {
-		return l.errEnded(EndTakenAway) // Nobody had heard of it here.
-	}
-	return err
+	return led, err
 }
 
 // Leader describes the leader of an election.

@@ -151,14 +151,10 @@ func (h *Held) errLocked() error {
 	case EndReleased:
 		return ErrReleased
 	default:
-		return h.errEnded(h.cause)
-	}
-}
-
-// errEnded says how the hold was lost.
-func (h *Held) errEnded(cause EndCause) error {
-	return &Error{
-		Kind: ErrLockLost, Applied: AppliedUnknown, Message: fmt.Sprintf("%s: %s", h.session.client.space.own(h.sequencer.GetKey()), cause),
+		return &Error{
+			Kind: ErrLockLost, Applied: AppliedUnknown,
+			Message: fmt.Sprintf("%s: %s", h.session.client.space.own(h.sequencer.GetKey()), h.cause),
+		}
 	}
 }
 
@@ -246,13 +242,14 @@ func (h *Held) beginRelease(r *returning) error {
 	s := h.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look()
+	now := s.look()
 	switch {
 	case h.cause == EndReleased:
 		return nil
 	case h.cause != EndNone:
 		return h.errLocked()
 	}
+	r.doubt, r.safeUntil = h.doubts > 0, now+s.lease.safeFor(now)
 	h.released = make(chan struct{})
 	s.custody.holdings.leave(h.name())
 	s.custody.end(h, EndReleased)
@@ -278,9 +275,21 @@ func (h *Held) release(ctx context.Context, r *returning) error {
 		_ = c.releaseAnyway(ctx, h.plainRelease(), func(error) { h.settle(err) })
 	}
 	if err == nil && !r.found {
-		return h.errEnded(EndTakenAway) // Nobody had heard of it here.
+		return h.lostBefore(r)
 	}
 	return err
+}
+
+// lostBefore notes that a release found nothing to release, so that the hold was lost when its user believed in it. Where the answer came after the end
+// of the lease as it was then, that alone may be why.
+func (h *Held) lostBefore(r *returning) error {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	if h.session.look() >= r.safeUntil {
+		return nil
+	}
+	h.cause = EndTakenAway
+	return h.errLocked()
 }
 
 // settle notes what came of the release so far, and tells whoever waits for it.
