@@ -9,7 +9,7 @@ import (
 )
 
 // errNoAddress means that nothing says where others reach this machine.
-var errNoAddress = errors.New("this machine has no private IP address, so that others have to be told where it is: give --advertise-gossip")
+var errNoAddress = errors.New("this machine has no IP address that others can reach, so that they have to be told where it is: give --advertise-gossip")
 
 // told returns the IP address and port that others are told. A port of 0 is the one that is bound.
 func (o *Options) told() (host string, port int, err error) {
@@ -25,12 +25,14 @@ func (o *Options) told() (host string, port int, err error) {
 	if o.Reached != "" {
 		return o.Reached, port, nil
 	}
-	// memberlist does the same for 0.0.0.0, and for [::] tells others [::].
-	if host, err = sockaddr.GetPrivateIP(); err != nil {
-		return "", 0, fmt.Errorf("look for this machine's private IP address: %w", err)
+	// memberlist takes a private one for 0.0.0.0, and for [::] tells others [::].
+	for _, address := range []func() (string, error){sockaddr.GetPrivateIP, sockaddr.GetPublicIP} {
+		if host, err = address(); err != nil {
+			return "", 0, fmt.Errorf("look for this machine's IP address: %w", err)
+		}
+		if host != "" {
+			return host, port, nil
+		}
 	}
-	if host == "" {
-		return "", 0, errNoAddress
-	}
-	return host, port, nil
+	return "", 0, errNoAddress
 }

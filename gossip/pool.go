@@ -57,8 +57,8 @@ type Options struct {
 	Listen string
 	// Advertise is what others are told instead, IP address and port; empty is what was bound.
 	Advertise string
-	// Reached is the IP address by which others reach this machine, which they are told where Listen is on all addresses; empty is a private one of
-	// those that the machine has.
+	// Reached is the IP address by which others reach this machine, which they are told where Listen is on all addresses; empty is one that the
+	// machine has, a private one if there is one.
 	Reached string
 	// KeyFile has the keys; empty: nothing is encrypted.
 	KeyFile string

@@ -146,8 +146,6 @@ func TestAllMembersHearOfAStart(t *testing.T) {
 	}
 }
 
-// One that was killed, was started again and leaves is gone while others still take the killed start for alive: when they know the new start, and when
-// it leaves before it has met anybody.
 // TestOthersAreToldAnAddressThatTheyCanReach listens on all addresses of the machine.
 func TestOthersAreToldAnAddressThatTheyCanReach(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0"} {
@@ -165,6 +163,8 @@ func TestOthersAreToldAnAddressThatTheyCanReach(t *testing.T) {
 	}
 }
 
+// One that was killed, was started again and leaves is gone while others still take the killed start for alive: when they know the new start, and when
+// it leaves before it has met anybody.
 func TestLeaveAfterAKill(t *testing.T) {
 	for name, known := range map[string]bool{"when all know the new start": true, "at once": false} {
 		t.Run(name, func(t *testing.T) {

@@ -209,29 +209,27 @@ func (r gossipPart) join() (*gossip.Pool, error) {
 			return nil, err
 		}
 	}
-	if o.Reached, err = r.reached(); err != nil {
-		return nil, err
-	}
 	if g.Addr != GossipAuto {
 		if o.Listen, err = resolved(g.Addr); err != nil {
 			return nil, err
 		}
-		return gossip.Start(o)
+		return gossip.Start(o) // On all addresses, others are told a private one.
 	}
 	return r.joinBySelf(o)
 }
 
-// reached returns the IP address by which other members reach this one; empty: they are told none.
-func (r gossipPart) reached() (string, error) {
+// reached returns the IP address by which other members reach this one; empty: they are told none, or its name is not known here.
+func (r gossipPart) reached() string {
 	if r.config.AdvertisePeerAddr == "" {
-		return "", nil
+		return ""
 	}
 	address, err := resolved(r.config.AdvertisePeerAddr)
 	if err != nil {
-		return "", err
+		r.log.Warn("in gossip, others are told an address of this machine instead of --advertise-peer", zap.Error(err))
+		return ""
 	}
-	host, _, err := net.SplitHostPort(address)
-	return host, err
+	host, _, _ := net.SplitHostPort(address) // It was checked when the member started.
+	return host
 }
 
 // joinBySelf takes part where nobody said where.
@@ -246,6 +244,9 @@ func (r gossipPart) joinBySelf(o gossip.Options) (*gossip.Pool, error) {
 	}
 	if !loopback(host) && o.KeyFile == "" && !r.config.Insecure {
 		return nil, fmt.Errorf("--gossip is not given, and %w %s: give --gossip-key, or --gossip off", errReachable, host)
+	}
+	if o.Advertise == "" && net.ParseIP(host).IsUnspecified() {
+		o.Reached = r.reached()
 	}
 	if _, port, _ := net.SplitHostPort(configured); port == peerPort {
 		o.Listen = net.JoinHostPort(host, gossipPort)
