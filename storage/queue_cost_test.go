@@ -119,3 +119,27 @@ func TestAChangeInAQueueCostsTheSameInALongOne(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
+
+// TestCallsThatWaitOnOnePlaceDoNotWriteItsValueEachTime has many calls attach to a place with a large value, and leave it.
+func TestCallsThatWaitOnOnePlaceDoNotWriteItsValueEachTime(t *testing.T) {
+	q := newCostQueue(t)
+	first := q.acquire(1)
+	first.GetAcquireLock().Value = make([]byte, 100<<10)
+	q.apply(first)
+	leave := &storev1.Command{Kind: &storev1.Command_CancelWait{CancelWait: &storev1.CancelWait{
+		Key: "k", Session: q.sessions[1], Owner: first.GetAcquireLock().GetOwner(), UnlessFound: true,
+	}}}
+	for i := range 4 {
+		for name, cmd := range map[string]*storev1.Command{"attach": q.acquire(1), "leave": leave} {
+			state, _ := q.cost(cmd)
+			if i > 0 && state > 10<<10 {
+				t.Errorf("%s number %d writes %d bytes", name, i, state)
+			}
+		}
+		for _, cmd := range []*storev1.Command{q.acquire(1), leave} {
+			if _, err := q.store.Apply(q.entry(cmd)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -32,10 +32,10 @@ const (
 	// revisionsPerSecond is how many revisions a restore leaves room for each second since the Unix epoch, so that two
 	// restores of one backup do not meet.
 	revisionsPerSecond = 1 << 20
-	// clockAheadSeconds is by how much, about twelve days, the clock of the old cluster's leader may be ahead of the one that is restored by.
-	clockAheadSeconds = 1 << 20
-	// restoreSeconds is how many seconds, about two years, restores of one backup are kept apart for, counted from when it was made; and what a
-	// restore moves the revision for them at most, so that revisions stay numbers that also a double holds.
+	// clockAheadSeconds is by how much, about half a year, the clock of the old cluster's leader may be ahead of the one that is restored by.
+	clockAheadSeconds = 1 << 24
+	// restoreSeconds is for how many seconds, about two years from so long before it was made on, restores of one backup are kept apart in their order;
+	// and what a restore moves the revision for them at most, so that revisions stay numbers that also a double holds.
 	restoreSeconds = 1 << 26
 )
 
@@ -57,9 +57,10 @@ type RestoreOptions struct {
 }
 
 // Restore makes the first state of a new cluster, as of index 1 and term 1, from a backup, in a directory that is empty or
-// missing. Its revision is max(backup's + 2^40 + seconds since the backup × 2^20, Unix seconds × 2^20), so that tokens never come back, also
-// of another restore of the same backup in an earlier second; nothing of the old history is kept. If it fails, the directory is gone. A crash leaves something that must not be used: the caller notes
-// that Restore has returned. Equal options and backups give equal states.
+// missing. Its revision is max(backup's + 2^40 + (2^24 + seconds since the backup) × 2^20, Unix seconds × 2^20), so that tokens never come back, also
+// of another restore of the same backup in an earlier second, up to a year and a half after the backup was made; nothing of the old history is
+// kept. If it fails, the directory is gone. A crash leaves something that must not be used: the caller notes that Restore has returned. Equal
+// options and backups give equal states.
 func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
 	if r.ClusterID == [16]byte{} || r.HistoryID == [16]byte{} {
 		return errors.New("restore: cluster id and history id must be given")

@@ -130,12 +130,28 @@ func TestAFullStoreRemembersWhatGoesOn(t *testing.T) {
 	}
 }
 
+// TestAReleaseThatFindsNothingIsAnsweredInAFullStore releases a lock that others hold, in a store that takes no growth: the answer shows as many of
+// their holds as an answer does, with texts as long as they may be.
+func TestAReleaseThatFindsNothingIsAnsweredInAFullStore(t *testing.T) {
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(1, 12)
+	lock := strings.Repeat("l", 1024)
+	for i := range uint64(10) {
+		r.apply(acquireCommand(lock, 1+i, strings.Repeat("o", 256), storev1.LockMode_LOCK_MODE_SHARED))
+	}
+	r.fill(2 << 20)
+	result, reason := r.try(named(12, 1, releaseCommand(&storev1.HoldState{Key: lock, SessionId: numberedID(12)})))
+	if reason != 0 || len(result.GetReleaseLock().GetLock().GetHolds()) < 8 {
+		t.Errorf("got %v with %d holds, want the answer", reason, len(result.GetReleaseLock().GetLock().GetHolds()))
+	}
+}
+
 // TestALargeResultOfAFullStoreIsRefusedWhole deletes keys in a transaction that also reads much, in a full store: nothing is deleted, unless that
 // makes room.
 func TestALargeResultOfAFullStoreIsRefusedWhole(t *testing.T) {
 	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
 	r.sessions(1, 1)
-	r.applyMany([]*storev1.Command{putCommand("read", strings.Repeat("v", 8<<10)), putCommand("small", "v"), putCommand("large", strings.Repeat("v", 400<<10))})
+	r.applyMany([]*storev1.Command{putCommand("read", strings.Repeat("v", 48<<10)), putCommand("small", "v"), putCommand("large", strings.Repeat("v", 400<<10))})
 	r.fill(2 << 20)
 	for r.compactTo(r.store.Applied().Revision) {
 		continue

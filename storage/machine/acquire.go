@@ -132,8 +132,8 @@ func (c lockVerbs) find(n layout.Name, p *place) error {
 	if err != nil {
 		return err
 	}
-	if c.state.ClusterVersion < layout.Version3 {
-		whole.waiter.Found = true
+	if c.state.ClusterVersion < layout.Version3 || whole.valueBytes >= layout.BriefValueMin {
+		whole.waiter.Found = true // Each count writes the place anew, and its value with it.
 	} else {
 		whole.waiter.MoreCalls++
 	}
@@ -141,7 +141,7 @@ func (c lockVerbs) find(n layout.Name, p *place) error {
 }
 
 // leftByOne notes that a call no longer waits on a place, and reports whether the place remains because others do. One that was found before
-// cluster version 3 remains: nobody has counted them.
+// cluster version 3, or whose value is large, remains: nobody has counted them.
 func (c queueVerbs) leftByOne(n layout.Name, p *place) (remains bool, err error) {
 	if p.waiter.GetFound() || p.waiter.GetMoreCalls() == 0 {
 		return p.waiter.GetFound(), nil

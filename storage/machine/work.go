@@ -17,8 +17,8 @@ import (
 )
 
 // fullResultBytesMax is how large a result may be that is remembered in a full store: more than what deletes and the ends of holds and waits
-// return, also of long keys.
-const fullResultBytesMax = 4 << 10
+// return, also of long keys. A release that finds nothing returns a few of the holds that there are.
+const fullResultBytesMax = 32 << 10
 
 // Outcome is what a batch of entries did.
 type Outcome struct {

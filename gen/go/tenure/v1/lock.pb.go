@@ -460,8 +460,8 @@ type AcquireLockRequest struct {
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
 	// owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-	// leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-	// call has waited on it.
+	// leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+	// gives it up, and only if no other call has waited on it.
 	LeaveOnDisconnect *bool `protobuf:"varint,8,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"`
@@ -877,7 +877,8 @@ type TryAcquireLockRequest struct {
 	Value []byte `protobuf:"bytes,6,opt,name=value,proto3,oneof" json:"value,omitempty"`
 	// Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
 	// given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-	// failed or stopped: then the place lasts until the wait of the call that created it is over.
+	// failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+	// that created it is over.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`

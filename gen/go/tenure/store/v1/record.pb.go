@@ -944,8 +944,8 @@ type WaiterRecord struct {
 	QueueTimeMs int64 `protobuf:"varint,9,opt,name=queue_time_ms,json=queueTimeMs,proto3" json:"queue_time_ms,omitempty"`
 	// Revision at which it joined the queue; the number of the place.
 	QueueRevision uint64 `protobuf:"varint,10,opt,name=queue_revision,json=queueRevision,proto3" json:"queue_revision,omitempty"`
-	// Whether another call than the one that created the place has waited on it. Set only before cluster version 3: how
-	// many still wait is not known then.
+	// Whether another call than the one that created the place has waited on it, and how many still wait is not known. From
+	// cluster version 3 on it is set only with a value of 4 KiB or more: elsewhere they are counted.
 	Found bool `protobuf:"varint,11,opt,name=found,proto3" json:"found,omitempty"`
 	// Number of waiters that had joined the queue before it since the queue was last empty, whether or not they still
 	// wait.
@@ -953,7 +953,8 @@ type WaiterRecord struct {
 	// Whether a key that the grant creates without a value is deleted when the lock is no longer used. Never set before
 	// cluster version 2.
 	KeyGoes bool `protobuf:"varint,13,opt,name=key_goes,json=keyGoes,proto3" json:"key_goes,omitempty"`
-	// Number of calls that wait on the place, as far as is known, beyond one. Always zero before cluster version 3.
+	// Number of calls that wait on the place, as far as is known, beyond one. Always zero before cluster version 3, and
+	// with a value of 4 KiB or more.
 	MoreCalls     uint32 `protobuf:"varint,14,opt,name=more_calls,json=moreCalls,proto3" json:"more_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

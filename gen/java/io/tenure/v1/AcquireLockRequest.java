@@ -274,8 +274,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
    * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-   * call has waited on it.
+   * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+   * gives it up, and only if no other call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -289,8 +289,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
    * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-   * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-   * call has waited on it.
+   * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+   * gives it up, and only if no other call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1475,8 +1475,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
      * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-     * call has waited on it.
+     * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+     * gives it up, and only if no other call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1490,8 +1490,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
      * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-     * call has waited on it.
+     * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+     * gives it up, and only if no other call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1505,8 +1505,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
      * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-     * call has waited on it.
+     * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+     * gives it up, and only if no other call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -1524,8 +1524,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
      * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-     * leaves nothing. Before cluster version 3, only the call that created the place gives it up, and only if no other
-     * call has waited on it.
+     * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
+     * gives it up, and only if no other call has waited on it.
      * </pre>
      *
      * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

@@ -235,7 +235,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -249,7 +250,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -263,7 +265,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1261,7 +1264,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1274,7 +1278,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1291,7 +1296,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1313,7 +1319,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1333,7 +1340,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1360,7 +1368,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1379,7 +1388,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1393,7 +1403,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1410,7 +1421,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-     * failed or stopped: then the place lasts until the wait of the call that created it is over.
+     * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+     * that created it is over.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>

@@ -114,7 +114,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -125,7 +126,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -136,7 +138,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * <pre>
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
-   * failed or stopped: then the place lasts until the wait of the call that created it is over.
+   * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
+   * that created it is over.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
