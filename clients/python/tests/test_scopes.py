@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from conftest import PATIENCE, Twin
-from fake import ADDRESS, Dice, FakeMember, at_once, run
+from fake import ADDRESS, Dice, FakeMember, at_once, lost, refuse, run
 
 import tenure
 from tenure import _rpc, aio, errors
-from tenure.v1 import lock_pb2
+from tenure.v1 import lock_pb2, session_pb2
 
 
 def test_the_end_of_a_scope_raises_when_the_hold_was_lost_inside(tenure_uri: str) -> None:
@@ -151,3 +151,97 @@ def test_the_end_of_a_scope_raises_after_a_break_that_was_not_heard_of(twin: Twi
     leave = held.__exit__ if twin.name == "sync" else held.__aexit__
     with pytest.raises(errors.HoldLost, match="taken_away"):
         twin.do(leave, None, None, None)
+
+
+# What its release ended, or its program.
+
+
+def lost_first(then: Any) -> Any:
+    """Loses the first answer of two."""
+    return refuse(1, lost, then)
+
+
+class Hand:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        return self.time
+
+
+@pytest.mark.parametrize(("answer", "how"), LOSSES)
+def test_a_release_whose_first_answer_was_lost_is_no_loss(member: FakeMember, answer: Any, how: str) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        member.calls[_rpc.RELEASE_LOCK.path] = lost_first(answer)
+        async with session.lock("k"):
+            pass
+        assert len(member.requests(_rpc.RELEASE_LOCK)) == 2
+
+    run(member, work)
+
+
+@pytest.mark.parametrize(("answer", "how"), LOSSES)
+@pytest.mark.parametrize("after", [13.0, 15.0])
+def test_a_hold_that_is_gone_when_its_lease_is_over_was_not_lost_before_its_release(
+    member: FakeMember, answer: Any, how: str, after: float
+) -> None:
+    clock = Hand()
+
+    async def work() -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        comes = asyncio.Event()
+
+        async def release(request: Any) -> Any:
+            await comes.wait()
+            return answer(request)
+
+        async def use(session: Any) -> None:
+            async with session.lock("k"):
+                pass
+
+        member.calls[_rpc.RELEASE_LOCK.path] = release
+        async with member.client(clock) as client, client.session() as session:
+            member.renewing = False
+            using = asyncio.ensure_future(use(session))
+            await member.asked_for(_rpc.RELEASE_LOCK)
+            clock.time += after
+            comes.set()
+            if after < session.ttl - 1:
+                with pytest.raises(errors.HoldLost, match=how):
+                    await using
+            else:
+                await using
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE))
+
+
+@pytest.mark.parametrize("what", ["session", "client"])
+def test_a_session_that_the_program_ends_during_a_release_is_no_loss(member: FakeMember, what: str) -> None:
+    async def work(client: Any, session: Any) -> None:
+        member.streams[_rpc.ACQUIRE_LOCK.path] = at_once(member)
+        comes = asyncio.Event()
+
+        async def release(request: Any) -> Any:
+            await comes.wait()
+            return lost_already(request)
+
+        async def destroy(request: Any) -> Any:
+            comes.set()
+            await asyncio.sleep(0.05)
+            return session_pb2.DestroySessionResponse()
+
+        async def use() -> None:
+            async with session.lock("k"):
+                pass
+
+        member.calls[_rpc.RELEASE_LOCK.path] = release
+        member.calls[_rpc.DESTROY_SESSION.path] = destroy
+        using = asyncio.ensure_future(use())
+        await member.asked_for(_rpc.RELEASE_LOCK)
+        await (session if what == "session" else client).close()
+        await using
+
+    run(member, work)

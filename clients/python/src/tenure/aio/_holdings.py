@@ -291,20 +291,34 @@ class Holdings:
         """Sends a release. Returns whether the lock was held until now. One that fails is made later, without value."""
         own = (held._name[0], held.owner)
         self._leaving[own] += 1  # From now on, not from when the task runs: nothing may come between.
-        return self._release(own, held, request)
+        return self._release(own, held, request, self._session.safe_until)
 
-    async def _release(self, own: OwnName, held: Held, request: lock_pb2.ReleaseLockRequest) -> bool:
+    async def _release(self, own: OwnName, held: Held, request: lock_pb2.ReleaseLockRequest, safe_until: float) -> bool:
+        """Releases a hold that was safe until then when this began."""
+        session = self._session
+        limits = session._limits()
         try:
-            answer = await self._session._change(RELEASE_LOCK, request, owner=held.owner)
-            return held._release_told(answer.released, EndCause.TAKEN_AWAY)
-        except errors.SessionClosed:  # Nothing is held any more.
-            return held._release_told(False, self._session._end_cause)
+            answer = await session._change(RELEASE_LOCK, request, owner=held.owner, limits=limits)
+            if not answer.released and self._was_gone(limits, safe_until):
+                held._note_loss(session._end_cause or EndCause.TAKEN_AWAY)
+            return answer.released
+        except errors.SessionClosed as error:  # Nothing is held any more.
+            if error.applied is False and self._was_gone(limits, safe_until):
+                held._note_loss(session._end_cause)
+            return False
         except errors.TenureError:
             self._orphans[held._name] = _Orphan(held.owner, held.token, held._state.safe_from)
             raise
         finally:
             _less(self._leaving, own)
             self._move()
+
+    def _was_gone(self, limits: Limits, safe_until: float) -> bool:
+        """Whether a hold that is not there any more was gone before its release.
+
+        An attempt without an answer may have released it, and once the lease has run out that alone may have ended it.
+        """
+        return not limits.sent and self._session._client._clock.now() < safe_until
 
     async def give_back(self) -> None:
         """Releases holds that the cluster counts but nobody here wants."""

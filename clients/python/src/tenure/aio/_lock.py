@@ -167,11 +167,10 @@ class Held:
         if self._lost_unheard is not None:
             raise errors.HoldLost(f"{self.key!r} was lost before its release: {self._lost_unheard}")
 
-    def _release_told(self, held: bool, otherwise: EndCause | None) -> bool:
-        """Takes what its release told: whether it was held until then, and otherwise how it had ended."""
-        if not held and not self._state.doubts and otherwise in _LOSSES:  # In doubt, what passes it on ended it.
-            self._lost_unheard = otherwise
-        return held
+    def _note_loss(self, cause: EndCause | None) -> None:
+        """Takes how it had ended before its release, as the answer to that tells."""
+        if not self._state.doubts and cause in _LOSSES:  # In doubt, what passes it on ended it.
+            self._lost_unheard = cause
 
     def _end(self, cause: EndCause, give_back: bool = False) -> bool:
         """Ends it here, and all else that stands for the same hold: flag, event, callbacks."""
