@@ -19,9 +19,12 @@ from conftest import PATIENCE, Proxied, Seen, Twin, until
 import tenure
 from tenure import errors
 from tenure._core.clock import Clock
+from tenure._rpc import GET
 from tenure.aio import _token
 from tenure.aio._token import FAILED_SECONDS, OVERDUE_SECONDS, TOKEN_SECONDS, Token
+from tenure.aio._vigil import LOOK_SECONDS, Vigil
 from tenure.testing import Member
+from tenure.v1 import kv_pb2
 
 OWN = grpc.ssl_channel_credentials()
 
@@ -342,6 +345,136 @@ def test_a_wait_that_was_given_up_is_over_though_an_interceptor_failed(twin: Twi
     until(lambda: twin.do(client.lock_info, "k").waiters == 0)
     twin.do(held.release)
     assert twin.do(client.lock_info, "k").holders == 0
+
+
+class Vetoing:
+    """Interceptors that raise at each call of some names, in place of what the call raises or of the call."""
+
+    def __init__(self, *names: str, error: Exception, calls: bool = False) -> None:
+        self.names = set(names)
+        self.asked: list[str] = []
+        self._error = error
+        self._calls = calls
+        both = (grpc.aio.UnaryUnaryClientInterceptor, grpc.aio.UnaryStreamClientInterceptor)
+        methods = ("intercept_unary_unary", "intercept_unary_stream")
+        self.interceptors = [type("One", (kind,), {m: self._call})() for kind, m in zip(both, methods, strict=True)]
+
+    async def _call(self, continuation: Any, details: Any, request: Any) -> Any:
+        self.asked.append(name_of(details))
+        if name_of(details) not in self.names:
+            return await continuation(details, request)
+        if not self._calls:
+            raise self._error
+        try:
+            return await (await continuation(details, request))
+        except grpc.aio.AioRpcError:
+            raise self._error from None
+
+
+def test_an_interceptor_that_refuses_calls_refuses_them_at_once_and_breaks_nothing(twin: Twin, tenure_uri: str) -> None:
+    vetoing = Vetoing("Put", "Watch", "AcquireLock", error=OSError("not today"))
+    client = twin.client(tenure_uri, interceptors=vetoing.interceptors, timeout=PATIENCE)
+    twin.do(client.wait_connected)
+    link = getattr(client, "_aio", client)._link
+    session = twin.do(client.session)
+    with pytest.raises(errors.InternalError, match="not today") as refused:
+        twin.do(client.kv.put, "k", b"v")
+    assert isinstance(refused.value.__cause__, OSError)
+    assert refused.value.applied is None
+    assert vetoing.asked.count("Put") == 2
+    with pytest.raises(errors.InternalError, match="not today"):
+        twin.do(session.lock("k").acquire)
+    with pytest.raises(errors.InternalError, match="not today"):
+        twin.next(twin.do(client.watch, key="k"))
+    assert twin.do(client.kv.get, "k") is None
+    assert getattr(client, "_aio", client)._link is link
+    assert not link.broken
+
+
+def test_an_exception_in_place_of_a_broken_connection_is_one(twin: Twin, proxied: Proxied) -> None:
+    mapping = Vetoing("Get", error=LookupError("mapped"), calls=True)
+    client = twin.client(proxied.uri(), interceptors=mapping.interceptors, timeout=PATIENCE)
+    twin.do(client.kv.put, "k", b"v")
+    proxied.proxy.hold(to_client=False)
+    asked = mapping.asked.count("Get")
+    getting = [twin.spawn(client.kv.get, "k") for _ in range(3)]
+    until(lambda: mapping.asked.count("Get") >= asked + 3)
+    proxied.proxy.cut()
+    proxied.proxy.heal()
+    assert all(got.result(PATIENCE).value == b"v" for got in getting)
+
+
+def test_what_is_kept_up_to_date_goes_on_when_an_interceptor_refuses_no_longer(
+    twin: Twin, tenure_uri: str, seen: Seen, caplog: pytest.LogCaptureFixture
+) -> None:
+    vetoing = Vetoing(error=OSError("not now"))
+    client = twin.client(tenure_uri, interceptors=vetoing.interceptors, members_seconds=0.2)
+    twin.do(client.kv.put, "p/1", "v")
+    cache = twin.do(client.cache, "p/")
+    services = twin.do(client.service_list, "web")
+    observer = client.observe("e")
+    assert twin.next(observer) is None
+    following = twin.spawn(next, observer) if twin.name == "sync" else twin.spawn(lambda: observer.__anext__())
+    vetoing.names = {"Watch", "Observe", "ListMembers"}
+    until(lambda: vetoing.asked.count("ListMembers") > 4)
+    vetoing.names = {"Watch", "Observe", "ListInstances"}
+    before = {name: vetoing.asked.count(name) for name in vetoing.names}
+    _break(client)
+    until(lambda: vetoing.asked.count("Watch") >= before["Watch"] + 6)
+    until(lambda: vetoing.asked.count("Observe") >= before["Observe"] + 3)
+    vetoing.names = {"ListInstances"}
+    twin.do(client.register, "web", node="n") if twin.name == "sync" else twin.do(
+        lambda: client.register("web", node="n").__aenter__()
+    )
+    until(lambda: vetoing.asked.count("ListInstances") >= before["ListInstances"] + 3)
+    vetoing.names = set()
+    until(lambda: services.instances("web"))
+    twin.do(client.kv.put, "p/2", "v")
+    until(lambda: cache.get("p/2"))
+    session = twin.do(client.session)
+    twin.do(session.election("e").campaign, "me")
+    assert following.result(PATIENCE).value == b"me"
+    assert "goes on later: the call failed here: OSError('not now')" in caplog.text
+
+
+def test_a_ping_that_failed_here_says_nothing_of_the_member() -> None:
+    async def run() -> None:
+        silent = asyncio.Event()
+        answers: list[bool | None] = [None, None, False]
+        began = time.monotonic()
+
+        async def ping(seconds: float) -> bool | None:
+            return answers.pop(0)
+
+        vigil = Vigil(ping, silent.set)
+        vigil.heard()
+        vigil.owe()
+        await asyncio.wait_for(silent.wait(), PATIENCE)
+        assert not answers
+        assert time.monotonic() - began >= 3 * LOOK_SECONDS
+        vigil.stop()
+
+    asyncio.run(run())
+
+
+def test_what_an_interceptor_does_about_a_ping_and_a_call_is_no_sign_of_life(tenure_uri: str) -> None:
+    vetoing = Vetoing("Get", "Check", error=TimeoutError("took too long"))
+
+    async def use() -> None:
+        async with tenure.aio.Client(tenure_uri, interceptors=vetoing.interceptors) as client:
+            await client.wait_connected()
+            link = client._link
+            assert link is not None
+            assert link._vigil is not None
+            assert await link._ping(PATIENCE) is None
+            heard = link._vigil._heard
+            with pytest.raises(errors.InternalError, match="took too long"):
+                await link.unary(GET, kv_pb2.GetRequest(key="k"), PATIENCE)
+            assert link._vigil._heard == heard
+            vetoing.names = set()
+            assert await link._ping(PATIENCE) is True
+
+    asyncio.run(use())
 
 
 def test_what_an_interceptor_fails_with_is_told(twin: Twin, tenure_uri: str) -> None:

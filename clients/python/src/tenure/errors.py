@@ -558,7 +558,7 @@ class Unauthenticated(TenureError):
 
 
 class InternalError(TenureError):
-    """A fault of the service; the member's log has the cause."""
+    """A fault of the service; the member's log has the cause. Or of an interceptor; the text names its exception."""
 
     reason = "INTERNAL"
 

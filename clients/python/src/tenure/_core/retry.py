@@ -20,6 +20,11 @@ class Decision:
 
 GIVE_UP = Decision(retry=False)
 
+
+class FailedHere(errors.InternalError):
+    """A call failed in this process, by an exception of an interceptor, its cause: that says nothing of the member."""
+
+
 # Reasons after which the same call may succeed.
 _PASSING = (
     errors.Unavailable,

@@ -23,7 +23,7 @@ from tenure._core.clock import Clock, system_clock
 from tenure._core.fork import ForkGuard
 from tenure._core.members import MemberList
 from tenure._core.namespace import Namespace
-from tenure._core.retry import decide, decided
+from tenure._core.retry import FailedHere, decide, decided
 from tenure._core.security import Security, TokenSource, from_environment
 from tenure._core.security import decide as decide_tls
 from tenure._core.unreachable import Cause, why
@@ -561,7 +561,8 @@ class Connection:
         """
         decision = decide(error, failures=failures)
         if not decision.retry:
-            link.answered()
+            if not isinstance(error, FailedHere):
+                link.answered()
             if limits.sent and error.applied is False and not decided(error):
                 error.applied = None  # It tells of the last attempt only; one before may have been applied.
             raise error

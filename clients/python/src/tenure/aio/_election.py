@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from tenure import _convert, errors
 from tenure._convert import to_bytes
-from tenure._core.retry import decide
+from tenure._core.retry import FailedHere, decide
 from tenure._rpc import GET_LEADER, OBSERVE, PROCLAIM, RESIGN
 from tenure.aio._acquire import Want, acquire, new_owner
 from tenure.aio._connection import log_failure
@@ -228,7 +228,8 @@ class Observer(Follower[election_pb2.ObserveRequest, election_pb2.ObserveRespons
                 await link.unary(GET_LEADER, request, ANSWER_SECONDS)
                 failures = 0
             except errors.TenureError as error:
-                busy = isinstance(error, errors.TooManyRequests) or not decide(error, failures=1).retry
+                excused = isinstance(error, (errors.TooManyRequests, FailedHere))
+                busy = excused or not decide(error, failures=1).retry
                 failures = 0 if busy else failures + 1
         self._fall_silent(stream)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -10,7 +11,7 @@ from typing_extensions import Self
 
 from tenure import errors
 from tenure._core.backoff import Backoff
-from tenure._core.retry import decide
+from tenure._core.retry import FailedHere, decide
 from tenure._rpc import Req, Res, ServerStream
 from tenure.aio._limits import Limits
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tenure.aio._client import Client
     from tenure.aio._link import Followed, Link
 
+
+log = logging.getLogger("tenure")
 
 T = TypeVar("T")
 
@@ -49,9 +52,11 @@ class Follower(Generic[Req, Res]):
         self._unread: asyncio.TimerHandle | None = None  # Ends a stream that is no longer read.
         self._backoff = Backoff(client._rng)
         self._failures = 0
+        self._warned = False  # Whether the log has said since the last message that an interceptor fails.
         self._reading = asyncio.Lock()
         self._silent = False  # Whether the member said nothing for too long, which ended the stream.
         self.patient = False  # Whether it waits for a member as long as it takes also before it has begun.
+        self.steady = False  # Whether it goes on after an interceptor failed also before it has begun.
 
     def _request(self) -> Req:
         """Returns the request of a new stream."""
@@ -86,6 +91,7 @@ class Follower(Generic[Req, Res]):
                 self._unread = asyncio.get_running_loop().call_later(UNREAD_SECONDS, self._leave_unread)
                 raise
             self._failures = 0
+            self._warned = False
             self._backoff.reset()
             return message
 
@@ -156,7 +162,13 @@ class Follower(Generic[Req, Res]):
     async def _after_failure(self, error: errors.TenureError) -> None:
         self._failures += 1
         decision = decide(error, failures=self._failures)
-        if not self._broke(error) and (not decision.retry or self._too_late()):
+        goes_on = self._broke(error)
+        if isinstance(error, FailedHere) and (self._began or self.steady):
+            goes_on = True
+            if not decision.retry and not self._warned:
+                self._warned = True
+                log.warning("%s goes on later: %s", self._what, error)
+        if not goes_on and (not decision.retry or self._too_late()):
             await self.close()
             raise error
         if decision.move and self._link is not None:

@@ -13,6 +13,7 @@ import grpc.aio
 
 from tenure import _convert, errors
 from tenure._core.fork import ADVICE
+from tenure._core.retry import FailedHere, decide
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
 from tenure.aio._door import Door
 from tenure.aio._line import Alone, Long, bearing
@@ -23,6 +24,8 @@ from tenure.aio._wait import stop
 T = TypeVar("T")
 # Members answer it at once, whatever they are busy with, and whoever asks.
 HEALTH = "/grpc.health.v1.Health/Check"
+# How many exceptions, each raised in place of another, are looked through for one of gRPC.
+CHAIN_MAX = 16
 
 Metadata = tuple[tuple[str, str], ...]
 
@@ -188,7 +191,7 @@ class Link:
         try:
             answer = await self._once(rpc, request, timeout, token)
         except errors.TenureError as error:
-            if not isinstance(error, (errors.LinkLost, errors.DeadlineExceeded)):
+            if not isinstance(error, (errors.LinkLost, errors.DeadlineExceeded, FailedHere)):
                 self._vigil.heard()
             raise
         finally:
@@ -214,17 +217,16 @@ class Link:
         metadata = bearing(token) if token else None
         return await self.race(_typed(lambda: alone(request, timeout=timeout, metadata=metadata)))
 
-    async def _ping(self, seconds: float) -> bool:
-        """Asks the member for a sign of life; any answer is one."""
+    async def _ping(self, seconds: float) -> bool | None:
+        """Asks the member for a sign of life; any answer is one. None: it is not known whether there was one."""
         try:
             check = self._channel.unary_unary(HEALTH, request_serializer=bytes, response_deserializer=bytes)
             await check(b"", timeout=seconds)
-        except grpc.aio.AioRpcError as error:
-            return error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
         except (grpc.aio.UsageError, asyncio.InvalidStateError):
             return True  # It is being closed.
-        except Exception:
-            return True  # An interceptor failed: that says nothing of the member.
+        except Exception as error:
+            said = _beneath(error)
+            return None if said is None else said.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
         return True
 
     def _token_text(self) -> str:
@@ -374,5 +376,19 @@ async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
         raise _convert.error(error.code(), error.details() or "", error.trailing_metadata()) from None
     except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
         raise errors.LinkLost(str(error), applied=None) from None
-    except Exception as error:  # Of an interceptor: whether it had made the call is not known.
-        raise errors.LinkLost(f"the call failed here: {error!r}", applied=None) from error
+    except Exception as error:  # Of an interceptor.
+        if (said := _beneath(error)) is not None:
+            passing = _convert.error(said.code(), said.details() or "", said.trailing_metadata())
+            if decide(passing, failures=1).retry:
+                raise passing from error
+        # Whether it had made the call is not known.
+        raise FailedHere(f"the call failed here: {error!r}", applied=None) from error
+
+
+def _beneath(error: BaseException | None) -> grpc.aio.AioRpcError | None:
+    """Returns the error of gRPC in whose place an interceptor raised another, if there was one."""
+    for _ in range(CHAIN_MAX):
+        if error is None or isinstance(error, grpc.aio.AioRpcError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None

@@ -166,7 +166,7 @@ class KeyWatch(_Run):
 
     async def _run(self) -> None:
         watch = self._client.watch(key=self._key, initial=True, restart=True, holder_changes=False)
-        watch.patient = True
+        watch.patient = watch.steady = True
         present: KeyValue | None = None
         told: KeyValue | None = None
         first = True

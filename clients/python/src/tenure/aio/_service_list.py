@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
 from tenure import _convert, errors
+from tenure._core.backoff import Backoff
+from tenure._core.retry import FailedHere
 from tenure._rpc import LIST_INSTANCES, WATCH
 from tenure.aio import _follow
 from tenure.aio._backlog import Backlog
@@ -19,6 +22,8 @@ from tenure.v1 import catalog_pb2, watch_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._client import Client
+
+log = logging.getLogger("tenure")
 
 PROGRESS_SECONDS = 5.0
 
@@ -154,7 +159,7 @@ class ServiceList:
         nodes: set[str] = set()
         shown = 0
         while True:
-            page = await self._client._call(LIST_INSTANCES, request, timeout=float("inf"))
+            page = await self._page(request)
             shown = shown or page.header.revision
             for found in page.instances:
                 nodes.add(found.service.node.lower())
@@ -171,6 +176,21 @@ class ServiceList:
             if len(self._passing) == len(self.names):
                 for backlog in self._backlogs:
                     backlog.tell(self._passing)
+
+    async def _page(self, request: catalog_pb2.ListInstancesRequest) -> catalog_pb2.ListInstancesResponse:
+        """Reads a page, however long it takes. An interceptor that fails is told only to who waits for the first."""
+        backoff = Backoff(self._client._rng)
+        warned = False
+        while True:
+            try:
+                return await self._client._call(LIST_INSTANCES, request, timeout=float("inf"))
+            except FailedHere as error:
+                if not self._known:
+                    raise
+                if not warned:
+                    warned = True
+                    log.warning("a service list goes on later: %s", error)
+                await asyncio.sleep(backoff.next())
 
     def instances(self, service: str) -> tuple[Instance, ...]:
         """Returns the instances of a service that pass, ordered by node and id."""

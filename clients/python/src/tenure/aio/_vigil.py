@@ -20,8 +20,9 @@ class Vigil:
     with the first answer: until then the member may be far away.
     """
 
-    def __init__(self, ping: Callable[[float], Awaitable[bool]], silent: Callable[[], None]) -> None:
-        self._ping = ping  # Asks for a sign of life within so many seconds, and tells whether there was one.
+    def __init__(self, ping: Callable[[float], Awaitable[bool | None]], silent: Callable[[], None]) -> None:
+        # Asks for a sign of life within so many seconds, and tells whether there was one; None if that is not known.
+        self._ping = ping
         self._silent = silent  # Told once, when there was none.
         self._owed = 0
         self._heard = 0
@@ -73,12 +74,15 @@ class Vigil:
     async def _ask(self) -> None:
         loop = asyncio.get_running_loop()
         heard, began = self._heard, loop.time()
-        alive = await self._ping(PROOF_SECONDS) or self._heard != heard
+        answer = await self._ping(PROOF_SECONDS)
+        alive = answer or self._heard != heard
         self._asking = None
         if self._over:
             return
         stalled = loop.time() - began > PROOF_SECONDS + LOOK_SECONDS  # This process stood still: answers may be unread.
         if alive or stalled:
             self._look_in(REST_SECONDS)
+        elif answer is None:
+            self._look_in(LOOK_SECONDS)
         else:
             self._silent()
