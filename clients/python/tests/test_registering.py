@@ -267,3 +267,36 @@ def test_a_function_that_does_not_say_in_time_how_its_instance_is_is_named(twin:
         twin.do(client.register, "web", node="n", ttl=1, health=health if twin.name == "sync" else later)
     assert told.value.applied is False
     ends.set()
+
+
+@pytest.mark.parametrize("how", ["closed", "given up"])
+def test_a_registration_of_the_same_id_with_another_check_leaves_its_check_to_nobody(
+    member: FakeMember, how: str
+) -> None:
+    async def work() -> None:
+        member.calls[_rpc.REGISTER_NODE.path] = lambda r: catalog_pb2.RegisterNodeResponse()
+        member.calls[_rpc.DEREGISTER_SERVICE.path] = lambda r: catalog_pb2.DeregisterServiceResponse()
+        async with member.client() as client:
+            stays = await client.register("web", node="n", check_id="a")
+            if how == "closed":
+                goes = await client.register("web", node="n", check_id="b")
+                await goes.close()
+            else:
+                answer = member.calls[_rpc.REGISTER_NODE.path] = Late(catalog_pb2.RegisterNodeResponse())
+                going = asyncio.ensure_future(client.register("web", node="n", check_id="b").__aenter__())
+                await member.asked_for(_rpc.REGISTER_NODE, 2)
+                await cancelled(going)
+                answer.comes.set()
+            await member.asked_for(_rpc.DEREGISTER_SERVICE)
+            changes = (_rpc.REGISTER_NODE.path, _rpc.DEREGISTER_SERVICE.path)
+
+            def again() -> bool:
+                after = [(p, r) for p, r in member.asked if p in changes][-2:]
+                return [p for p, _ in after] == [changes[1], changes[0]] and after[1][1].checks[0].check_id == "a"
+
+            assert again() or how == "given up"
+            await member.until(again)
+            await stays.close()
+            assert deregistered(member) == 2
+
+    asyncio.run(asyncio.wait_for(work(), 2 * PATIENCE))

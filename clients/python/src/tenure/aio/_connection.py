@@ -41,6 +41,7 @@ from tenure.v1 import cluster_pb2
 
 if TYPE_CHECKING:
     from tenure.aio._numbered import Numbered
+    from tenure.aio._register import Registration
     from tenure.aio._session_core import SessionCore
 
 log = logging.getLogger("tenure")
@@ -107,7 +108,7 @@ class Connection:
         self._sessions: dict[str, SessionCore] = {}
         self._looks: Agenda[SessionCore] = Agenda()  # When the clock may change something for a session.
         self._resuming: dict[tuple[str, bytes, int], bytes] = {}  # Instances of resumes that failed: what they resume.
-        self._registered: list[tuple[str, str]] = []  # Node and id of what the program has registered.
+        self._registered: list[Registration] = []  # What the program has registered.
         self._entering: dict[
             tuple[str, str], asyncio.Future[None]
         ] = {}  # Registrations and their ends that are not settled yet.

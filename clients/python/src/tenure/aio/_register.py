@@ -242,7 +242,7 @@ async def register(client: Connection, registrar: Registrar, service: Service, t
     def written(ended: asyncio.Future[Registration]) -> None:
         """Has what may be there after a failure taken back, unless somebody has it."""
         failed = ended.cancelled() or ended.exception() is not None
-        if failed and limits.sent and name not in client._registered:
+        if failed and limits.sent and not _shared(client, service):
             taking = client._see_through(_take_back(client, registrar, service, health), "take-registration-back")
             taking.add_done_callback(settle)
         else:
@@ -294,8 +294,27 @@ async def _close_made(writing: asyncio.Future[Registration]) -> None:
 
 async def _take_back(client: Connection, registrar: Registrar, service: Service, health: Health) -> None:
     """Deregisters what may have been registered for nobody, if that can be told within a few seconds."""
+    limits = Limits(client, CLOSE_SECONDS, None, closing=True)
     with contextlib.suppress(errors.TenureError):
-        await registrar.take_back(service, health, Limits(client, CLOSE_SECONDS, None, closing=True))
+        await registrar.take_back(service, health, limits)
+    await _restore(client, service, limits)
+
+
+def _others(client: Connection, service: Service) -> list[Registration]:
+    """Returns what the program has registered under the node and id of a service."""
+    return [r for r in client._registered if (r.node, r.id) == (service.node, service.id)]
+
+
+def _shared(client: Connection, service: Service) -> bool:
+    """Whether the program has a registration of the same instance with the same check, to which both can be left."""
+    return any(r.check_id == service.check_id for r in _others(client, service))
+
+
+async def _restore(client: Connection, service: Service, limits: Limits) -> None:
+    """Has what else the program has registered under the name of an instance that was deregistered registered again."""
+    again = [client._spawn(r._again(), "register-again") for r in _others(client, service)]
+    if again:
+        await asyncio.wait(again, timeout=limits.left())
 
 
 class Registration:
@@ -318,7 +337,7 @@ class Registration:
         self._ending: asyncio.Task[None] | None = None
         self._task = client._spawn(self._run(), "registration")
         client._closers[id(self)] = self.close
-        client._registered.append((service.node, service.id))
+        client._registered.append(self)
 
     @property
     def node(self) -> str:
@@ -403,25 +422,26 @@ class Registration:
         """Stops reporting and deregisters the instance with its check. Sessions that are bound to the check end.
 
         It waits a few seconds at most for the agent or the cluster. If the caller is cancelled, the closing continues;
-        closing again waits for it. What the program has registered once more under the same id stays.
+        closing again waits for it. What the program has registered once more under the same id stays; with another
+        `check_id` it is missing for a moment, and registered again at once.
         """
         if self._ending is None:
             self._closed = True
             self._client._closers.pop(id(self), None)
-            self._client._registered.remove((self.node, self.id))
+            self._client._registered.remove(self)
             self._ending = self._client._start_ending(self._end(), "close-registration")
         elif self._ending.done():
             return
         await until_finished(self._ending)
 
     async def _end(self) -> None:
-        """Stops reporting and deregisters the instance, unless the program has another registration of it."""
+        """Stops reporting and deregisters the instance, unless the program has another registration of both."""
         await stop(self._task)
         async with self._turn:  # Nothing that `set` still reports may register it again.
             name, limits = (self.node, self.id), Limits(self._client, CLOSE_SECONDS, None, closing=True)
             while (other := self._client._entering.get(name)) is not None and limits.left() > 0:
                 await asyncio.wait({other}, timeout=limits.left())
-            if name in self._client._registered:
+            if _shared(self._client, self._service):
                 return
             settle = _enter_name(self._client, name) if name not in self._client._entering else None
             try:
@@ -429,6 +449,12 @@ class Registration:
             finally:
                 if settle is not None:
                     settle(None)
+                await _restore(self._client, self._service, limits)
+
+    async def _again(self) -> None:
+        """Registers it again at once, for it was deregistered. If that fails, the next report does."""
+        with contextlib.suppress(errors.TenureError):
+            await self._tell(Limits(self._client, REPORT_SECONDS, None))
 
     async def __aenter__(self) -> Self:
         return self
