@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from types import FrameType
 from typing import Any
 
@@ -264,3 +265,37 @@ def test_quick_callbacks_have_been_called_when_a_client_is_closed(twin: Twin, te
         twin.do(lambda session=session: session.on_state(told.append))
     twin.do(client.close)
     assert [change.new for change in told].count(tenure.State.CLOSED) == 5
+
+
+def test_who_closes_without_a_thread_for_callbacks_can_be_interrupted_and_does_not_call_for_ever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    dispatcher = ThreadDispatcher()
+    dispatcher.line().call(interrupted)
+    asyncio.run(dispatcher.close())
+    with pytest.raises(KeyboardInterrupt):
+        dispatcher.join()
+    dispatcher.join()
+
+    monkeypatch.setattr(_threads, "CALLBACKS_SECONDS", 0.05)
+    dispatcher = ThreadDispatcher()
+    line = dispatcher.line()
+    told: list[int] = []
+
+    def slow() -> None:
+        told.append(1)
+        time.sleep(0.1)
+
+    for _ in range(3):
+        line.call(slow)
+    asyncio.run(dispatcher.close())
+    dispatcher.join()
+    assert told == [1]
+    assert "callbacks have not returned yet" in caplog.text

@@ -64,8 +64,8 @@ class ThreadDispatcher:
         self._threads = [t for t in self._threads if t.is_alive()]
         self._threads.append(thread)
 
-    def _serve(self) -> None:
-        """Calls callbacks until there are none, one of each line before the next of the same."""
+    def _serve(self, end: float = float("inf")) -> None:
+        """Calls callbacks until there are none, one of each line before the next of the same. Begins none after end."""
         line: _ThreadLine | None = None
         while True:
             with self._lock:
@@ -76,12 +76,17 @@ class ThreadDispatcher:
                 if not self._ready:
                     self._serving -= 1
                     return
+                if time.monotonic() >= end:
+                    break
                 line = self._ready.popleft()
                 callback, args = line.queue.popleft()
             try:
                 callback(*args)
-            except BaseException:  # SystemExit, too: the next are called all the same.
+            except BaseException as error:  # SystemExit, too: the next are called all the same.
+                if isinstance(error, KeyboardInterrupt) and not self.calls:
+                    raise  # Whoever closes is interrupted.
                 log.exception("a callback failed")
+        log.warning(STILL_CALLED)
 
     @property
     def calls(self) -> bool:
@@ -96,7 +101,8 @@ class ThreadDispatcher:
     def join(self) -> None:
         """Waits a moment until the callbacks taken so far have been called, unless one of them is the caller.
 
-        Whoever closes may have what a callback waits for, so one that takes longer is left behind.
+        Whoever closes may have what a callback waits for, so one that takes longer is left behind. If no thread can
+        begin, who closes calls them: then it waits for the one that it calls, and the rest is dropped when time is up.
         """
         if self.calls:
             return
@@ -107,7 +113,7 @@ class ThreadDispatcher:
             threads, alone = list(self._threads), self._ready and self._serving == 0
             self._serving += bool(alone)
         if alone:  # No thread could be begun for them.
-            self._serve()
+            self._serve(end)
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
         if any(thread.is_alive() for thread in threads):
