@@ -104,6 +104,13 @@ def test_a_release_with_a_value_of_the_wrong_kind_changes_nothing(
     assert twin.do(held.release, put="v")
 
 
+def test_no_tags_of_a_query_are_none() -> None:
+    none: Any = None
+    fallback = tenure.QueryFallback(tags=none)
+    query = tenure.Query(service="web", tags=none, ignore_checks=none, fallbacks=[fallback])
+    assert query.message("") == tenure.Query(service="web", fallbacks=[tenure.QueryFallback()]).message("")
+
+
 def test_bytes_of_any_kind_are_values(twin: Twin, tenure_uri: str) -> None:
     client = twin.client(tenure_uri)
     for value in (b"v", bytearray(b"v"), memoryview(b"v"), "v"):

@@ -23,7 +23,9 @@ class QueryFallback:
 
     def message(self) -> query_pb2.QueryFallback:
         """Returns it as the API has it."""
-        return query_pb2.QueryFallback(service=self.service, tags=texts("tags", self.tags), zone=self.zone)
+        return query_pb2.QueryFallback(
+            service=self.service, tags=texts("tags", () if self.tags is None else self.tags), zone=self.zone
+        )
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ class Query:
             match=query_pb2.QUERY_MATCH_PREFIX if self.prefix else query_pb2.QUERY_MATCH_NAME,
             regexp=self.regexp,
             service=self.service,
-            tags=texts("tags", self.tags),
+            tags=texts("tags", () if self.tags is None else self.tags),
             only_passing=self.only_passing,
-            ignore_checks=texts("ignore_checks", self.ignore_checks),
+            ignore_checks=texts("ignore_checks", () if self.ignore_checks is None else self.ignore_checks),
             node_meta=self.node_meta,
             service_meta=self.service_meta,
             near=self.near,

@@ -185,7 +185,10 @@ class Connection:
         return task
 
     async def close(self) -> None:
-        """Closes sessions cleanly, watches and the connection. Nothing is left running. In a forked child: nothing."""
+        """Closes sessions cleanly, watches and the connection. In a forked child it does nothing.
+
+        Nothing is left running but callbacks that take longer than a second: it does not wait for them.
+        """
         if self._guard.forked or self._close_begun:
             return
         self._close_begun = True

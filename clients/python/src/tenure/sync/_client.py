@@ -81,8 +81,10 @@ class Client:
     # Life.
 
     def close(self) -> None:
-        """Ends all sessions cleanly, closes watches and the connection, and leaves nothing running.
+        """Ends all sessions cleanly, closes watches and the connection.
 
+        Nothing is left running but callbacks that take longer than a second: it does not wait for them, unless the
+        system has no thread left, so that who closes has to call them.
         Several threads can close it: each waits until it is closed, except a callback. In a forked child it does
         nothing.
         """
