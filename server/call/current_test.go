@@ -99,13 +99,13 @@ func TestAReadThatWaitedIsProvedAgain(t *testing.T) {
 			defer cancel()
 			ended := make(chan error, 1)
 			go func() {
-				s, err := caller.Reader(ctx, read)
-				if err == nil {
+				s, failed := caller.Reader(ctx, read)
+				if failed == nil {
 					caller.CloseSnapshot(s)
 				}
-				ended <- err
+				ended <- failed
 			}()
-			time.Sleep(c.waits)
+			<-time.After(c.waits)
 			synctest.Wait()
 			node.lost = c.lost
 			node.apply(t, &storev1.Command{Kind: &storev1.Command_Put{Put: &storev1.Put{Key: "k"}}})
