@@ -71,7 +71,14 @@ final class Calls {
 
   /** Makes a call that is applied once, however often it is sent: straight at the leader, and if that fails, at the own member. */
   <Q, R> CompletableFuture<R> change(MethodDescriptor<Q, R> method, Q request, Patience patience) {
-    return begin(new Open<>(method, request, patience, () -> { }, Does.CHANGE));
+    return change(method, request, patience, () -> { });
+  }
+
+  /** Likewise; {@code doubted} runs on the loop when an attempt failed that may have been applied, and another one is to be made. */
+  <Q, R> CompletableFuture<R> change(MethodDescriptor<Q, R> method, Q request, Patience patience, Runnable doubted) {
+    Open<Q, R> call = new Open<>(method, request, patience, () -> { }, Does.CHANGE);
+    call.doubted = doubted;
+    return begin(call);
   }
 
   private <Q, R> CompletableFuture<R> begin(Open<Q, R> call) {
@@ -136,6 +143,7 @@ final class Calls {
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final Runnable next = this::attempt;
     private CompletableFuture<R> attempt;
+    private Runnable doubted = () -> { };
     private boolean sent;
     private int failures;
     /** When the client's own member first answered that there is no leader; 0 if its last answer was another. */
@@ -217,6 +225,7 @@ final class Calls {
       }
       if (f.error().applied() != Applied.NO) {
         sent = true;
+        doubted.run();
       }
       if (f.network() && silent || deposed || withoutLeader(f)) {
         // The member said nothing to anybody meanwhile, or is not who was meant to be asked, or can do nothing.

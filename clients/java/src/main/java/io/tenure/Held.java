@@ -27,8 +27,14 @@ public final class Held implements AutoCloseable {
   private volatile EndCause cause;
   /** How many calls are under way that may have passed the hold on to somebody else. */
   private final AtomicInteger doubts = new AtomicInteger();
-  /** Whether the cluster said at the release that it was not held any more. */
-  private volatile boolean refused;
+  /** Whether such a call passed it on, or may have. */
+  private volatile boolean passedOn;
+  /** How it had ended before its release, as far as that showed only then; null if it had not. */
+  private volatile EndCause lostUnheard;
+  /** The answer that told so, if it was an error. */
+  private volatile TenureException lostBecause;
+  /** Whether an attempt at its release failed that may have been applied. Only the loop touches it. */
+  private boolean maybeReleased;
   /** Whether whoever has it was told that it ended, or that it is released. */
   private final AtomicBoolean told = new AtomicBoolean();
   /** How many acquires have it. The loop counts. */
@@ -137,7 +143,7 @@ public final class Held implements AutoCloseable {
   /**
    * Releases the lock.
    *
-   * @return whether it was held until now; false if it ended before
+   * @return whether it was held until now, as far as is known: an attempt without an answer may have released it; false if it ended before
    * @throws TenureException.Unavailable if no member answered; the library keeps trying to release it
    */
   public boolean release() {
@@ -156,7 +162,8 @@ public final class Held implements AutoCloseable {
   }
 
   /**
-   * Releases the lock. If it was lost before, this fails, because another holder may have done the same work. In try-with-resources, an
+   * Releases the lock. If it was lost before, this fails, because another holder may have done the same work. What the release itself, the
+   * end of the lease after it began, or this program's close or export of the session explains is no loss. In try-with-resources, an
    * exception of your code is thrown instead, with this one suppressed. After {@link #release}, or another close, it does nothing. If
    * the thread is interrupted, this returns, and the release continues.
    *
@@ -169,23 +176,40 @@ public final class Held implements AutoCloseable {
     try {
       Await.ending(releaseInner());
     } catch (TenureException.SessionOver e) {
-      EndCause over = session.cause().map(CloseCause::ofHolds).orElse(
-          e.kind() == ErrorKind.SESSION_SUPERSEDED ? EndCause.SUPERSEDED : EndCause.SESSION_ENDED);
-      if (over.isLoss()) {
-        throw lost(over, e);
-      }
-      return; // This program ended the session as the lock was released.
+      // Whether that is a loss was noted with the answer.
     }
-    EndCause why = refused ? EndCause.TAKEN_AWAY : cause;
-    if (news && why != null && why.isLoss()) {
-      throw lost(why, null);
+    EndCause why = howLost();
+    if (news && why != null) {
+      throw TenureException.of(ErrorKind.NOT_HELD, Applied.NO,
+          "lock " + key + " was lost while it was held: " + why.ofHeld(), Map.of(), lostBecause);
     }
   }
 
-  private TenureException lost(EndCause why, TenureException because) {
-    return TenureException.of(
-        ErrorKind.NOT_HELD, because == null ? Applied.NO : because.applied(),
-        "lock " + key + " was lost while it was held: " + why.ofHeld(), Map.of(), because);
+  /** Returns how it was lost, by what is known; null if it was not. */
+  private EndCause howLost() {
+    EndCause own = cause;
+    if (own != null && own.isLoss() && own != EndCause.TAKEN_AWAY) {
+      return own;
+    }
+    if (doubts.get() > 0 || passedOn) { // In this order: a call by which it was passed on notes that first.
+      return null; // That explains why the cluster does not have it any more.
+    }
+    return own == EndCause.TAKEN_AWAY ? own : lostUnheard;
+  }
+
+  /** Takes the answer to the release that it was not there to release, or, with an error, that the session is over. The loop calls it. */
+  private void notThere(TenureException.SessionOver over, long lapsesBefore) {
+    session.look(session.client.clock.nanos());
+    if (maybeReleased || over != null && over.applied() != Applied.NO || session.lapses() != lapsesBefore) {
+      return; // It may have been released, or have ended with the lease after that was begun.
+    }
+    EndCause why = session.cause().map(CloseCause::ofHolds).orElse(
+        over == null ? EndCause.TAKEN_AWAY
+            : over.kind() == ErrorKind.SESSION_SUPERSEDED ? EndCause.SUPERSEDED : EndCause.SESSION_ENDED);
+    if (why.isLoss()) { // Otherwise this program ended the session meanwhile.
+      lostBecause = over;
+      lostUnheard = why;
+    }
   }
 
   /** Says that whoever has it knows how it ended. */
@@ -216,7 +240,12 @@ public final class Held implements AutoCloseable {
     doubts.incrementAndGet();
   }
 
-  /** Says that it is known what became of such a call; if it passed the hold on, that is ended before. */
+  /** Says that such a call passed it on, or that nobody will know: that the cluster does not have it any more is no loss then. */
+  void mayBePassedOn() {
+    passedOn = true;
+  }
+
+  /** Says that it is known what became of such a call; if it passed the hold on, that is noted, and the hold ended, before. */
   void undoubt() {
     doubts.decrementAndGet();
   }
@@ -247,11 +276,17 @@ public final class Held implements AutoCloseable {
       }
       // From here on nothing may count on it, whatever becomes of the call.
       end(EndCause.RELEASED);
-      session.returns.giveBack(sequencer.wire(), owner).whenComplete((released, error) -> {
+      long lapses = session.lapses();
+      session.returns.giveBack(sequencer.wire(), owner, () -> maybeReleased = true).whenComplete((released, error) -> {
         if (error == null) {
-          refused = !released;
-          result.complete(released);
+          if (!released) {
+            notThere(null, lapses);
+          }
+          result.complete(released || maybeReleased); // As far as is known.
         } else {
+          if (error instanceof TenureException.SessionOver over) {
+            notThere(over, lapses);
+          }
           result.completeExceptionally(error);
         }
       });

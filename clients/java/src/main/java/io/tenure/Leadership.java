@@ -97,7 +97,8 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Resigns; fails if leadership was lost before. See {@link Held#close}.
+   * Resigns; fails if leadership was lost before. That it was passed on, or may have been, by {@link #resignTo} is no loss. See
+   * {@link Held#close}.
    *
    * @throws TenureException.StaleToken of kind NOT_HELD if leadership was lost before
    */
@@ -138,9 +139,12 @@ public final class Leadership implements AutoCloseable {
         .setToOwner(owner).setOptions(o.setOwner(held.owner())).build()).whenComplete((r, error) -> {
           s.look(s.client.clock.nanos()); // What ended before this is told so.
           if (error == null) {
+            if (r.getResigned()) {
+              held.mayBePassedOn();
+            }
             held.end(r.getResigned() ? EndCause.RELEASED : EndCause.TAKEN_AWAY);
           } else if (!(error instanceof TenureException e && e.applied() == Applied.NO)) {
-            // It may have been passed on.
+            held.mayBePassedOn();
             held.end(EndCause.RELEASED);
             s.returns.abandon(held);
           }

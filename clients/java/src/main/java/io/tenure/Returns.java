@@ -126,11 +126,16 @@ final class Returns {
    * is asked for a little later, tells whether the hold is to be given back still.
    */
   CompletableFuture<Boolean> giveBack(Sequencer hold, String owner) {
+    return giveBack(hold, owner, () -> { });
+  }
+
+  /** Likewise; {@code doubted} runs when an attempt failed that may have released it, and another one is to be made. */
+  CompletableFuture<Boolean> giveBack(Sequencer hold, String owner, Runnable doubted) {
     session.holds.end(hold, owner);
     CompletableFuture<Boolean> released = new CompletableFuture<>();
     session.change(LockServiceGrpc.getReleaseLockMethod(), o -> ReleaseLockRequest.newBuilder()
         .setKey(hold.getKey()).setSessionId(session.id()).setLockIndex(hold.getLockIndex())
-        .setOptions(o.setOwner(owner)).build()).whenComplete((r, error) -> {
+        .setOptions(o.setOwner(owner)).build(), doubted).whenComplete((r, error) -> {
           if (error == null) {
             released.complete(r.getReleased());
             return;

@@ -40,6 +40,7 @@ final class SessionCore {
   private final List<Consumer<SessionChange>> listeners = new ArrayList<>();
   private final Executor events;
   private long attempts;
+  private long lapses;
   private volatile TenureException refusal;
 
   /** What makes a session what it is. */
@@ -180,6 +181,7 @@ final class SessionCore {
   /** Carries out what follows from an event. */
   private void follow(SessionLife.Effects effects) {
     if (effects.ranOut()) {
+      lapses++;
       holds.ranOut();
     }
     for (SessionChange change : effects.changes()) {
@@ -190,6 +192,11 @@ final class SessionCore {
     if (effects.hurry()) {
       client.keeper.hurry(this);
     }
+  }
+
+  /** Returns how often its lease has run out. */
+  long lapses() {
+    return lapses;
   }
 
   /** Returns why nothing is held any more at this moment, by what is known and by the clock; null while something may be. */
@@ -307,13 +314,19 @@ final class SessionCore {
   /** Makes a change exactly once. The builder function gets the options with identity and request id. */
   <Q extends MessageLite, R> CompletableFuture<R> change(
       MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request) {
+    return change(method, request, () -> { });
+  }
+
+  /** Likewise; {@code doubted} runs when an attempt failed that may have been applied, and another one is to be made. */
+  <Q extends MessageLite, R> CompletableFuture<R> change(
+      MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request, Runnable doubted) {
     CompletableFuture<R> result = new CompletableFuture<>();
-    change(method, request, patience(), result);
+    change(method, request, doubted, patience(), result);
     return result;
   }
 
   private <Q extends MessageLite, R> void change(MethodDescriptor<Q, R> method, Function<CallOptions.Builder, Q> request,
-      Calls.Patience patience, CompletableFuture<R> result) {
+      Runnable doubted, Calls.Patience patience, CompletableFuture<R> result) {
     if (result.isDone()) {
       return;
     }
@@ -321,7 +334,7 @@ final class SessionCore {
       result.completeExceptionally(overError(Applied.NO));
       return;
     }
-    long sequence = ids.draw(() -> change(method, request, patience, result));
+    long sequence = ids.draw(() -> change(method, request, doubted, patience, result));
     if (sequence == 0) {
       return;
     }
@@ -333,13 +346,13 @@ final class SessionCore {
       result.completeExceptionally(e);
       return;
     }
-    CompletableFuture<R> call = client.calls.change(method, q, patience);
+    CompletableFuture<R> call = client.calls.change(method, q, patience, doubted);
     call.whenComplete((value, error) -> {
       ids.done(sequence);
       if (error == null) {
         result.complete(value);
       } else if (Errors.isWindowFull(error)) {
-        client.loop.after(WINDOW_FULL_NANOS, () -> change(method, request, patience, result));
+        client.loop.after(WINDOW_FULL_NANOS, () -> change(method, request, doubted, patience, result));
       } else {
         result.completeExceptionally(underSession(error));
       }

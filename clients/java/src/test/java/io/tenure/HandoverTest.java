@@ -125,6 +125,24 @@ final class HandoverTest extends WithFakeMember {
   }
 
   @Test
+  void aReleaseThatIsUnderWayThenIsNoLoss() throws Exception {
+    Session session = client.openSession();
+    member.acquire = a -> a.grant(a.hold(7));
+    Held held = session.lock("k").acquire();
+    BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> releases.add(o);
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(held::close);
+    StreamObserver<ReleaseLockResponse> release = next(releases);
+    CompletableFuture<String> exported = session.exportAsync();
+    until(() -> {
+      jumps(1);
+      return exported.isDone();
+    });
+    FakeMember.reply(release, ReleaseLockResponse.getDefaultInstance());
+    get(closed);
+  }
+
+  @Test
   void itIsHandedOverThoughNobodyAnswersThatAPlaceIsGivenUp() throws Exception {
     Session session = client.openSession();
     CompletableFuture<Held> wait = session.lock("k").acquireAsync();

@@ -7,18 +7,23 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import io.tenure.v1.DestroySessionResponse;
 import io.tenure.v1.Hold;
 import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.SessionHint;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -66,7 +71,11 @@ final class HeldTest {
   }
 
   private static void aHeld(Use use) throws Exception {
-    try (FakeMember member = new FakeMember(); Client client = Client.connect(member.uri())) {
+    aHeld(System::nanoTime, use);
+  }
+
+  private static void aHeld(LongSupplier nanos, Use use) throws Exception {
+    try (FakeMember member = new FakeMember(); Client client = WithFakeMember.client(member.uri(), nanos)) {
       member.ttl = Duration.ofHours(1);
       AtomicLong token = new AtomicLong(7);
       member.acquire = a -> a.grant(a.hold(token.getAndIncrement()));
@@ -140,6 +149,104 @@ final class HeldTest {
         held.close(); // That it was lost is told once.
         assertThrows(TenureException.StaleToken.class, () -> session.lock("other").withLock(() -> { }), why.getKey());
       });
+    }
+  }
+
+  private static final StatusRuntimeException LOST_ANSWER =
+      FakeMember.refusal(Code.UNAVAILABLE_VALUE, "OUTCOME_UNKNOWN", "applied", "unknown");
+
+  /** Has the first attempt at a release fail so, and answers the next. */
+  private static void failThenAnswer(
+      FakeMember member, StatusRuntimeException first, Consumer<StreamObserver<ReleaseLockResponse>> then) {
+    AtomicBoolean failed = new AtomicBoolean();
+    member.release = (r, o) -> {
+      if (failed.getAndSet(true)) {
+        then.accept(o);
+      } else {
+        o.onError(first);
+      }
+    };
+  }
+
+  /** What says that nothing was there to release. */
+  private static List<Consumer<StreamObserver<ReleaseLockResponse>>> nothingThere() {
+    return List.of(o -> FakeMember.reply(o, ReleaseLockResponse.getDefaultInstance()),
+        o -> o.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "SESSION_EXPIRED")));
+  }
+
+  @Test
+  void aReleaseThatMayHaveBeenDoneByAnAttemptBeforeIsNoLoss() throws Exception {
+    for (Consumer<StreamObserver<ReleaseLockResponse>> answer : nothingThere()) {
+      aHeld((member, session, held) -> {
+        failThenAnswer(member, LOST_ANSWER, answer);
+        held.close();
+        held.close();
+      });
+    }
+    aHeld((member, session, held) -> {
+      failThenAnswer(member, LOST_ANSWER, nothingThere().get(0));
+      assertTrue(held.release());
+    });
+    aHeld((member, session, held) -> {
+      // A member tries, too.
+      member.release = (r, o) -> o.onError(FakeMember.refusal(Code.FAILED_PRECONDITION_VALUE, "SESSION_EXPIRED", "applied", "unknown"));
+      held.close();
+    });
+  }
+
+  @Test
+  void anAttemptBeforeThatDidNothingExplainsNoLoss() throws Exception {
+    for (Consumer<StreamObserver<ReleaseLockResponse>> answer : nothingThere()) {
+      aHeld((member, session, held) -> {
+        failThenAnswer(member, FakeMember.refusal(Code.UNAVAILABLE_VALUE, "NOT_LEADER"), answer);
+        assertThrows(TenureException.StaleToken.class, held::close);
+      });
+    }
+  }
+
+  @Test
+  void whatIsLearnedAfterTheLeaseRanOutSinceTheReleaseIsNoLoss() throws Exception {
+    for (Consumer<StreamObserver<ReleaseLockResponse>> answer : nothingThere()) {
+      AtomicLong ahead = new AtomicLong();
+      aHeld(() -> System.nanoTime() + ahead.get(), (member, session, held) -> {
+        member.release = (r, o) -> {
+          ahead.addAndGet(Duration.ofHours(2).toNanos());
+          answer.accept(o);
+        };
+        held.close();
+      });
+    }
+  }
+
+  @Test
+  void aSessionThatIsClosedAsALockIsReleasedHasReleasedIt() throws Exception {
+    aHeld((member, session, held) -> {
+      BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+      member.release = (r, o) -> releases.add(o);
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(held::close);
+      StreamObserver<ReleaseLockResponse> release = WithFakeMember.next(releases);
+      session.close();
+      FakeMember.reply(release, ReleaseLockResponse.getDefaultInstance());
+      WithFakeMember.get(closed);
+    });
+  }
+
+  @Test
+  void aClientThatIsClosedAsALockIsReleasedHasReleasedIt() throws Exception {
+    try (FakeMember member = new FakeMember(); Client client = Client.connect(member.uri())) {
+      member.acquire = a -> a.grant(a.hold(7));
+      Held held = client.openSession().lock("k").acquire();
+      BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+      member.release = (r, o) -> releases.add(o);
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(held::close);
+      StreamObserver<ReleaseLockResponse> release = WithFakeMember.next(releases);
+      member.destroy = (r, o) -> {
+        FakeMember.reply(release, ReleaseLockResponse.getDefaultInstance());
+        closed.handle((v, e) -> v).join();
+        FakeMember.reply(o, DestroySessionResponse.getDefaultInstance());
+      };
+      client.close();
+      WithFakeMember.get(closed);
     }
   }
 

@@ -2,6 +2,7 @@ package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,11 +10,14 @@ import com.google.rpc.Code;
 import io.grpc.stub.StreamObserver;
 import io.tenure.v1.AttachSessionRequest;
 import io.tenure.v1.ReleaseLockRequest;
+import io.tenure.v1.ReleaseLockResponse;
 import io.tenure.v1.ResignRequest;
 import io.tenure.v1.ResignResponse;
+import io.tenure.v1.SessionHint;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 
@@ -121,6 +125,85 @@ final class LeadershipTest extends WithFakeMember {
     assertFalse(leadership.isSafe());
     assertEquals(EndCause.RELEASED, get(leadership.held().ended()));
     assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
+  /** Leadership that is closed in another thread while it is being passed on, and what the member was asked for. */
+  private record Both(Leadership leadership, CompletableFuture<Boolean> resigned, Asked resign, CompletableFuture<Void> closed,
+      StreamObserver<ReleaseLockResponse> release) {
+    void releasedNothing() {
+      FakeMember.reply(release, ReleaseLockResponse.getDefaultInstance());
+    }
+  }
+
+  private Both closedAsItIsPassedOn() throws Exception {
+    Leadership leadership = elected();
+    BlockingQueue<StreamObserver<ReleaseLockResponse>> releases = new LinkedBlockingQueue<>();
+    member.release = (r, o) -> releases.add(o);
+    CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
+    Asked resign = next(asked);
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(leadership::close);
+    return new Both(leadership, resigned, resign, closed, next(releases));
+  }
+
+  @Test
+  void leadershipThatWasPassedOnWhileItIsClosedIsNotLost() throws Exception {
+    Both both = closedAsItIsPassedOn();
+    both.resign().answer(true);
+    assertTrue(get(both.resigned()));
+    both.releasedNothing();
+    get(both.closed());
+  }
+
+  @Test
+  void leadershipThatMayBePassedOnWhileItIsClosedIsNotLost() throws Exception {
+    Both both = closedAsItIsPassedOn();
+    both.releasedNothing();
+    get(both.closed());
+    both.resign().answer(true);
+    assertTrue(get(both.resigned()));
+    Both unknown = closedAsItIsPassedOn();
+    unknown.resign().out().onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+    failure(unknown.resigned());
+    unknown.releasedNothing();
+    get(unknown.closed());
+  }
+
+  @Test
+  void leadershipThatWasNotPassedOnWhileItIsClosedIsLost() throws Exception {
+    Both both = closedAsItIsPassedOn();
+    both.resign().refuse();
+    assertEquals(ErrorKind.CANDIDATE_NOT_FOUND, failure(both.resigned()).kind());
+    both.releasedNothing();
+    ExecutionException e = assertThrows(ExecutionException.class, () -> get(both.closed()));
+    assertInstanceOf(TenureException.StaleToken.class, e.getCause());
+  }
+
+  private void lose(Leadership leadership) throws Exception {
+    member.hint(SessionHint.newBuilder().setSessionId(leadership.held().session().id())
+        .setLost(io.tenure.v1.Hold.newBuilder().setSequencer(leadership.held().sequencer().wire())).build());
+    assertEquals(EndCause.TAKEN_AWAY, get(leadership.held().ended()));
+  }
+
+  @Test
+  void leadershipThatIsGoneAsItIsPassedOnIsNotLost() throws Exception {
+    Leadership leadership = elected();
+    CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
+    Asked a = next(asked);
+    lose(leadership);
+    a.out().onError(FakeMember.refusal(Code.INTERNAL_VALUE, "INTERNAL", "applied", "unknown"));
+    failure(resigned);
+    leadership.close();
+  }
+
+  @Test
+  void leadershipThatIsGoneAndWasNotPassedOnIsLost() throws Exception {
+    Leadership leadership = elected();
+    CompletableFuture<Boolean> resigned = leadership.resignToAsync("a", "a");
+    Asked a = next(asked);
+    lose(leadership);
+    a.refuse();
+    failure(resigned);
+    assertThrows(TenureException.StaleToken.class, leadership::close);
   }
 
   @Test
