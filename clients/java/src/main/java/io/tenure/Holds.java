@@ -29,10 +29,14 @@ final class Holds {
   /** A grant that cannot be believed yet. */
   private static final class Pending {
     final Hold hold;
+    final BooleanSupplier wanted;
+    final Consumer<TenureException> fail;
     boolean lost;
 
-    Pending(Hold hold) {
+    Pending(Hold hold, BooleanSupplier wanted, Consumer<TenureException> fail) {
       this.hold = hold;
+      this.wanted = wanted;
+      this.fail = fail;
     }
   }
 
@@ -117,10 +121,25 @@ final class Holds {
     }
   }
 
-  /** Gives up all places, and what they became: nobody waits any more. */
+  /** Gives up all places, what they became, and what cannot be believed yet: nobody waits any more. */
   void leaveQueues(TenureException why) {
     for (Acquisition a : List.copyOf(acquisitions)) {
       a.giveUp(why);
+    }
+    for (Pending p : List.copyOf(pending)) {
+      giveUp(p, why);
+    }
+  }
+
+  /** Gives back a grant that cannot be believed yet, unless it came in the meantime or whoever gave it up sees to that. */
+  private void giveUp(Pending p, TenureException why) {
+    if (!pending.contains(p) || !p.wanted.getAsBoolean()) {
+      return;
+    }
+    pending.remove(p);
+    p.fail.accept(why.with(Applied.YES));
+    if (!isUsed(p.hold.getSequencer().getKey(), p.hold.getOwner(), null)) {
+      session.returns.giveBack(p.hold.getSequencer(), p.hold.getOwner());
     }
   }
 
@@ -160,10 +179,12 @@ final class Holds {
       fail.accept(Inheritance.neverBelieved());
       return;
     }
-    Pending p = new Pending(hold);
+    Pending p = new Pending(hold, wanted, fail);
     pending.add(p);
     session.whenSafe(session.inheritance.believedFrom(hold), () -> {
-      pending.remove(p);
+      if (!pending.remove(p)) {
+        return; // It was given back.
+      }
       if (p.lost || late.isLost(hold)) {
         fail.accept(TenureException.of(ErrorKind.NOT_HELD, Applied.YES, "lock "
             + session.client.namespace.strip(hold.getSequencer().getKey()) + " was lost while it was acquired"));
@@ -175,9 +196,14 @@ final class Holds {
         take.accept(adopt(hold));
       }
     }, () -> {
-      pending.remove(p);
-      fail.accept(session.overError(Applied.YES));
+      if (pending.remove(p)) {
+        fail.accept(session.overError(Applied.YES));
+      }
     });
+    TenureException none = session.end.noLocks();
+    if (none != null) {
+      giveUp(p, none); // It would not be waited for.
+    }
   }
 
   /** Returns the Held of a hold, the one that there is or a new one, with one claim on it more. */

@@ -124,6 +124,57 @@ final class HandoverTest extends WithFakeMember {
     get(exported);
   }
 
+  /** Opens a session whose lease ran out, while calls have answers. */
+  private Session inJeopardy() throws Exception {
+    Session session = client.openSession();
+    member.denied.add(session.id());
+    jumps(FakeMember.LAPSE_SECONDS);
+    member.seen();
+    member.next(FakeMember.Renewal.class); // The client may take a member for silent that had not answered before the jump.
+    member.next(FakeMember.Renewal.class);
+    assertEquals(SessionState.JEOPARDY, session.state());
+    return session;
+  }
+
+  /** Answers a try, and waits until the client knows. */
+  private void acquired(StreamObserver<TryAcquireLockResponse> answer) throws Exception {
+    Hold hold = Hold.newBuilder().setOwner(member.next(TryAcquireLockRequest.class).getOptions().getOwner())
+        .setSequencer(Sequencer.newBuilder().setKey("k").setLockIndex(7).setFencingToken(7)).build();
+    FakeMember.reply(answer, TryAcquireLockResponse.newBuilder().setAcquired(true).setHold(hold).build());
+    get(client.kv().findAsync("other"));
+  }
+
+  @Test
+  void whatATryHadThatCouldNotBeBelievedIsGivenBackBeforeThat() throws Exception {
+    Session session = inJeopardy();
+    BlockingQueue<StreamObserver<TryAcquireLockResponse>> tries = new LinkedBlockingQueue<>();
+    member.tryAcquire = (r, o) -> tries.add(o);
+    CompletableFuture<TryResult> attempt = session.lock("k").tryAcquireAsync();
+    acquired(next(tries));
+    attempt.cancel(true);
+    CompletableFuture<String> exported = session.exportAsync();
+    get(exported);
+    List<Object> seen = member.seen();
+    assertEquals(List.of(7L), seen.stream().filter(ReleaseLockRequest.class::isInstance)
+        .map(r -> ((ReleaseLockRequest) r).getLockIndex()).toList());
+    assertEquals(1, renewed(seen));
+  }
+
+  @Test
+  void whatATryHasThatCannotBeBelievedAnyMoreIsGivenBackBeforeThat() throws Exception {
+    Session session = inJeopardy();
+    BlockingQueue<StreamObserver<TryAcquireLockResponse>> tries = new LinkedBlockingQueue<>();
+    member.tryAcquire = (r, o) -> tries.add(o);
+    CompletableFuture<TryResult> attempt = session.lock("k").tryAcquireAsync();
+    StreamObserver<TryAcquireLockResponse> answer = next(tries);
+    CompletableFuture<String> exported = session.exportAsync();
+    acquired(answer);
+    TenureException e = failure(attempt);
+    assertEquals("SESSION_CLOSED YES session " + session.id() + " was handed over", e.kind() + " " + e.applied() + " " + e.getMessage());
+    get(exported);
+    assertEquals(7, member.next(ReleaseLockRequest.class).getLockIndex());
+  }
+
   @Test
   void aReleaseThatIsUnderWayThenIsNoLoss() throws Exception {
     Session session = client.openSession();
