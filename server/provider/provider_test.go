@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,8 +34,8 @@ type rig struct {
 	issuer *issuer.Issuer
 	record *storev1.ProviderRecord
 	keys   *provider.Keys
-	// publish is what the provider publishes in place of its keys; empty: its keys.
-	publish string
+	// published is what the provider publishes in place of its keys; nil or empty: its keys.
+	published atomic.Pointer[string]
 }
 
 // newRig returns a rig whose provider has its keys where its server says, unless edit says otherwise.
@@ -50,8 +51,8 @@ func newRig(t *testing.T, store *storage.Store, record *storev1.ProviderRecord) 
 			if w.Code != http.StatusOK {
 				return nil, errors.New("away")
 			}
-			if r.publish != "" {
-				return []byte(r.publish), nil
+			if text := r.published.Load(); text != nil && *text != "" {
+				return []byte(*text), nil
 			}
 			return w.Body.Bytes(), nil
 		},
@@ -274,19 +275,19 @@ func TestASetWithoutAKeyForgetsThem(t *testing.T) {
 			t.Fatalf("got %v", cause)
 		}
 		for _, none := range []string{`{}`, `{"keys":null}`, `{"error":"no"}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`} {
-			r.publish = none
+			r.published.Store(&none)
 			r.after(11 * time.Minute)
 			if _, cause = r.verify(text); cause != 0 || r.keys.State("ci").Failure == "" {
 				t.Errorf("%s is taken for a key set: %v, %+v", none, cause, r.keys.State("ci"))
 			}
 		}
 		for _, none := range []string{`{"keys":[]}`, `{"keys":[{"kty":"XYZ"}]}`} {
-			r.publish = ""
+			r.published.Store(nil)
 			r.after(11 * time.Minute)
 			if _, cause = r.verify(text); cause != 0 || r.keys.Problem() != "" {
 				t.Errorf("it has its key again: %v, %q", cause, r.keys.Problem())
 			}
-			r.publish = none
+			r.published.Store(&none)
 			r.after(11 * time.Minute)
 			if _, cause = r.verify(text); cause != provider.CauseKey || r.keys.Holds("ci", old.Key) {
 				t.Errorf("%s: the key is still there, %v", none, cause)
