@@ -146,13 +146,13 @@ func (l *Leadership) resignTo(ctx context.Context, sessionID, owner string) (led
 	doubt := false // An attempt may have given it up.
 	err = s.calls.change(ctx, func(ctx context.Context, link *conn.Link, o *tenurev1.CallOptions) error {
 		o.Owner = l.owner
-		response, err := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
+		response, failed := tenurev1.NewElectionServiceClient(link).Resign(ctx, &tenurev1.ResignRequest{
 			Key: l.sequencer.GetKey(), SessionId: s.id, LockIndex: l.sequencer.GetLockIndex(), ToSessionId: sessionID,
 			ToOwner: owner, Options: o,
 		})
-		led = err != nil || response.GetResigned() || doubt
-		doubt = doubt || mayBeApplied(err)
-		return err
+		led = failed != nil || response.GetResigned() || doubt
+		doubt = doubt || mayBeApplied(failed)
+		return failed
 	})
 	return led, err
 }
