@@ -156,6 +156,28 @@ func TestTransferLeadership(t *testing.T) {
 }
 
 // A member that votes alone says at once why it cannot hand over the leadership.
+// A leader that is removed right after another member hands over to one that is still there: what it saw of the members is
+// from before the removal.
+func TestTheLeadershipIsNotHandedToARemovedMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, nil)
+		f.begin(1)
+		for id := uint64(2); id <= 4; id++ {
+			f.join(id)
+		}
+		f.voters(1, 2, 3, 4)
+		leader := f.leader()
+		others := slices.DeleteFunc(slices.Sorted(slices.Values(leader.Status().Voters)), func(id uint64) bool { return id == leader.Status().MemberID })
+		if err := leader.RemoveMember(t.Context(), others[0], false); err != nil {
+			t.Fatal(err)
+		}
+		if err := leader.TransferLeadership(t.Context(), 0); err != nil {
+			t.Errorf("transfer right after member %d was removed: %v", others[0], err)
+		}
+		f.ended(others[0], raftnode.ErrRemoved)
+	})
+}
+
 func TestTheOnlyVoterCannotHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, nil)

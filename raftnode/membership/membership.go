@@ -255,7 +255,7 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 	}
 	var found *Peer
 	err = c.patiently(ctx, func() error {
-		found, err = c.successor(id)
+		found, err = c.successor(cs.GetVoters(), id)
 		return err
 	})
 	if err != nil {
@@ -283,11 +283,12 @@ func (c *Changes) transfer(ctx context.Context, id uint64) error {
 	return fmt.Errorf("%w: %x did not become leader", ErrTransferFailed, found.ID)
 }
 
-// successor returns who can take the leadership over: the member wanted, or the one that can soonest.
-func (c *Changes) successor(id uint64) (*Peer, error) {
+// successor returns which voter can take the leadership over: the member wanted, or the one that can soonest. What was seen
+// of the members is up to a tick old; one that was removed since can lead no more.
+func (c *Changes) successor(voters []uint64, id uint64) (*Peer, error) {
 	var found *Peer
 	for _, p := range c.o.Peers.List() {
-		if p.Self || p.Learner || !p.Reachable {
+		if p.Self || !p.Reachable || !slices.Contains(voters, p.ID) {
 			continue
 		}
 		if p.ID == id || id == 0 && (found == nil || p.Match > found.Match) {
