@@ -32,6 +32,7 @@ PYTEST_TEST = re.compile(r"^_{3,} (.+) _{3,}$")
 PYTEST_SECTION = re.compile(r"^=+ .* =+$")
 SUREFIRE_TEST = re.compile(r"<<< (FAILURE|ERROR)!")
 SUREFIRE_RESULT = re.compile(r"^\[ERROR\] +(Failures:|Errors:|\S+[.:]\S+.*|Tests run:.*)$")
+BLOCK = re.compile(r"^(FAIL in |--- FAIL: |crash, in |# |_{3,} |\[ERROR\] .*<<< )")
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -52,6 +53,20 @@ def messages(lines: list[str]) -> list[str]:
             groups.append([])
         groups[-1].append(line)
     return shorten([line for group in groups for line in shorten(group, PER_MESSAGE)], PER_TEST)
+
+
+def share(report: list[str], limit: int) -> list[str]:
+    """Shortens a report that is too long so that the beginning of each failure stays."""
+    blocks: list[list[str]] = []
+    for line in report:
+        if BLOCK.match(line) or not blocks:
+            blocks.append([])
+        blocks[-1].append(line)
+    for most in range(PER_CRASH + 2, 1, -1):
+        report = [line for block in blocks for line in shorten(block, most)]
+        if len(report) <= limit:
+            break
+    return shorten(report, limit)
 
 
 class GoPackage:
@@ -187,7 +202,7 @@ def main() -> None:
     report = go(lines) + pytest(lines) + surefire(lines)
     # How it ended says most where no test failed: a linter, a compiler, a step that was stopped.
     end = lines[-(8 if report else PER_END) :]
-    report = [*shorten(report, max(1, limit - len(end) - 1)), f"----- end of {sys.argv[1]}", *end]
+    report = [*share(report, max(1, limit - len(end) - 1)), f"----- end of {sys.argv[1]}", *end]
     for line in report[-limit:]:
         print(line if len(line) <= WIDTH else line[:WIDTH] + "…")
 
