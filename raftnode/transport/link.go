@@ -53,7 +53,7 @@ func (p *peer) connect(ctx context.Context) error {
 	g.Go(func() error { return l.stream(life, p.appends, laneAppends) })
 	g.Go(func() error { return l.watch(life) })
 	err = g.Wait()
-	if cause := context.Cause(life); cause != nil && ctx.Err() == nil && errors.Is(cause, errMoved) {
+	if cause := context.Cause(life); cause != nil && ctx.Err() == nil && (errors.Is(cause, errMoved) || errors.Is(cause, errSecured)) {
 		return cause
 	}
 	if l.opened.Load() >= streams && l.cut.happened(err) {
@@ -110,7 +110,7 @@ func (l *link) open(ctx context.Context, lane string) (peerv1.PeerService_Exchan
 	if err != nil {
 		return nil, err
 	}
-	l.accepted(resp)
+	l.accepted(resp, withoutTLS(stream)) //nolint:contextcheck // It is what the stream knows of its connection.
 	return stream, nil
 }
 
@@ -126,8 +126,9 @@ func refusedBy(stream peerv1.PeerService_ExchangeClient, err error) error {
 	}
 }
 
-// accepted notes that the peer takes a stream; with both the link is made.
-func (l *link) accepted(resp *peerv1.ExchangeResponse) {
+// accepted notes that the peer takes a stream, and whether it came without TLS; with both the link is made.
+func (l *link) accepted(resp *peerv1.ExchangeResponse, inClear bool) {
+	l.p.met(inClear)
 	if l.opened.Add(1) < streams {
 		return
 	}

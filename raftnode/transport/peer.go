@@ -29,7 +29,9 @@ type peer struct {
 	peer   Peer
 	leave  context.CancelCauseFunc // ends the present connection; nil without one
 	state  Status
+	clear  bool // the present connection is without TLS, and this member has it
 	conns  [connKinds]*grpc.ClientConn
+	before []*grpc.ClientConn // for calls that began before the peer was known to speak TLS
 	closed bool
 	said   uint64 // the start in which it told its address itself; 0 if it did not
 }
@@ -43,6 +45,13 @@ type counters struct {
 
 // errMoved ends a connection to an address that is no longer the peer's.
 var errMoved = errors.New("peer has another address now")
+
+// errSecured ends a connection without TLS to a peer that speaks it.
+var errSecured = errors.New("peer is met with TLS from now on")
+
+// endsAfter is how long after a peer is known to speak TLS the connections are closed that were made for calls before: a call of a client is over by
+// then, and so is nearly every snapshot; another is sent again.
+var endsAfter = [connKinds]time.Duration{connRelay: time.Minute, connSnapshot: time.Hour}
 
 func newPeer(t *Transport, p Peer) *peer {
 	label := p.Name
@@ -91,8 +100,39 @@ func (p *peer) update(next Peer, told bool) {
 	if next.Name != "" {
 		p.peer.Name = next.Name
 	}
-	p.peer.SpeaksTLS = p.peer.SpeaksTLS || next.SpeaksTLS
+	if next.SpeaksTLS && !p.peer.SpeaksTLS {
+		p.peer.SpeaksTLS = true
+		p.secure()
+	}
 	p.peer.Starts = max(p.peer.Starts, next.Starts)
+}
+
+// secure ends what is without TLS, now that the peer is known to speak it. Until then it may have been met without: it was tried before the peer was
+// restarted with TLS. mu is held.
+func (p *peer) secure() {
+	if p.t.o.Security == nil {
+		return
+	}
+	if p.clear && p.leave != nil {
+		p.leave(errSecured)
+	}
+	for kind, cc := range p.conns {
+		if cc != nil {
+			p.conns[kind] = nil
+			p.before = append(p.before, cc)
+			time.AfterFunc(endsAfter[kind], func() { _ = cc.Close() }) // Its only error is that it is closed already.
+		}
+	}
+}
+
+// met notes whether the present connection is without TLS, which it must not stay if the peer was found to speak it meanwhile.
+func (p *peer) met(inClear bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear = p.clear || inClear && p.t.o.Security != nil
+	if p.clear && p.peer.SpeaksTLS && p.leave != nil {
+		p.leave(errSecured)
+	}
 }
 
 func (p *peer) known() Peer {
@@ -144,7 +184,7 @@ func (p *peer) run(ctx context.Context) {
 		if cut := (*cutError)(nil); errors.As(err, &cut) && p.ended(ctx) {
 			p.t.o.Gone(p.id)
 		}
-		if connected || errors.Is(err, errMoved) {
+		if connected || errors.Is(err, errMoved) || errors.Is(err, errSecured) {
 			wait = backoffMin
 		}
 		// Full jitter, so that members that lost each other do not come back in step.
@@ -173,7 +213,7 @@ func (p *peer) lost(err error) bool {
 	if was {
 		p.state.Since = time.Now()
 	}
-	p.state.Connected, p.state.Problem, p.leave = false, problem, nil
+	p.state.Connected, p.state.Problem, p.leave, p.clear = false, problem, nil, false
 	at := p.peer
 	p.mu.Unlock()
 
@@ -244,4 +284,7 @@ func (p *peer) close() {
 	p.closed = true
 	p.state.Connected = false
 	p.closeConns()
+	for _, cc := range p.before {
+		_ = cc.Close()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	grpcpeer "google.golang.org/grpc/peer"
 )
@@ -36,6 +37,18 @@ func (s *Security) tell(ctx context.Context, err error) {
 			return
 		}
 	}
+}
+
+// withoutTLS reports whether a stream goes over a connection that is not secured.
+func withoutTLS(stream grpc.ClientStream) bool {
+	to, ok := grpcpeer.FromContext(stream.Context())
+	if !ok {
+		return false
+	}
+	info, ok := to.AuthInfo.(interface {
+		GetCommonAuthInfo() credentials.CommonAuthInfo
+	})
+	return ok && info.GetCommonAuthInfo().SecurityLevel == credentials.NoSecurity
 }
 
 // pinning are credentials whose connections are each for one member.

@@ -1,0 +1,130 @@
+package transport_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	raftpb "go.etcd.io/raft/v3/raftpb"
+	grpccredentials "google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	peerv1 "github.com/tenure-io/tenure/gen/go/tenure/peer/v1"
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/raftnode/transport"
+)
+
+// handshakes are the connections that a member has dialed.
+type handshakes struct {
+	clear, secured atomic.Int64 // that are open
+}
+
+// client returns credentials that know of TLS as little as the peer is known to speak it.
+func (h *handshakes) client(_ string, speaksTLS bool) grpccredentials.TransportCredentials {
+	c := dialing{TransportCredentials: insecure.NewCredentials(), open: &h.clear, level: grpccredentials.NoSecurity}
+	if speaksTLS {
+		c.open, c.level = &h.secured, grpccredentials.PrivacyAndIntegrity
+	}
+	return c
+}
+
+type dialing struct {
+	grpccredentials.TransportCredentials
+
+	open  *atomic.Int64
+	level grpccredentials.SecurityLevel
+}
+
+func (c dialing) Clone() grpccredentials.TransportCredentials { return c }
+
+func (c dialing) ClientHandshake(_ context.Context, _ string, raw net.Conn) (net.Conn, grpccredentials.AuthInfo, error) {
+	c.open.Add(1)
+	return &counted{Conn: raw, end: sync.OnceFunc(func() { c.open.Add(-1) })}, level{grpccredentials.CommonAuthInfo{SecurityLevel: c.level}}, nil
+}
+
+type counted struct {
+	net.Conn
+
+	end func()
+}
+
+func (c *counted) Close() error {
+	c.end()
+	return c.Conn.Close()
+}
+
+type level struct{ grpccredentials.CommonAuthInfo }
+
+func (level) AuthType() string { return "test" }
+
+// A peer that was met without TLS, as it spoke none before it was restarted, is met with TLS once it says that it does; and its connections
+// for calls are replaced.
+func TestAPeerThatBeginsToSpeakTLSIsMetAgain(t *testing.T) {
+	var dialed handshakes
+	security := func(h *handshakes) *transport.Security {
+		return &transport.Security{
+			Server: insecure.NewCredentials(), Client: h.client,
+			Proves: func(grpccredentials.AuthInfo, string) error { return nil },
+		}
+	}
+	a, b := start(t, 1, transport.Options{Security: security(&dialed)}), start(t, 2, transport.Options{Security: security(&handshakes{})})
+	meet(a, b)
+	call := func() {
+		t.Helper()
+		conn, err := a.Conn(2)
+		if err == nil {
+			_, err = peerv1.NewPeerServiceClient(conn).Compare(t.Context(), &peerv1.CompareRequest{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.awaitConnected(2)
+	call()
+	if without, with := dialed.clear.Load(), dialed.secured.Load(); without != 2 || with != 0 {
+		t.Fatalf("open at first: %d without and %d with TLS, want 2 and 0", without, with)
+	}
+
+	// Restarted with TLS it is met again before it introduces itself, which it does where it connects.
+	b.stop()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", b.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	introduces := make(chan struct{})
+	again := start(t, 2, transport.Options{
+		Listener: listener, Security: security(&handshakes{}),
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			select {
+			case <-introduces:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		},
+	})
+	again.self.Member = &storev1.Member{
+		Id: 2, Incarnation: b.self.Member.GetIncarnation(), Starts: transport.NextStarts(b.self.Member.GetStarts(), 9), Name: name(2),
+		PeerAddress: listener.Addr().String(), PeerSecurity: storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT,
+	}
+	again.SetSelf(again.self)
+	again.SetPeers([]transport.Peer{a.peer()}, nil)
+	again.await("to be met", func() bool {
+		a.Send([]*raftpb.Message{message(raftpb.MsgHeartbeat, 1, 2, 7)})
+		return len(again.received) > 0
+	})
+	call()
+	if without, with := dialed.clear.Load(), dialed.secured.Load(); without != 2 || with != 0 {
+		t.Errorf("open before it introduced itself: %d without and %d with TLS, want 2 and 0", without, with)
+	}
+	close(introduces)
+	a.await("a connection with TLS", func() bool { return dialed.secured.Load() == 1 && a.connected(2) })
+	call()
+	// The one for calls stays for those that are under way.
+	a.await("the end of the one without that carries messages", func() bool { return dialed.clear.Load() == 1 })
+	if secured := dialed.secured.Load(); secured != 2 {
+		t.Errorf("open at last: %d with TLS, want 2", secured)
+	}
+}
