@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 )
 
 // Options says what a history is checked against.
@@ -14,6 +15,8 @@ type Options struct {
 	SlackMs int64
 	// GrantsMayLag is set when grants of a lock may stand still, because a command reached its limit of grants.
 	GrantsMayLag bool
+	// SearchMax bounds the search of an order for the operations on one key; zero is 5 minutes.
+	SearchMax time.Duration
 }
 
 // Violation is a promise that was broken.
@@ -22,6 +25,8 @@ type Violation struct {
 	Checker string
 	// Text says what was seen and what was promised.
 	Text string
+	// Undecided says that a search took too long: nothing was shown, neither that the promise was broken nor that it was kept.
+	Undecided bool
 }
 
 // String returns the violation on one line.
@@ -45,9 +50,13 @@ type checker struct {
 }
 
 func (c *checker) fail(format string, args ...any) {
+	c.add(Violation{Checker: c.name, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) add(v Violation) {
 	c.found++
 	if c.found <= violationsMax {
-		c.report.Violations = append(c.report.Violations, Violation{Checker: c.name, Text: fmt.Sprintf(format, args...)})
+		c.report.Violations = append(c.report.Violations, v)
 	}
 }
 

@@ -14,6 +14,8 @@ type Plan struct {
 	Seed uint64 `json:"seed"`
 	// Note says why the plan is kept.
 	Note string `json:"note,omitempty"`
+	// SearchMax bounds how long the answers about one key are checked; zero: as check does.
+	SearchMax time.Duration `json:"-"`
 	// Members is how many there are at the beginning.
 	Members int `json:"members"`
 	// FaultsMs is how long faults come, HealMs how long the cluster then has to make progress under load, SilentMs how

@@ -283,7 +283,7 @@ func (w *World) result() *Result {
 		Violations: w.broken,
 	}
 	// Two clocks may differ by twice their drift.
-	r.Report = check.Run(w.truth.history, check.Options{DriftPercent: w.plan.DriftPercent + 0.1})
+	r.Report = check.Run(w.truth.history, check.Options{DriftPercent: w.plan.DriftPercent + 0.1, SearchMax: w.plan.SearchMax})
 	r.Violations = append(r.Violations, r.Report.Violations...)
 	return r
 }
