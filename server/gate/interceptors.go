@@ -138,12 +138,17 @@ func (g *Gate) answer(ctx context.Context, request any, method string, a answeri
 // Enter lets a call pass, or says why it is refused: somebody calls a method with a request, which is nil for a stream. leave must
 // be called once the call has ended. Interceptors ask it, and so can whatever else carries calls.
 func (g *Gate) Enter(caller share.Caller, method string, request any) (leave func(), err error) {
-	if g.stopping.Err() != nil {
-		return nil, reason.ErrStopping
-	}
 	in := g.rooms.ofStream(method)
 	if request != nil {
 		in = g.rooms.ofCall(method, request)
+	}
+	return g.enter(caller, in, request)
+}
+
+// enter is Enter for a call of which it is known which room it takes a place in.
+func (g *Gate) enter(caller share.Caller, in *room, request any) (leave func(), err error) {
+	if g.stopping.Err() != nil {
+		return nil, reason.ErrStopping
 	}
 	if leave, err = g.rooms.enter(caller, in); err != nil {
 		return nil, err
@@ -160,7 +165,8 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 	if connectionOver(ctx) {
 		return nil, reason.ErrConnectionEnds
 	}
-	leave, err := g.Enter(g.rooms.CallerOf(ctx), method, request)
+	in := g.rooms.ofCall(method, request)
+	leave, err := g.enter(g.rooms.CallerOf(ctx), in, request)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +177,7 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 	defer Recovered(g.log, method, &err)
 	switch {
 	case g.authority == nil:
-	case g.rooms.ofCall(method, request) == g.rooms.waits:
+	case in == g.rooms.waits:
 		return g.await(ctx, request, method, handler)
 	case g.authority.Asks(method):
 		if ctx, err = g.authority.Call(ctx, g.callerOf(ctx), method, request); err != nil {
