@@ -69,8 +69,12 @@ func obey(text string) error {
 		close(a.told)
 	}()
 	for _, kind := range append(attacks(), wellBehaved) {
-		if kind.name != a.Attack {
+		name, alike := strings.CutSuffix(a.Attack, alikeEnd)
+		if kind.name != name {
 			continue
+		}
+		if alike {
+			kind.attack = kind.alike
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		err := kind.attack(ctx, a)

@@ -17,6 +17,7 @@ type attack struct {
 	files       int                                    // descriptors of a member in the short form; 0: as many as there are
 	prepare     func(*scene)                           // what the test makes before
 	attack      func(context.Context, *attacker) error // runs in the attacker's process; the attack stands when it returns
+	alike       func(context.Context, *attacker) error // the same load by clients that mean well; nil: that of wellBehaved is as good
 	after       func(*scene)                           // what must hold beside what judge checks
 	pins        func(long bool) int                    // what the attack may pin by docs/operations.md, in MiB
 }
@@ -28,6 +29,9 @@ func attacks() []attack {
 
 // wellBehaved is what attacks are compared with: calls as clients make them.
 var wellBehaved = attack{name: "well-behaved calls", attack: behaveWell}
+
+// alikeEnd ends the name of an attack in the orders of those who make the same load and mean well.
+const alikeEnd = ", by clients that mean well"
 
 // idleMiB is what a member takes that little is asked of; see docs/operations.md.
 const idleMiB = 256
@@ -60,6 +64,13 @@ func TestAttacks(t *testing.T) {
 			}
 			for _, members := range []int{1, 3} {
 				t.Run(fmt.Sprintf("members %d", members), func(t *testing.T) {
+					if a.alike != nil {
+						b := a
+						b.name, b.after, b.shows = a.name+alikeEnd, nil, ""
+						p99, _ := b.make(t, members)
+						a.compare(t, members, p99)
+						return
+					}
 					if base[members] == 0 { // Also when this is the only attack of the run.
 						base[members], _ = wellBehaved.make(t, members)
 					}

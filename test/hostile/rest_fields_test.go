@@ -107,17 +107,22 @@ func bodyOf(at place, text string) ([]byte, error) {
 // oddREST puts odd texts into every parameter of every path, and every field of every body, that OpenAPI names.
 func oddREST(ctx context.Context, a *attacker) error {
 	const fieldsMin = 200
-	return a.oddRESTTo(ctx, a.Members[0].HTTP, "", fieldsMin)
+	return a.textsToREST(ctx, a.Members[0].HTTP, "", oddTexts(), fieldsMin)
+}
+
+// plainREST makes the same requests with plain texts.
+func plainREST(ctx context.Context, a *attacker) error {
+	return a.textsToREST(ctx, a.Members[0].HTTP, "", plainTexts(), 0)
 }
 
 // oddAgentREST does so with the paths that agents serve.
 func oddAgentREST(ctx context.Context, a *attacker) error {
 	const fieldsMin = 50
-	return a.oddRESTTo(ctx, a.Given[agentGiven], "/v1/agent", fieldsMin)
+	return a.textsToREST(ctx, a.Given[agentGiven], "/v1/agent", oddTexts(), fieldsMin)
 }
 
-// oddRESTTo puts odd texts into what paths with a prefix take, of which there is so much at least.
-func (a *attacker) oddRESTTo(ctx context.Context, address, prefix string, fieldsMin int) error {
+// textsToREST puts texts into what paths with a prefix take, of which there is so much at least.
+func (a *attacker) textsToREST(ctx context.Context, address, prefix string, texts map[string]string, fieldsMin int) error {
 	var d document
 	if err := json.Unmarshal(openapi.Document(), &d); err != nil {
 		return err
@@ -141,7 +146,7 @@ func (a *attacker) oddRESTTo(ctx context.Context, address, prefix string, fields
 				}
 				for name, at := range places {
 					fields++
-					for kind, text := range oddTexts() {
+					for kind, text := range texts {
 						what := fmt.Sprintf("%s %s %s%s: %s", method, path, p.Name, name, kind)
 						g.Go(func() error {
 							return a.untilThereIsRoom(ctx, func() (int, error) {

@@ -26,38 +26,58 @@ const slowly = 20 * time.Millisecond
 // readSlowly begins streams of each kind that reads on the member's side, over gRPC and over REST, and reads a byte of each
 // now and then: too often to be silent, and too seldom to ever get what is there.
 func readSlowly(ctx context.Context, a *attacker) error {
-	if err := a.readCallsSlowly(ctx); err != nil {
-		return err
-	}
-	return a.readLinesSlowly(ctx)
-}
-
-// readCallsSlowly does so over gRPC: the windows of its streams are one byte large.
-func (a *attacker) readCallsSlowly(ctx context.Context) error {
-	const perWire = 2000
-	kinds, err := a.streamKinds(ctx, "slow")
+	all, err := a.manyStreams(ctx, 1)
 	if err != nil {
 		return err
 	}
+	for _, w := range all {
+		go w.open(min(streamsPerWire, slowStreams(a.Long))) // It ends with the connection.
+	}
+	answers, err := a.manyLines(ctx)
+	if err != nil {
+		return err
+	}
+	return a.readLinesSlowly(ctx, answers)
+}
+
+// readAtOnce begins the same streams, and reads each of them as fast as it comes.
+func readAtOnce(ctx context.Context, a *attacker) error {
+	const windowMax = 1<<31 - 1
+	if _, err := a.manyStreams(ctx, windowMax); err != nil {
+		return err
+	}
+	answers, err := a.manyLines(ctx)
+	for _, answer := range answers {
+		go func() { _, _ = io.Copy(io.Discard, answer) }() // It ends with the connection.
+	}
+	return err
+}
+
+// streamsPerWire is how many streams one connection has.
+const streamsPerWire = 2000
+
+// manyStreams begins streams over gRPC, on which the member may send so many bytes before it is allowed more.
+func (a *attacker) manyStreams(ctx context.Context, window uint32) ([]*wire, error) {
+	kinds, err := a.streamKinds(ctx, "slow")
+	if err != nil {
+		return nil, err
+	}
 	var all []*wire
 	for i := range slowStreams(a.Long) {
-		at := i % perWire
+		at := i % streamsPerWire
 		if at == 0 {
-			w, dialErr := a.wire(ctx, a.Members[0].GRPC, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
+			w, dialErr := a.wire(ctx, a.Members[0].GRPC, http2.Setting{ID: http2.SettingInitialWindowSize, Val: window})
 			if dialErr != nil {
-				return dialErr
+				return nil, dialErr
 			}
 			w.deaf()
 			all = append(all, w)
 		}
 		if err = all[len(all)-1].begin(uint32(2*at+1), kinds[i%len(kinds)], i); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, w := range all {
-		go w.open(min(perWire, slowStreams(a.Long))) // It ends with the connection.
-	}
-	return nil
+	return all, nil
 }
 
 // open lets the member send one byte more on each stream, now and then.
@@ -78,8 +98,8 @@ func (w *wire) open(streams int) {
 	}
 }
 
-// readLinesSlowly does so over REST, with buffers that are as small as the system lets them be.
-func (a *attacker) readLinesSlowly(ctx context.Context) error {
+// manyLines begins streams over REST, with buffers that are as small as the system lets them be.
+func (a *attacker) manyLines(ctx context.Context) ([]*slowAnswer, error) {
 	get := func(path string) string {
 		return "GET " + path + " HTTP/1.1\r\nHost: " + a.Members[0].HTTP + "\r\n\r\n"
 	}
@@ -92,7 +112,7 @@ func (a *attacker) readLinesSlowly(ctx context.Context) error {
 	for i := range slowStreams(a.Long) / 4 {
 		conn, err := dialer.DialContext(ctx, "tcp", a.Members[0].HTTP)
 		if err != nil {
-			return fmt.Errorf("connection %d: %w", i, err)
+			return nil, fmt.Errorf("connection %d: %w", i, err)
 		}
 		a.keep(conn)
 		if c, ok := conn.(*net.TCPConn); ok {
@@ -102,6 +122,11 @@ func (a *attacker) readLinesSlowly(ctx context.Context) error {
 			all = append(all, &slowAnswer{Conn: conn})
 		} // Else the member has no room for so many of one caller.
 	}
+	return all, nil
+}
+
+// readLinesSlowly reads a little of each answer now and then.
+func (a *attacker) readLinesSlowly(ctx context.Context, all []*slowAnswer) error {
 	var heard atomic.Bool
 	go func() { // It ends with the process.
 		for {

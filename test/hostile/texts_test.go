@@ -15,10 +15,19 @@ func oddTexts() map[string]string {
 	}
 }
 
+// plainTexts are as many texts as are odd, which are not.
+func plainTexts() map[string]string {
+	plain := map[string]string{}
+	for kind := range oddTexts() {
+		plain[kind] = "plain"
+	}
+	return plain
+}
+
 // fieldAttacks put every odd text into every field.
 func fieldAttacks() []attack {
 	return []attack{
-		{entry: "S12", name: "odd texts in every field of REST", attack: oddREST, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
+		{entry: "S12", name: "odd texts in every field of REST", attack: oddREST, alike: plainREST, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
 		{entry: "S12", name: "odd texts in every field of gRPC", attack: oddCalls, prepare: giveSession, pins: func(bool) int { return intakeMiB }},
 		{entry: "S12", name: "odd texts in every field of an agent's gRPC", attack: oddAgentCalls, flags: consulFlag, prepare: func(s *scene) {
 			s.attackConsul(s.startAgent())

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -18,7 +20,7 @@ func unfinishedAttacks() []attack {
 	return []attack{
 		{entry: "S10", name: "messages that never end", attack: beginMessages, pins: pins, shows: `tenure_server_connections_cut_total{cause="budget"}`},
 		{entry: "S10", name: "bodies that never end", attack: beginBodies, pins: pins, shows: `tenure_server_shared_refused_total{limit="intake_bytes_max"}`},
-		{entry: "S10", name: "calls that never send", attack: beginCalls, pins: pins},
+		{entry: "S10", name: "calls that never send", attack: beginCalls, alike: sendCalls, pins: pins},
 	}
 }
 
@@ -46,6 +48,25 @@ func beginCalls(ctx context.Context, a *attacker) error {
 		tenurev1.KVService_Put_FullMethodName, tenurev1.SessionService_KeepAlive_FullMethodName,
 		tenurev1.WatchService_Watch_FullMethodName, tenurev1.ClusterService_Backup_FullMethodName,
 	}
+	return a.manyCalls(ctx, func(w *wire, stream uint32) error { return w.call(stream, methods[stream/2%uint32(len(methods))]) })
+}
+
+// sendCalls makes as many calls, which send their message: the cheapest there is, to read a key.
+func sendCalls(ctx context.Context, a *attacker) error {
+	message, err := proto.Marshal(&tenurev1.GetRequest{Key: "hostile"})
+	if err != nil {
+		return err
+	}
+	return a.manyCalls(ctx, func(w *wire, stream uint32) error {
+		if err := w.call(stream, tenurev1.KVService_Get_FullMethodName); err != nil {
+			return err
+		}
+		return w.WriteData(stream, true, framed(len(message), message))
+	})
+}
+
+// manyCalls begins calls on several connections, on each until the member hangs up.
+func (a *attacker) manyCalls(ctx context.Context, begin func(w *wire, stream uint32) error) error {
 	const streams = 2000 // on a connection
 	for range a.count(1, 16) {
 		w, err := a.wire(ctx, a.Members[0].GRPC)
@@ -53,7 +74,7 @@ func beginCalls(ctx context.Context, a *attacker) error {
 			return err
 		}
 		for i := range uint32(streams) {
-			if w.call(2*i+1, methods[i%uint32(len(methods))]) != nil {
+			if begin(w, 2*i+1) != nil {
 				break
 			}
 		}

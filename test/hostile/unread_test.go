@@ -35,7 +35,7 @@ func unreadAttacks() []attack {
 			shows: `tenure_server_shared_refused_total{limit="answer_bytes_max"}`, pins: func(bool) int { return answersMiB },
 		},
 		{
-			entry: "streams", name: "streams that are read slowly", attack: readSlowly, prepare: putMuch,
+			entry: "streams", name: "streams that are read slowly", attack: readSlowly, alike: readAtOnce, prepare: putMuch,
 			pins: func(long bool) int {
 				const listMiB = 3 // A fifth of the answers over REST are lists.
 				return 1 + slowStreams(long)*5/4*partKiB>>10 + min(answersMiB, slowStreams(long)/4/5*listMiB)

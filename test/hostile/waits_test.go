@@ -15,8 +15,10 @@ import (
 func callAttacks() []attack {
 	return []attack{
 		{
-			entry: "S9", name: "waits for one lock", attack: waitOften,
-			pins: func(long bool) int { return waits(long) * 32 >> 10 },
+			entry: "S9", name: "waits for one lock", attack: func(ctx context.Context, a *attacker) error { return waitOften(ctx, a, 1) },
+			// As many wait for many locks, ten for each.
+			alike: func(ctx context.Context, a *attacker) error { return waitOften(ctx, a, waits(a.Long)/10) },
+			pins:  func(long bool) int { return waits(long) * 32 >> 10 },
 		},
 		{
 			entry: "S17", name: "sessions without end", attack: openSessions, prepare: limitSessions,
@@ -44,8 +46,8 @@ func waits(long bool) int {
 	return 1500
 }
 
-// waitOften waits for one lock over and over, on ten connections.
-func waitOften(ctx context.Context, a *attacker) error {
+// waitOften waits over and over, on ten connections, for so many locks in turn.
+func waitOften(ctx context.Context, a *attacker, locked int) error {
 	const conns, owners = 10, 1000 // A session can have some 4 000 places.
 	var all []*grpc.ClientConn
 	for range conns {
@@ -64,8 +66,11 @@ func waitOften(ctx context.Context, a *attacker) error {
 	if err != nil {
 		return err
 	}
-	if _, err = locks.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: "hostile/lock", SessionId: holder}); err != nil {
-		return err
+	key := func(i int) string { return fmt.Sprintf("hostile/lock/%d", i%locked) }
+	for i := range locked {
+		if _, err = locks.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key(i), SessionId: holder}); err != nil {
+			return err
+		}
 	}
 	for first := 0; first < waits(a.Long); first += owners {
 		session, err := open()
@@ -75,7 +80,7 @@ func waitOften(ctx context.Context, a *attacker) error {
 		for i := range min(owners, waits(a.Long)-first) {
 			go func() { // It ends with the process.
 				_, err := tenurev1.NewLockServiceClient(all[i%conns]).TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{
-					Key: "hostile/lock", SessionId: session, Wait: durationpb.New(time.Minute),
+					Key: key(first + i), SessionId: session, Wait: durationpb.New(time.Minute),
 					Options: &tenurev1.CallOptions{Owner: fmt.Sprint(i)},
 				})
 				a.answered("wait", err)
@@ -83,7 +88,7 @@ func waitOften(ctx context.Context, a *attacker) error {
 		}
 	}
 	return a.until(ctx, func() (bool, error) {
-		got, err := locks.GetLock(ctx, &tenurev1.GetLockRequest{Key: "hostile/lock"})
-		return int(got.GetLock().GetWaiters()) >= waits(a.Long)*9/10 || a.refused() > 0, err
+		got, err := locks.GetLock(ctx, &tenurev1.GetLockRequest{Key: key(0)})
+		return int(got.GetLock().GetWaiters()) >= waits(a.Long)/locked*9/10 || a.refused() > 0, err
 	})
 }
