@@ -19,6 +19,8 @@ import (
 const (
 	// movedInterval is how often a waiter near the front is told at most that its position changed.
 	movedInterval = 250 * time.Millisecond
+	// movedIdleMax is how seldom it is looked where such a waiter stands in a queue that does not move.
+	movedIdleMax = 2 * time.Second
 	// movedNear is how many stand near the front. Behind them it is told more seldom the further back, so that a long queue
 	// costs its lock no speed.
 	movedNear = 64
@@ -179,7 +181,7 @@ func (a *Locks) await(ctx context.Context, w *waiting, send func(*tenurev1.Acqui
 	teller := &placeTeller{api: a, waiting: w, send: send, told: w.position}
 	defer teller.close()
 	teller.mu.Lock()
-	teller.lookLater()
+	teller.lookLater(true)
 	teller.mu.Unlock()
 	selectors := watch.Selectors{Places: []watch.Place{{Key: w.acquire.GetKey(), Number: w.place}}}
 	if id, err := storage.SessionIDFromBytes(w.acquire.GetSession().GetSessionId()); err == nil {
@@ -207,7 +209,9 @@ type placeTeller struct {
 	waiting *waiting
 	told    uint32 // position that was told last
 	closed  bool
-	later   *time.Timer // looks where the place stands
+	later   *time.Timer   // looks where the place stands
+	moves   uint64        // of the queue, before it was looked last; zero: it was not
+	pause   time.Duration // until it is looked again
 }
 
 // take looks at a batch of events.
@@ -267,9 +271,17 @@ func (t *placeTeller) end(revision uint64, step *tenurev1.AcquireLockResponse) e
 	return errWaitOver
 }
 
-// lookLater has the position looked up when it may be told again. The caller holds mu, or nobody else knows t yet.
-func (t *placeTeller) lookLater() {
-	t.later = time.AfterFunc(movedInterval*time.Duration(1+t.told/movedNear), t.tellMoved)
+// lookLater has the position looked up when it may be told again: the later, the longer the queue has not moved. The first in the queue moves no
+// more. The caller holds mu, or nobody else knows t yet.
+func (t *placeTeller) lookLater(moved bool) {
+	if t.told == 0 {
+		return
+	}
+	shortest := movedInterval * time.Duration(1+t.told/movedNear)
+	if t.pause = min(2*t.pause, max(shortest, movedIdleMax)); moved || t.pause < shortest {
+		t.pause = shortest
+	}
+	t.later = time.AfterFunc(t.pause, t.tellMoved)
 }
 
 // tellMoved looks where the place stands, and tells if it moved. What goes wrong here goes wrong for the watch, too, which
@@ -280,6 +292,12 @@ func (t *placeTeller) tellMoved() {
 	if t.closed {
 		return
 	}
+	moves := t.api.hub.Moves(t.waiting.acquire.GetKey()) + 1
+	if moves == t.moves {
+		t.lookLater(false)
+		return
+	}
+	t.moves = moves
 	position, revision, err := t.api.positionOf(t.waiting)
 	if err == nil && position < t.told {
 		t.told = position
@@ -291,7 +309,7 @@ func (t *placeTeller) tellMoved() {
 		err = t.send(step)
 	}
 	if err == nil || errors.Is(err, errPlaceGone) {
-		t.lookLater()
+		t.lookLater(true)
 	}
 }
 

@@ -40,6 +40,7 @@ func (p Position) before(e *storev1.Event) bool {
 type ring struct {
 	bytesMax, eventsMax int
 	watched             func() bool // reports whether there are watches
+	moves               *moves
 
 	mu        sync.RWMutex // guards what follows
 	events    []slot
@@ -58,7 +59,7 @@ type slot struct {
 }
 
 func newRing(bytesMax, eventsMax int, watched func() bool) *ring {
-	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, watched: watched, events: make([]slot, ringSlotsMin)}
+	return &ring{bytesMax: bytesMax, eventsMax: eventsMax, watched: watched, moves: newMoves(), events: make([]slot, ringSlotsMin)}
 }
 
 func (r *ring) at(n uint64) *slot { return &r.events[n&uint64(len(r.events)-1)] }
@@ -100,6 +101,7 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 		if r.head-r.tail == uint64(len(r.events)) {
 			r.grow()
 		}
+		r.moves.count(e)
 		newest := slot{event: e, bytes: size(e)}
 		*r.at(r.head) = newest
 		r.head++
@@ -122,6 +124,7 @@ func (r *ring) add(events []*storev1.Event, revision uint64) {
 // skip drops everything, because revisions up to base were never published: a snapshot was installed. One slot stays
 // empty, so that all who went on at the end of the ring find that something is gone.
 func (r *ring) skip(base uint64) {
+	r.moves.all.Add(1)
 	clear(r.events)
 	r.head++
 	r.tail = r.head
