@@ -5,9 +5,12 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
@@ -121,6 +124,86 @@ func TestTheLastBrokenCallLeavesThePlace(t *testing.T) {
 				t.Errorf("granted to %q, want the waiter", got)
 			}
 			awaitGauge(t, registry, "tenure_server_streams", 0)
+		})
+	}
+}
+
+// TestPlaceOfWhoGoesAwayBeforeItIsMade has calls break while their command is being written to the log. What they are to
+// leave when they break is left as soon as it is made, and they end before that.
+func TestPlaceOfWhoGoesAwayBeforeItIsMade(t *testing.T) {
+	registry, disk := prometheus.NewRegistry(), newHeldDisk()
+	m := startMember(t, func(c *server.Config) { c.Registry, c.FS = registry, disk })
+	holder := m.openSession(t, "holder")
+	acquire := func(leave *bool) func(context.Context, string, string) {
+		return func(ctx context.Context, key, waiter string) {
+			stream, err := m.AcquireLock(ctx, &tenurev1.AcquireLockRequest{Key: key, SessionId: waiter, LeaveOnDisconnect: leave})
+			if err == nil {
+				_, _ = stream.Recv()
+			}
+		}
+	}
+	try := func(ctx context.Context, key, waiter string) {
+		_, _ = m.TryAcquireLock(ctx, &tenurev1.TryAcquireLockRequest{Key: key, SessionId: waiter, Wait: durationpb.New(time.Minute)})
+	}
+	post := func(path string) func(context.Context, string, string) {
+		return func(ctx context.Context, key, waiter string) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+m.at.HTTP+path+key, strings.NewReader(`{"sessionId":"`+waiter+`"}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if answer, err := http.DefaultClient.Do(r); err == nil {
+				_ = answer.Body.Close()
+			}
+		}
+	}
+	for what, c := range map[string]struct {
+		call  func(ctx context.Context, key, waiter string)
+		free  bool // the lock
+		keeps bool // the place, or the hold
+	}{
+		"waits for a lock and leaves":          {call: acquire(new(true))},
+		"waits for a lock":                     {call: acquire(nil), keeps: true},
+		"tries to get a lock for a while":      {call: try},
+		"waits over REST":                      {call: post("/v1/lock-queue/")},
+		"campaigns over REST":                  {call: post("/v1/elections/")},
+		"gets a free lock and leaves no place": {call: acquire(new(true)), free: true, keeps: true},
+		"tries to get a free lock":             {call: try, free: true, keeps: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			key := strings.ReplaceAll(what, " ", "-")
+			if !c.free {
+				m.acquire(t, &tenurev1.AcquireLockRequest{Key: key, SessionId: holder}).ended()
+			}
+			waiter := m.openSession(t, "waiter")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			release, before := disk.hold(t), disk.syncs.Load()
+			var under sync.WaitGroup
+			under.Go(func() { c.call(ctx, key, waiter) })
+			await(t, "the command is being written", func() bool { return disk.syncs.Load() > before })
+			cancel()
+			under.Wait()
+			await(t, "the call has ended", func() bool {
+				return sharedValue(t, registry, "tenure_server_shared_used", "limit", "waits_max") == 0
+			})
+			release()
+			m.put(t, "after", "the command") // It comes after it in the log.
+			if !c.free {
+				waiting := uint32(0)
+				if c.keeps {
+					waiting = 1
+				}
+				m.awaitWaiters(t, key, waiting)
+				m.release(t, key, holder)
+			}
+			lock, err := m.GetLock(t.Context(), &tenurev1.GetLockRequest{Key: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(lock.GetLock().GetHolds()) == 1; got != c.keeps {
+				t.Errorf("the lock is %v, want that the waiter holds it: %v", lock.GetLock(), c.keeps)
+			}
 		})
 	}
 }

@@ -431,11 +431,10 @@ func (r *running) makeServices(stopping context.Context) error {
 	r.relayed.Open(r.api)
 	// Hints end with the server's life; calls under way may still need the leader then.
 	r.background(stopping, func(ctx context.Context) { r.hints.Run(ctx, r.api.Caller) })
-	r.background(context.WithoutCancel(stopping), relay.Run)
-	r.background(context.WithoutCancel(stopping), renewer.Run)
 	r.background(stopping, r.api.Watches.Run)
-	r.background(context.WithoutCancel(stopping), auditPart{r}.uses(relay).Run)
-	r.background(context.WithoutCancel(stopping), r.meter.Run)
+	for _, run := range []func(context.Context){relay.Run, renewer.Run, auditPart{r}.uses(relay).Run, r.meter.Run, r.api.Locks.Run} {
+		r.background(context.WithoutCancel(stopping), run)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 type heldDisk struct {
 	storage.FS
 
-	mu sync.RWMutex // held by whoever holds the disk; each sync takes it for reading
+	mu    sync.RWMutex // held by whoever holds the disk; each sync takes it for reading
+	syncs atomic.Int64 // that were asked for
 }
 
 func newHeldDisk() *heldDisk { return &heldDisk{FS: storage.NewMemFS()} }
@@ -54,12 +56,14 @@ type heldFile struct {
 }
 
 func (f heldFile) Sync() error {
+	f.disk.syncs.Add(1)
 	f.disk.mu.RLock()
 	defer f.disk.mu.RUnlock()
 	return f.File.Sync()
 }
 
 func (f heldFile) SyncData() error {
+	f.disk.syncs.Add(1)
 	f.disk.mu.RLock()
 	defer f.disk.mu.RUnlock()
 	return f.File.SyncData()

@@ -206,21 +206,12 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 	if err := c.AddOptions(ctx, change); err != nil {
 		return nil, err
 	}
-	result, err := c.order(ctx, change)
-	if err != nil {
-		return nil, err
-	}
-	if f := result.GetFailure(); f != nil {
-		c.Secrets.refused(f)
-		remembered := change.Command.GetRequestId() != nil || len(change.Command.GetIdempotencyKey()) > 0
-		return nil, reason.OfFailure(f, remembered)
-	}
-	return result, nil
+	return c.order(ctx, change)
 }
 
-// order has a change ordered under the rights that its caller has now.
+// order is Propose for a change whose options were added. It is ordered under the rights that its caller has now.
 func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
-	return access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
+	result, err := access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
 		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) { // Older programs stop at fields that they do not know.
 			change.Command.AuthorisedBelow, change.Command.Findings = below, access.Findings(ctx)
 			if storage.KeepsPrincipal(change.Command) {
@@ -231,6 +222,15 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
 		return result, reason.WithSize(err, change.Command)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if f := result.GetFailure(); f != nil {
+		c.Secrets.refused(f)
+		remembered := change.Command.GetRequestId() != nil || len(change.Command.GetIdempotencyKey()) > 0
+		return nil, reason.OfFailure(f, remembered)
+	}
+	return result, nil
 }
 
 // AddOptions adds guards and the request's identity to the command.

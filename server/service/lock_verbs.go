@@ -105,11 +105,17 @@ func (a *Locks) TryAcquireLock(
 		return nil, reason.Invalid("wait", "is longer than %v; use AcquireLock to wait longer", call.TryWaitMax)
 	}
 	acquire.Queue = acquire.GetWaitMs() > 0
-	result, err := a.Propose(ctx, call.Change{
+	change := call.Change{
 		Request: r,
 		Options: r.GetOptions(),
 		Command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
-	})
+	}
+	var result *storev1.Result
+	if acquire.GetQueue() {
+		result, err = a.proposeOrLeave(ctx, tenurev1.LockService_TryAcquireLock_FullMethodName, change)
+	} else {
+		result, err = a.Propose(ctx, change)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +203,17 @@ func (a *Locks) leaveQueue(ctx context.Context, w *waiting) *storev1.Result {
 		a.Log.Debug("place of a broken call stays", zap.Error(err))
 	}
 	return left
+}
+
+// proposeOrLeave is Propose for a call that gives its place up when it breaks: if it breaks while the command is under way,
+// the place that comes of it is left. A hold that comes of it stays, as one that is granted to a call that waits.
+func (a *Locks) proposeOrLeave(ctx context.Context, method string, change call.Change) (*storev1.Result, error) {
+	acquire, secret := change.Command.GetAcquireLock(), change.Options.GetSessionSecret()
+	return a.undoer.Propose(ctx, method, change, func(result *storev1.Result) {
+		if result.GetAcquireLock().GetPlace() != nil {
+			a.leaveQueue(ctx, newWaiting(acquire, secret, result))
+		}
+	})
 }
 
 // CancelWait serves LockService.

@@ -81,11 +81,17 @@ func (a *Locks) acquireLock(
 	}
 	acquire.Value = r.GetValue()
 	acquire.Queue, acquire.KeepKey = true, keepKey
-	result, err := a.Propose(ctx, call.Change{
+	change := call.Change{
 		Request: r,
 		Options: r.GetOptions(),
 		Command: &storev1.Command{Kind: &storev1.Command_AcquireLock{AcquireLock: acquire}},
-	})
+	}
+	var result *storev1.Result
+	if leaves {
+		result, err = a.proposeOrLeave(ctx, tenurev1.LockService_AcquireLock_FullMethodName, change)
+	} else {
+		result, err = a.Propose(ctx, change)
+	}
 	if err != nil {
 		return err
 	}

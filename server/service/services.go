@@ -61,9 +61,12 @@ type Options struct {
 // Run proves to watches that this member shows all that is committed, until ctx ends.
 func (a *Watches) Run(ctx context.Context) { a.currency.run(ctx) }
 
+// Run waits, once ctx has ended, for the calls of locks that have ended before what they proposed.
+func (a *Locks) Run(ctx context.Context) { a.undoer.Run(ctx) }
+
 // New returns the services of a member.
 func New(o Options) *Services {
-	locks := &Locks{Caller: o.Caller, hub: o.Hub}
+	locks := &Locks{Caller: o.Caller, hub: o.Hub, undoer: call.NewUndoer(o.Caller)}
 	return &Services{
 		Caller:    o.Caller,
 		KV:        &KV{Caller: o.Caller, locks: locks},
@@ -91,7 +94,8 @@ type KV struct {
 type Locks struct {
 	tenurev1.UnimplementedLockServiceServer
 	*call.Caller
-	hub *watch.Hub
+	hub    *watch.Hub
+	undoer *call.Undoer // for calls that are to leave no place behind
 }
 
 // Sessions serves sessions.
