@@ -115,6 +115,36 @@ func TestElection(t *testing.T) {
 	see("none")
 }
 
+// TestWhoDoesNotLeadDoesNotResign has sessions resign that do not lead, or no longer with the hold that they name. They are
+// told so, without an error, and the leader leads on.
+func TestWhoDoesNotLeadDoesNotResign(t *testing.T) {
+	m := start(t)
+	o := office{t, tenurev1.NewElectionServiceClient(m.conn), m}
+	alice, bob, carol := m.openSession(t, "alice"), m.openSession(t, "bob"), m.openSession(t, "carol")
+	elected := o.next(o.campaign(alice, "at a")).GetElected().GetSequencer()
+	o.next(o.campaign(bob, "at b"))
+	for what, r := range map[string]*tenurev1.ResignRequest{
+		"a candidate":                        {SessionId: bob},
+		"a session that does not stand":      {SessionId: carol},
+		"a candidate in favour of itself":    {SessionId: bob, ToSessionId: bob},
+		"a candidate in favour of nobody":    {SessionId: bob, ToSessionId: carol},
+		"the leader under another owner":     {SessionId: alice, Options: &tenurev1.CallOptions{Owner: "other"}},
+		"the leader with a hold that is not": {SessionId: alice, LockIndex: elected.GetLockIndex() + 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r.Key = "leader"
+			resigned, err := o.Resign(t.Context(), r)
+			if err != nil || resigned.GetResigned() {
+				t.Errorf("got %v, %v; want that it did not resign, and no error", resigned, err)
+			}
+			got, err := o.GetLeader(t.Context(), &tenurev1.GetLeaderRequest{Key: "leader"})
+			if err != nil || got.GetLeader().GetHold().GetSequencer().GetFencingToken() != elected.GetFencingToken() {
+				t.Errorf("got leader %v, %v; want that alice leads on", got, err)
+			}
+		})
+	}
+}
+
 func TestElectionIsRefused(t *testing.T) {
 	m := start(t)
 	o := office{t, tenurev1.NewElectionServiceClient(m.conn), m}
