@@ -33,7 +33,7 @@ var (
 	ErrAuth = errors.New("not allowed")
 	// ErrKeyNotFound says that the key does not exist.
 	ErrKeyNotFound = errors.New("key not found")
-	// ErrLockNotFound says that a lock has no holder and no waiter, and was never held.
+	// ErrLockNotFound says that a lock has no holder and no waiter, and was never held or has been forgotten since.
 	ErrLockNotFound = errors.New("lock not found")
 	// ErrSessionNotFound says that the cluster does not know the session.
 	ErrSessionNotFound = errors.New("session not found")
@@ -53,9 +53,9 @@ var (
 	ErrNodeConflict = errors.New("the node is another machine's")
 	// ErrCompareFailed says that a revision, a version or the existence of a key, or the revision of a prepared query, was not as required.
 	ErrCompareFailed = errors.New("compare failed")
-	// ErrLockHeld says, in transactions and guards, that a lock is held.
+	// ErrLockHeld says, in transactions, that a lock is held or waited for.
 	ErrLockHeld = errors.New("lock held")
-	// ErrLockDelayed says, in transactions and guards, that the lock-delay of a lost hold still runs.
+	// ErrLockDelayed says, in transactions, that the lock-delay of a lost hold still runs.
 	ErrLockDelayed = errors.New("lock delayed")
 	// ErrNotHeld says that the session and owner do not hold the lock.
 	ErrNotHeld = errors.New("lock not held")

@@ -131,7 +131,7 @@ class KeyNotFound(NotFound):
 
 
 class LockNotFound(NotFound):
-    """No session holds this lock, waits for it, or ever held it."""
+    """No session holds this lock or waits for it. None ever held it, or the cluster has forgotten that."""
 
     reason = "LOCK_NOT_FOUND"
 
@@ -201,13 +201,13 @@ class CompareFailed(ConditionFailed):
 
 
 class LockHeld(ConditionFailed):
-    """The lock is held, or another session waits for it."""
+    """The lock is held, or another session waits for it; in transactions."""
 
     reason = "LOCK_HELD"
 
 
 class LockDelayed(ConditionFailed):
-    """The lock is in its lock-delay: its last holder lost it a moment ago."""
+    """The lock is in its lock-delay, because its last holder lost it; in transactions."""
 
     reason = "LOCK_DELAYED"
 

@@ -12,7 +12,7 @@ public enum ErrorKind {
   AUTH_FAILED,
   /** The key does not exist. */
   KEY_NOT_FOUND,
-  /** No session holds this lock, waits for it, or ever held it. */
+  /** No session holds this lock or waits for it. None ever held it, or the cluster has forgotten that. */
   LOCK_NOT_FOUND,
   /** The session does not exist. */
   SESSION_NOT_FOUND,
