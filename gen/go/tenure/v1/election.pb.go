@@ -541,7 +541,7 @@ type ResignResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster, member and revision of the response.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
-	// Whether the session and owner had been the leader.
+	// Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
 	Resigned      bool `protobuf:"varint,2,opt,name=resigned,proto3" json:"resigned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

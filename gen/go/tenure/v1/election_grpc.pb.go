@@ -35,10 +35,13 @@ const (
 type ElectionServiceClient interface {
 	// Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
 	Campaign(ctx context.Context, in *CampaignRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CampaignResponse], error)
-	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+	// SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	Proclaim(ctx context.Context, in *ProclaimRequest, opts ...grpc.CallOption) (*ProclaimResponse, error)
-	// Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-	// CANDIDATE_NOT_FOUND.
+	// Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+	// is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+	// of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+	// EXCLUSIVE.
 	Resign(ctx context.Context, in *ResignRequest, opts ...grpc.CallOption) (*ResignResponse, error)
 	// GetLeader returns the leader. If there is none, that is not an error.
 	GetLeader(ctx context.Context, in *GetLeaderRequest, opts ...grpc.CallOption) (*GetLeaderResponse, error)
@@ -132,10 +135,13 @@ type ElectionService_ObserveClient = grpc.ServerStreamingClient[ObserveResponse]
 type ElectionServiceServer interface {
 	// Campaign waits in the queue for leadership and streams the progress. Errors: those of AcquireLock.
 	Campaign(*CampaignRequest, grpc.ServerStreamingServer[CampaignResponse]) error
-	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+	// Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+	// SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	Proclaim(context.Context, *ProclaimRequest) (*ProclaimResponse, error)
-	// Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-	// CANDIDATE_NOT_FOUND.
+	// Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+	// is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+	// of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+	// EXCLUSIVE.
 	Resign(context.Context, *ResignRequest) (*ResignResponse, error)
 	// GetLeader returns the leader. If there is none, that is not an error.
 	GetLeader(context.Context, *GetLeaderRequest) (*GetLeaderResponse, error)

@@ -459,9 +459,11 @@ type AcquireLockRequest struct {
 	// Longest wait, measured by the leader; zero or unset: no limit.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
-	// owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-	// leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
-	// gives it up, and only if no other call has waited on it.
+	// owner share a place: the last one that leaves gives it up. If the stream breaks before the place exists, the place is
+	// given up as soon as it does. A hold that was granted by then stays; another call of the session and owner finds it.
+	// The place stays if the member fails or stops, or if the member does not learn within a minute that it exists. Before
+	// cluster version 3, and with a value of 4 KiB or more, only the call that created the place gives it up, and only if no
+	// other call has waited on it.
 	LeaveOnDisconnect *bool `protobuf:"varint,8,opt,name=leave_on_disconnect,json=leaveOnDisconnect,proto3,oneof" json:"leave_on_disconnect,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"`
@@ -878,7 +880,8 @@ type TryAcquireLockRequest struct {
 	// Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
 	// given up, unless another call of the same session and owner still waits on it, or waited through a member that has
 	// failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-	// that created it is over.
+	// that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+	// that was granted by then stays.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Advanced; all fields except force and reason apply.
 	Options       *CallOptions `protobuf:"bytes,8,opt,name=options,proto3" json:"options,omitempty"`

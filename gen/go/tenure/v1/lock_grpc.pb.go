@@ -46,10 +46,12 @@ type LockServiceClient interface {
 	// queues for at most that time and responds once. Errors: those of AcquireLock.
 	TryAcquireLock(ctx context.Context, in *TryAcquireLockRequest, opts ...grpc.CallOption) (*TryAcquireLockResponse, error)
 	// CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
 	CancelWait(ctx context.Context, in *CancelWaitRequest, opts ...grpc.CallOption) (*CancelWaitResponse, error)
-	// ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-	// is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+	// ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+	// values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+	// their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(ctx context.Context, in *ReleaseLockRequest, opts ...grpc.CallOption) (*ReleaseLockResponse, error)
 	// GetLock returns a lock with its holders, waiters and delays.
 	// Errors: LOCK_NOT_FOUND.
@@ -179,10 +181,12 @@ type LockServiceServer interface {
 	// queues for at most that time and responds once. Errors: those of AcquireLock.
 	TryAcquireLock(context.Context, *TryAcquireLockRequest) (*TryAcquireLockResponse, error)
 	// CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+	// SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
 	CancelWait(context.Context, *CancelWaitRequest) (*CancelWaitResponse, error)
-	// ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-	// is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+	// ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+	// values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+	// their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(context.Context, *ReleaseLockRequest) (*ReleaseLockResponse, error)
 	// GetLock returns a lock with its holders, waiters and delays.
 	// Errors: LOCK_NOT_FOUND.

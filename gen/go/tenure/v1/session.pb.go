@@ -716,8 +716,9 @@ type RenewalVerdict struct {
 	Ttl *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
 	// SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-	// stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-	// if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+	// stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+	// session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+	// one that the client does not know. Unspecified: the session was renewed.
 	Refused       ErrorReason `protobuf:"varint,4,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -121,7 +121,7 @@ const (
 	ErrorReason_ERROR_REASON_KEY_NOT_FOUND ErrorReason = 12
 	// NOT_FOUND: the session is neither live nor among the last that ended.
 	ErrorReason_ERROR_REASON_SESSION_NOT_FOUND ErrorReason = 13
-	// NOT_FOUND: this lock has no holder and no waiter, and was never held.
+	// NOT_FOUND: this lock has no holder and no waiter, and was never held, or compaction has forgotten it since.
 	ErrorReason_ERROR_REASON_LOCK_NOT_FOUND ErrorReason = 14
 	// NOT_FOUND: the member does not exist.
 	ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND ErrorReason = 15
@@ -133,10 +133,9 @@ const (
 	ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG ErrorReason = 18
 	// FAILED_PRECONDITION: a revision, a version or the existence of a key is not as required.
 	ErrorReason_ERROR_REASON_COMPARE_FAILED ErrorReason = 19
-	// FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
-	// error.
+	// FAILED_PRECONDITION: the lock is held or waited for. Only in transactions; elsewhere this is not an error.
 	ErrorReason_ERROR_REASON_LOCK_HELD ErrorReason = 20
-	// FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
+	// FAILED_PRECONDITION: the lock is delayed. Only in transactions; elsewhere this is not an error.
 	ErrorReason_ERROR_REASON_LOCK_DELAYED ErrorReason = 21
 	// FAILED_PRECONDITION: the session and owner do not hold the lock.
 	ErrorReason_ERROR_REASON_LOCK_NOT_HELD ErrorReason = 22

@@ -76,15 +76,18 @@ class ElectionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Proclaim(self, request, context):
-        """Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+        """Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+        SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Resign(self, request, context):
-        """Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-        CANDIDATE_NOT_FOUND.
+        """Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+        is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+        of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+        EXCLUSIVE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -104,15 +104,17 @@ class LockServiceServicer(object):
 
     def CancelWait(self, request, context):
         """CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-        SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+        SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseLock(self, request, context):
-        """ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-        is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+        """ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+        values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+        their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+        SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

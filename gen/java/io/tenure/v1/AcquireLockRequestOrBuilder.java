@@ -140,9 +140,11 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
-   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-   * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
-   * gives it up, and only if no other call has waited on it.
+   * owner share a place: the last one that leaves gives it up. If the stream breaks before the place exists, the place is
+   * given up as soon as it does. A hold that was granted by then stays; another call of the session and owner finds it.
+   * The place stays if the member fails or stops, or if the member does not learn within a minute that it exists. Before
+   * cluster version 3, and with a value of 4 KiB or more, only the call that created the place gives it up, and only if no
+   * other call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>
@@ -152,9 +154,11 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * Whether the place is given up if the stream breaks. Unset: no over gRPC, yes over REST. Calls of the same session and
-   * owner share a place: the last one that leaves gives it up. A call that is cut off because its member fails or stops
-   * leaves nothing. Before cluster version 3, and with a value of 4 KiB or more, only the call that created the place
-   * gives it up, and only if no other call has waited on it.
+   * owner share a place: the last one that leaves gives it up. If the stream breaks before the place exists, the place is
+   * given up as soon as it does. A hold that was granted by then stays; another call of the session and owner finds it.
+   * The place stays if the member fails or stops, or if the member does not learn within a minute that it exists. Before
+   * cluster version 3, and with a value of 4 KiB or more, only the call that created the place gives it up, and only if no
+   * other call has waited on it.
    * </pre>
    *
    * <code>optional bool leave_on_disconnect = 8 [json_name = "leaveOnDisconnect"];</code>

@@ -250,7 +250,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+     * SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     default void proclaim(io.tenure.v1.ProclaimRequest request,
@@ -260,8 +261,10 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-     * CANDIDATE_NOT_FOUND.
+     * Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+     * is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+     * of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+     * EXCLUSIVE.
      * </pre>
      */
     default void resign(io.tenure.v1.ResignRequest request,
@@ -339,7 +342,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+     * SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public void proclaim(io.tenure.v1.ProclaimRequest request,
@@ -350,8 +354,10 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-     * CANDIDATE_NOT_FOUND.
+     * Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+     * is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+     * of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+     * EXCLUSIVE.
      * </pre>
      */
     public void resign(io.tenure.v1.ResignRequest request,
@@ -418,7 +424,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+     * SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ProclaimResponse proclaim(io.tenure.v1.ProclaimRequest request) throws io.grpc.StatusException {
@@ -428,8 +435,10 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-     * CANDIDATE_NOT_FOUND.
+     * Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+     * is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+     * of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+     * EXCLUSIVE.
      * </pre>
      */
     public io.tenure.v1.ResignResponse resign(io.tenure.v1.ResignRequest request) throws io.grpc.StatusException {
@@ -494,7 +503,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+     * SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ProclaimResponse proclaim(io.tenure.v1.ProclaimRequest request) {
@@ -504,8 +514,10 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-     * CANDIDATE_NOT_FOUND.
+     * Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+     * is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+     * of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+     * EXCLUSIVE.
      * </pre>
      */
     public io.tenure.v1.ResignResponse resign(io.tenure.v1.ResignRequest request) {
@@ -558,7 +570,8 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, TOO_LARGE.
+     * Proclaim changes the leader's value, if its hold is still valid. Errors: FENCING_TOKEN_STALE, SESSION_NOT_FOUND,
+     * SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ProclaimResponse> proclaim(
@@ -569,8 +582,10 @@ public final class ElectionServiceGrpc {
 
     /**
      * <pre>
-     * Resign gives up leadership, optionally to a named candidate in the queue. Errors: FENCING_TOKEN_STALE,
-     * CANDIDATE_NOT_FOUND.
+     * Resign gives up leadership, optionally to a named candidate in the queue. If the session and owner do not lead, that
+     * is not an error. Errors: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors
+     * of guards; with a named candidate also CANDIDATE_NOT_FOUND, FROZEN, and LOCK_MODE_MISMATCH if the hold is not
+     * EXCLUSIVE.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ResignResponse> resign(

@@ -129,7 +129,7 @@ public enum ErrorReason
   ERROR_REASON_SESSION_NOT_FOUND(13),
   /**
    * <pre>
-   * NOT_FOUND: this lock has no holder and no waiter, and was never held.
+   * NOT_FOUND: this lock has no holder and no waiter, and was never held, or compaction has forgotten it since.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_FOUND = 14;</code>
@@ -177,8 +177,7 @@ public enum ErrorReason
   ERROR_REASON_COMPARE_FAILED(19),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
-   * error.
+   * FAILED_PRECONDITION: the lock is held or waited for. Only in transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_HELD = 20;</code>
@@ -186,7 +185,7 @@ public enum ErrorReason
   ERROR_REASON_LOCK_HELD(20),
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
+   * FAILED_PRECONDITION: the lock is delayed. Only in transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAYED = 21;</code>
@@ -693,7 +692,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SESSION_NOT_FOUND_VALUE = 13;
   /**
    * <pre>
-   * NOT_FOUND: this lock has no holder and no waiter, and was never held.
+   * NOT_FOUND: this lock has no holder and no waiter, and was never held, or compaction has forgotten it since.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_NOT_FOUND = 14;</code>
@@ -741,8 +740,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_COMPARE_FAILED_VALUE = 19;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is held or waited for. Only in guards and transactions; elsewhere this is not an
-   * error.
+   * FAILED_PRECONDITION: the lock is held or waited for. Only in transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_HELD = 20;</code>
@@ -750,7 +748,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_LOCK_HELD_VALUE = 20;
   /**
    * <pre>
-   * FAILED_PRECONDITION: the lock is delayed. Only in guards and transactions; elsewhere this is not an error.
+   * FAILED_PRECONDITION: the lock is delayed. Only in transactions; elsewhere this is not an error.
    * </pre>
    *
    * <code>ERROR_REASON_LOCK_DELAYED = 21;</code>

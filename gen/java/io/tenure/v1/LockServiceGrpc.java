@@ -359,7 +359,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     default void cancelWait(io.tenure.v1.CancelWaitRequest request,
@@ -369,8 +369,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     default void releaseLock(io.tenure.v1.ReleaseLockRequest request,
@@ -488,7 +490,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public void cancelWait(io.tenure.v1.CancelWaitRequest request,
@@ -499,8 +501,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public void releaseLock(io.tenure.v1.ReleaseLockRequest request,
@@ -608,7 +612,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.CancelWaitResponse cancelWait(io.tenure.v1.CancelWaitRequest request) throws io.grpc.StatusException {
@@ -618,8 +622,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ReleaseLockResponse releaseLock(io.tenure.v1.ReleaseLockRequest request) throws io.grpc.StatusException {
@@ -721,7 +727,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.CancelWaitResponse cancelWait(io.tenure.v1.CancelWaitRequest request) {
@@ -731,8 +737,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public io.tenure.v1.ReleaseLockResponse releaseLock(io.tenure.v1.ReleaseLockRequest request) {
@@ -820,7 +828,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * CancelWait gives up a place in a queue. If the lock was granted first, the response contains the hold. Errors:
-     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG.
+     * SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CancelWaitResponse> cancelWait(
@@ -831,8 +839,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * ReleaseLock releases a lock and grants it to the next waiters in the same step. Releasing a lock that is not held
-     * is not an error. Errors: SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
+     * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
+     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
+     * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.ReleaseLockResponse> releaseLock(

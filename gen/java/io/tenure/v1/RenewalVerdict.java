@@ -152,8 +152,9 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-   * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -166,8 +167,9 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-   * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+   * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *
    * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -897,8 +899,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-     * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -911,8 +914,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-     * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -929,8 +933,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-     * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -945,8 +950,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-     * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>
@@ -966,8 +972,9 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
-     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS; PERMISSION_DENIED, because the session lives on
-     * if its client's policies allow the renewal again before the TTL ends. Unspecified: the session was renewed.
+     * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
+     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
      * <code>.tenure.v1.ErrorReason refused = 4 [json_name = "refused"];</code>

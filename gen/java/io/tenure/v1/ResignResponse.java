@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private boolean resigned_ = false;
   /**
    * <pre>
-   * Whether the session and owner had been the leader.
+   * Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
    * </pre>
    *
    * <code>bool resigned = 2 [json_name = "resigned"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     private boolean resigned_ ;
     /**
      * <pre>
-     * Whether the session and owner had been the leader.
+     * Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
      * </pre>
      *
      * <code>bool resigned = 2 [json_name = "resigned"];</code>
@@ -644,7 +644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the session and owner had been the leader.
+     * Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
      * </pre>
      *
      * <code>bool resigned = 2 [json_name = "resigned"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the session and owner had been the leader.
+     * Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
      * </pre>
      *
      * <code>bool resigned = 2 [json_name = "resigned"];</code>

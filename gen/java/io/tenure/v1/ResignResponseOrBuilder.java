@@ -37,7 +37,7 @@ public interface ResignResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether the session and owner had been the leader.
+   * Whether the session and owner had been the leader, with the hold that lock_index names. If not, nothing changed.
    * </pre>
    *
    * <code>bool resigned = 2 [json_name = "resigned"];</code>

@@ -236,7 +236,8 @@ private static final long serialVersionUID = 0L;
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -251,7 +252,8 @@ private static final long serialVersionUID = 0L;
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -266,7 +268,8 @@ private static final long serialVersionUID = 0L;
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1265,7 +1268,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1279,7 +1283,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1297,7 +1302,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1320,7 +1326,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1341,7 +1348,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1369,7 +1377,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1389,7 +1398,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1404,7 +1414,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -1422,7 +1433,8 @@ private static final long serialVersionUID = 0L;
      * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
      * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
      * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-     * that created it is over.
+     * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+     * that was granted by then stays.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>

@@ -115,7 +115,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -127,7 +128,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
@@ -139,7 +141,8 @@ public interface TryAcquireLockRequestOrBuilder extends
    * Longest wait in the queue, up to 60 s; zero or unset: do not wait. When the wait ends or the call breaks, the place is
    * given up, unless another call of the same session and owner still waits on it, or waited through a member that has
    * failed or stopped, or has waited at all and value has 4 KiB or more: then the place lasts until the wait of the call
-   * that created it is over.
+   * that created it is over. If the call breaks before the place exists, the place is given up as soon as it does. A hold
+   * that was granted by then stays.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait = 7 [json_name = "wait"];</code>
