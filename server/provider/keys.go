@@ -148,17 +148,28 @@ func (k *Keys) look() error {
 		source := sourceOf(p)
 		next := k.sets[p.GetName()]
 		if next == nil || next.source != source {
-			next = &set{source: source, done: make(chan struct{})}
-			if p.GetJwks() != "" {
-				next.keys, err = parseKeySet([]byte(p.GetJwks()))
-				next.failure = text(err)
-			}
+			next = successor(next, p)
+			next.source = source
 		}
 		next.provider = p
 		sets[p.GetName()] = next
 	}
 	k.sets = sets
 	return nil
+}
+
+// successor returns the set of a provider whose keys are somewhere else from now on, or that is new. Keys of the same issuer stay in use until
+// they are fetched from there, which is due at once: the provider's server may be away, and only its answer forgets them.
+func successor(before *set, p *storev1.ProviderRecord) *set {
+	next := &set{done: make(chan struct{})}
+	switch {
+	case p.GetJwks() != "":
+		keys, err := parseKeySet([]byte(p.GetJwks()))
+		next.keys, next.failure = keys, text(err)
+	case before != nil && before.provider.GetIssuer() == p.GetIssuer():
+		next.keys, next.fetched = before.keys, before.fetched
+	}
+	return next
 }
 
 // sourceOf returns a digest of what says where the keys of a provider are.

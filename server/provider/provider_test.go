@@ -88,7 +88,12 @@ func storeWith(t testing.TB, p *storev1.ProviderRecord) *storage.Store {
 func inside(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	record := ci("https://issuer.test")
-	store := storeWith(t, record)
+	within(t, storeWith(t, record), record, test)
+}
+
+// within is like inside, with a store that has a provider.
+func within(t *testing.T, store *storage.Store, record *storev1.ProviderRecord, test func(r *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, store, record)
 		ctx, stop := context.WithCancel(t.Context())
@@ -261,6 +266,47 @@ func TestAKeyIsForgottenOnlyWhenTheProviderSaysSo(t *testing.T) {
 		r.after(10*time.Minute + time.Second)
 		if r.keys.Holds("ci", old.Key) {
 			t.Error("a key that was withdrawn is still there")
+		}
+	})
+}
+
+// TestKeysStayWhenTheirSourceIsEdited edits where the keys of a provider are while its server is away.
+func TestKeysStayWhenTheirSourceIsEdited(t *testing.T) {
+	record := ci("https://issuer.test")
+	store := storeWith(t, record)
+	put := func(edit func(p *storev1.ProviderRecord)) {
+		t.Helper()
+		edit(record)
+		stores.Apply(t, store, change(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_PutProvider{PutProvider: record}}))
+	}
+	within(t, store, record, func(r *rig) {
+		r.after(0)
+		long := map[string]any{"exp": time.Now().Add(20 * time.Hour).Unix()}
+		first, cause := r.verify(r.issuer.Sign(r.claims(long)))
+		if cause != 0 {
+			t.Fatalf("got %v", cause)
+		}
+		fetched := r.keys.State("ci").Fetched
+		r.issuer.Away(true)
+		for sentence, edit := range map[string]func(p *storev1.ProviderRecord){
+			"another URL":           func(p *storev1.ProviderRecord) { p.JwksUrl = "https://issuer.test/other" },
+			"where the issuer says": func(p *storev1.ProviderRecord) { p.JwksUrl = "" },
+			"another CA":            func(p *storev1.ProviderRecord) { p.CaCertificates = "another" },
+		} {
+			gets := r.issuer.Gets()
+			put(edit)
+			r.after(2 * time.Second)
+			if _, cause = r.verify(r.issuer.Sign(r.claims(long))); cause != 0 || !r.keys.Holds("ci", first.Key) {
+				t.Errorf("%s: a token is refused: %v", sentence, cause)
+			}
+			if s := r.keys.State("ci"); s.Failure == "" || s.Fetched != fetched || r.issuer.Gets() == gets {
+				t.Errorf("%s: got %+v after %d attempts, want one that failed", sentence, s, r.issuer.Gets()-gets)
+			}
+		}
+		put(func(p *storev1.ProviderRecord) { p.Issuer = "https://another.test" })
+		r.after(2 * time.Second)
+		if r.keys.Holds("ci", first.Key) {
+			t.Error("another issuer has the keys of the one before")
 		}
 	})
 }

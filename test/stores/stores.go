@@ -25,6 +25,13 @@ func With(t testing.TB, commands ...*storev1.Command) *storage.Store {
 	if err := store.Bootstrap(storage.Genesis{ClusterID: [16]byte{1}, HistoryID: [16]byte{2}}); err != nil {
 		t.Fatal(err)
 	}
+	Apply(t, store, commands...)
+	return store
+}
+
+// Apply has a store apply commands.
+func Apply(t testing.TB, store *storage.Store, commands ...*storev1.Command) {
+	t.Helper()
 	for _, command := range commands {
 		data, err := storage.EncodeEnvelope(&storev1.Envelope{Commands: []*storev1.Command{command}})
 		if err != nil {
@@ -34,5 +41,4 @@ func With(t testing.TB, commands ...*storev1.Command) *storage.Store {
 			t.Fatal(err)
 		}
 	}
-	return store
 }
