@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -8,6 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -49,52 +52,121 @@ func CheckKeySet(text string) error {
 	return err
 }
 
-// parseKeySet reads a key set. Keys that are for something else, or of kinds that are not known, are left out. ErrNoKey comes with the keys of a
-// set that is one: none.
+// parseKeySet reads the key set that is part of a provider: it has public keys only. Those that are for something else, or of kinds that are not
+// known, are left out. ErrNoKey comes with the keys of a set that is one: none.
 func parseKeySet(data []byte) ([]key, error) {
+	s, err := readKeySet(data)
+	if err != nil {
+		return nil, err
+	}
+	if s.refused != nil {
+		return nil, s.refused
+	}
+	return s.keys, s.lack()
+}
+
+// parseFetched reads the key set that a provider publishes. What does not belong there is left out, so that the rest of the set is still taken; a
+// set with nothing else is refused for it. ErrNoKey comes as with parseKeySet.
+func parseFetched(data []byte) (keySet, error) {
+	s, err := readKeySet(data)
+	if err == nil && len(s.keys) == 0 && s.refused != nil {
+		err = s.refused
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, s.lack()
+}
+
+// keySet is what stands in a key set.
+type keySet struct {
+	keys    []key
+	left    leftOut
+	refused error // why nobody should publish it; nil: no reason
+}
+
+// leftOut counts the keys of a set that are left out, but for those that are for something else.
+type leftOut struct {
+	secret  int // private or symmetric, or public where the set has the private one, too
+	unknown int // of a kind that is not known, or no key at all
+}
+
+// lack returns ErrNoKey if there is no key.
+func (s keySet) lack() error {
+	if len(s.keys) == 0 {
+		return ErrNoKey
+	}
+	return nil
+}
+
+// readKeySet reads a key set. Whoever reads a private key that is published can sign with it, so its public key is left out wherever it stands.
+func readKeySet(data []byte) (keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if json.Unmarshal(data, &set) != nil || set.Keys == nil { // Without the member keys it is some other answer.
-		return nil, ErrKeySet
+		return keySet{}, ErrKeySet
 	}
-	all := []key{}
+	s := keySet{keys: []key{}}
+	known := map[KeyID]bool{} // to everybody
 	for _, raw := range set.Keys {
-		var secret struct {
-			D any `json:"d"` // of private keys
-			K any `json:"k"` // of symmetric keys
-		}
-		if json.Unmarshal(raw, &secret) != nil {
-			return nil, ErrKeySet
-		}
-		if secret.D != nil || secret.K != nil {
-			return nil, ErrPrivateKey
-		}
-		if k, ok := parseKey(raw); ok && len(all) < keysMax {
-			all = append(all, k)
+		public, secret, foreign := strip(raw)
+		k, unreadable := readKey(public)
+		switch {
+		case foreign != nil:
+			s.refused = cmp.Or(s.refused, foreign)
+			s.left.unknown++
+		case secret:
+			s.refused = cmp.Or(s.refused, ErrPrivateKey)
+			s.left.secret++
+			known[k.id] = true
+		case unreadable != nil:
+			s.left.unknown++
+		case k.algorithm != "" && len(s.keys) < keysMax:
+			s.keys = append(s.keys, k)
 		}
 	}
-	if len(all) == 0 {
-		return all, ErrNoKey
-	}
-	return all, nil
+	all := len(s.keys)
+	s.keys = slices.DeleteFunc(s.keys, func(k key) bool { return known[k.id] })
+	s.left.secret += all - len(s.keys)
+	return s, nil
 }
 
-// parseKey reads a public key, and reports whether it can be used.
-func parseKey(raw []byte) (key, bool) {
-	var k jose.JSONWebKey
-	if k.UnmarshalJSON(raw) != nil || !k.Valid() || k.Use != "" && k.Use != "sig" {
-		return key{}, false
+// strip returns a key without what only its owner may know, and reports whether it had that.
+func strip(raw []byte) (public []byte, secret bool, err error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil, false, ErrKeySet
 	}
-	algorithm := algorithmOf(k.Key)
-	if algorithm == "" || k.Algorithm != "" && k.Algorithm != algorithm {
-		return key{}, false
+	for name, value := range members {
+		switch strings.ToLower(name) {
+		case "d", "k", "p", "q", "dp", "dq", "qi", "oth", "priv":
+			secret = secret || string(value) != "null"
+			delete(members, name)
+		}
+	}
+	if !secret {
+		return raw, false, nil
+	}
+	public, err = json.Marshal(members)
+	return public, true, err
+}
+
+// readKey reads a public key. One that is for something else than signatures that may be used has no algorithm.
+func readKey(raw []byte) (key, error) {
+	var k jose.JSONWebKey
+	if err := k.UnmarshalJSON(raw); err != nil {
+		return key{}, err
 	}
 	sum, err := k.Thumbprint(crypto.SHA256)
 	if err != nil {
-		return key{}, false
+		return key{}, err
 	}
-	return key{id: KeyID(sum), kid: k.KeyID, algorithm: algorithm, public: k.Key}, true
+	algorithm := algorithmOf(k.Key)
+	if !k.Valid() || k.Use != "" && k.Use != "sig" || k.Algorithm != "" && k.Algorithm != algorithm {
+		algorithm = ""
+	}
+	return key{id: KeyID(sum), kid: k.KeyID, algorithm: algorithm, public: k.Key}, nil
 }
 
 // algorithmOf returns the algorithm that a key is for; empty: none.

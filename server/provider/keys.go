@@ -71,6 +71,7 @@ type set struct {
 	provider *storev1.ProviderRecord
 	source   [sha256.Size]byte // of what says where the keys are
 	keys     []key             // nil: not here yet
+	left     leftOut           // what was published beside them
 	asked    bool              // somebody waits for them
 	tried    time.Time         // when the last attempt began
 	fetched  time.Time         // when the last one that succeeded did
@@ -224,9 +225,9 @@ func (k *Keys) attempt(ctx context.Context, s *set) {
 	p := s.provider
 	k.mu.RUnlock()
 	data, err := k.fetch(within, p)
-	var keys []key
+	var got keySet
 	if err == nil {
-		keys, err = parseKeySet(data)
+		got, err = parseFetched(data)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -243,10 +244,14 @@ func (k *Keys) attempt(ctx context.Context, s *set) {
 		return
 	}
 	k.metrics.fetches.WithLabelValues("ok").Inc()
-	if before, after := idsOf(s.keys), idsOf(keys); !slices.Equal(before, after) {
+	if got.left != s.left && got.left != (leftOut{}) {
+		k.log.Warn("a provider publishes keys that are left out", zap.String("provider", p.GetName()),
+			zap.Int("private_or_symmetric", got.left.secret), zap.Int("unknown", got.left.unknown))
+	}
+	if before, after := idsOf(s.keys), idsOf(got.keys); !slices.Equal(before, after) {
 		k.log.Info("keys of a provider changed", zap.String("provider", p.GetName()), zap.Int("before", len(before)), zap.Int("keys", len(after)))
 	}
-	s.keys, s.fetched = keys, k.now()
+	s.keys, s.left, s.fetched = got.keys, got.left, k.now()
 }
 
 // idsOf returns the ids of keys.

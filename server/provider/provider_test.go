@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/issuer"
@@ -36,15 +38,34 @@ type rig struct {
 	keys   *provider.Keys
 	// published is what the provider publishes in place of its keys; nil or empty: its keys.
 	published atomic.Pointer[string]
+	logs      *observer.ObservedLogs
+}
+
+// publish has the provider publish its keys after others.
+func (r *rig) publish(others ...any) {
+	var set struct {
+		Keys []any `json:"keys"`
+	}
+	if err := json.Unmarshal([]byte(r.issuer.KeySet()), &set); err != nil {
+		r.t.Fatal(err)
+	}
+	set.Keys = append(others, set.Keys...)
+	data, err := json.Marshal(set)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	text := string(data)
+	r.published.Store(&text)
 }
 
 // newRig returns a rig whose provider has its keys where its server says, unless edit says otherwise.
 func newRig(t *testing.T, store *storage.Store, record *storev1.ProviderRecord) *rig {
 	t.Helper()
-	r := &rig{t: t, issuer: issuer.New(), record: record}
+	core, logs := observer.New(zap.DebugLevel)
+	r := &rig{t: t, issuer: issuer.New(), record: record, logs: logs}
 	var err error
 	r.keys, err = provider.New(provider.Options{
-		Store: func() *storage.Store { return store }, Registerer: prometheus.NewRegistry(), Logger: zap.NewNop(),
+		Store: func() *storage.Store { return store }, Registerer: prometheus.NewRegistry(), Logger: zap.New(core),
 		Fetch: func(context.Context, *storev1.ProviderRecord) ([]byte, error) {
 			w := httptest.NewRecorder()
 			r.issuer.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/keys", http.NoBody))
@@ -270,6 +291,53 @@ func TestAKeyIsForgottenOnlyWhenTheProviderSaysSo(t *testing.T) {
 	})
 }
 
+// TestWhatCannotBeUsedIsLeftOut has a provider that publishes a new key among others that do not belong there, and no longer the one before.
+func TestWhatCannotBeUsedIsLeftOut(t *testing.T) {
+	inside(t, func(r *rig) {
+		r.after(0)
+		old, cause := r.verify(r.issuer.Sign(r.claims(nil)))
+		if cause != 0 {
+			t.Fatalf("got %v", cause)
+		}
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaked := jose.JSONWebKey{Key: private, KeyID: "leaked"}
+		public := leaked.Public()
+		r.issuer.AddKey()
+		r.issuer.Withdraw()
+		r.publish(leaked, public, json.RawMessage(`{"kty":"oct","k":"c2VjcmV0"}`), json.RawMessage(`{"kty":"XYZ"}`), json.RawMessage(`7`))
+		r.after(30 * time.Minute)
+		now, cause := r.verify(r.issuer.Sign(r.claims(nil)))
+		if cause != 0 {
+			t.Fatalf("the new key is not taken: %v", cause)
+		}
+		if s := r.keys.State("ci"); s.Keys != 1 || s.Failure != "" || r.keys.Problem() != "" || r.keys.Holds("ci", old.Key) {
+			t.Errorf("got %+v, %q, want the new key only", s, r.keys.Problem())
+		}
+		text := issuer.Sign(leaked, jose.ES256, r.claims(map[string]any{"iss": r.issuer.URL(), "aud": "tenure"}))
+		if _, cause = r.verify(text); cause != provider.CauseKey {
+			t.Errorf("the key that everybody knows: got %v, want that it is unknown", cause)
+		}
+		left := r.logs.FilterMessage("a provider publishes keys that are left out").All()
+		if len(left) != 1 || left[0].ContextMap()["private_or_symmetric"] != int64(3) || left[0].ContextMap()["unknown"] != int64(2) {
+			t.Errorf("got the warnings %v, want one, of 3 and 2 keys", left)
+		}
+		r.publish(leaked)
+		r.after(30 * time.Minute)
+		if n := r.logs.FilterMessage("a provider publishes keys that are left out").Len(); n != 2 || !r.keys.Holds("ci", now.Key) {
+			t.Errorf("got %d warnings, want another one for the change", n)
+		}
+		none := `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`
+		r.published.Store(&none)
+		r.after(30 * time.Minute)
+		if s := r.keys.State("ci"); s.Failure != provider.ErrPrivateKey.Error() || !r.keys.Holds("ci", now.Key) {
+			t.Errorf("nothing else is published: got %+v, want that the key stays", s)
+		}
+	})
+}
+
 // TestKeysStayWhenTheirSourceIsEdited edits where the keys of a provider are while its server is away.
 func TestKeysStayWhenTheirSourceIsEdited(t *testing.T) {
 	record := ci("https://issuer.test")
@@ -360,7 +428,11 @@ func TestKeySetsThatAreNone(t *testing.T) {
 		"no keys at all":  {`{}`, provider.ErrKeySet},
 		"a symmetric key": {`{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`, provider.ErrPrivateKey},
 		"a private key":   {`{"keys":[{"kty":"OKP","crv":"Ed25519","d":"x","x":"y"}]}`, provider.ErrPrivateKey},
-		"an unknown kind": {`{"keys":[{"kty":"XYZ"}]}`, provider.ErrNoKey},
+		"a private key beside a good one": {
+			strings.Replace(issuer.New().KeySet(), `[`, `[{"kty":"OKP","crv":"Ed25519","d":"x","x":"y"},`, 1), provider.ErrPrivateKey,
+		},
+		"what is no key beside a good one": {strings.Replace(issuer.New().KeySet(), `[`, `[7,`, 1), provider.ErrKeySet},
+		"an unknown kind":                  {`{"keys":[{"kty":"XYZ"}]}`, provider.ErrNoKey},
 		"a key for encryption": {
 			strings.Replace(issuer.New().KeySet(), `"use":"sig"`, `"use":"enc"`, 1), provider.ErrNoKey,
 		},
