@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-io/tenure/clients/go/internal/clock"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
 	"github.com/tenure-io/tenure/clients/go/internal/line"
+	"github.com/tenure-io/tenure/clients/go/internal/secure"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -39,7 +40,8 @@ type Client struct {
 	space   space
 	clock   func() time.Duration
 	program string
-	fixed   bool // Whether it stays with the members of the connection string.
+	fixed   bool          // Whether it stays with the members of the connection string.
+	token   *secure.Token // Nil for none.
 	// renewers keep all sessions alive.
 	renewers renewers
 
@@ -76,7 +78,7 @@ func Open(target string, options ...Option) (*Client, error) {
 // newClient returns a client.
 func newClient(t *target, o *clientOptions, secured *security) *Client {
 	c := &Client{
-		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed,
+		target: t, space: newSpace(t.namespace), clock: o.clock, program: o.userAgent, fixed: o.fixed, token: secured.token,
 		resumes: resumes{failed: map[resumption]attempted{}},
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: listMembers}
@@ -137,6 +139,9 @@ func (c *Client) Close() error {
 	c.endings.stop()
 	c.streams.stop()
 	c.running.stop()
+	if c.token != nil {
+		c.token.Close()
+	}
 	return errors.Join(errs...)
 }
 

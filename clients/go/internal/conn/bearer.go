@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 
@@ -10,11 +11,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/clients/go/internal/secure"
 )
 
 // Token is what calls carry to say who calls.
 type Token interface {
-	// Get returns the token.
+	// Get returns the token. That there is none yet is a secure.ErrLate.
 	Get(ctx context.Context) (string, error)
 	// Renew looks for another one after a member refused the one that was used, and reports whether there is.
 	Renew(ctx context.Context, used string) bool
@@ -67,7 +70,12 @@ func shows(ctx context.Context) bool {
 // carrying returns a context of a call that sends the token, and the token.
 func (b *bearer) carrying(ctx context.Context) (inner context.Context, used string, err error) {
 	used, err = b.token.Get(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, secure.ErrLate) && ctx.Err() != nil:
+		return nil, "", unapplied(status.FromContextError(ctx.Err()).Code(), err.Error())
+	case errors.Is(err, secure.ErrLate):
+		return nil, "", unapplied(codes.Unavailable, err.Error())
+	case err != nil:
 		return nil, "", unapplied(codes.Unauthenticated, err.Error())
 	}
 	return metadata.AppendToOutgoingContext(ctx, authorization, "Bearer "+used), used, nil

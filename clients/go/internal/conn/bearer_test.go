@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	"github.com/tenure-io/tenure/clients/go/internal/secure"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // tokens is a Token with a second one for whoever was refused, and counts how often it was asked for it.
@@ -99,5 +102,28 @@ func TestACallShowsOneCredential(t *testing.T) {
 				t.Errorf("another token was looked for %d times, want %d", k.renewals, test.renewals)
 			}
 		})
+	}
+}
+
+// late is a Token that is not there yet.
+type late struct{ tokens }
+
+func (*late) Get(ctx context.Context) (string, error) {
+	return "", errors.Join(secure.ErrLate, ctx.Err())
+}
+
+// TestATokenThatIsNotThereYetIsNoRefusal makes calls before there is a token: they may be made again, and nothing was applied.
+func TestATokenThatIsNotThereYetIsNoRefusal(t *testing.T) {
+	link, err := conn.Bearing(func(context.Context, string) (conn.Transport, error) { return &refuser{}, nil }, &late{}, true)(t.Context(), "localhost:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for want, ctx := range map[codes.Code]context.Context{codes.Unavailable: t.Context(), codes.Canceled: over} {
+		err = link.Invoke(ctx, "/x/Y", nil, nil)
+		if status.Code(err) != want || errorinfo.Fact(err, "applied") != "no" {
+			t.Errorf("got %v, want %v and that nothing was applied", err, want)
+		}
 	}
 }

@@ -10,19 +10,40 @@ import (
 	"time"
 )
 
-// tokenAge is how old a token may be before its file or source is asked again.
-const tokenAge = 10 * time.Second
+// Times of tokens.
+const (
+	// tokenAge is how old a token may be before its file or source is asked again.
+	tokenAge = 10 * time.Second
+	// overdue is how long calls wait for a new token while there is an old one.
+	overdue = time.Second
+	// renewPatience is how long a call whose token was refused waits for another one.
+	renewPatience = 5 * time.Second
+	// failedPause is how long a source that failed is not asked again while there is an old token, unless a member refuses that.
+	failedPause = 5 * time.Second
+	// askPatience is how long a source may take.
+	askPatience = 30 * time.Second
+)
 
-// Token is a text by which members know who calls. It comes from a file or from the program, and is asked for again when it is old.
+// Token is a text by which members know who calls. It comes from a file or from the program, and is asked for again when it is old. The source is
+// asked by one goroutine at a time, for all calls that wait for it, and goes on when they give up.
 type Token struct {
 	source func(ctx context.Context) (string, error)
 	now    func() time.Time
 
-	asking chan struct{} // Has room for whoever asks the source, who alone may set what follows; the others want that answer, too.
+	mu       sync.Mutex // Guards what follows.
+	text     string
+	at       time.Time // When it was read.
+	failedAt time.Time // When the source failed; zero: it did not when it was asked last.
+	asking   *question // That is under way; nil: none.
+	closed   bool
+}
 
-	mu   sync.Mutex // Guards what follows.
-	text string
-	at   time.Time // When it was read.
+// question is what the source is being asked.
+type question struct {
+	at     time.Time // When it began.
+	cancel context.CancelFunc
+	done   chan struct{} // Closed when there is an answer.
+	err    error         // Set before that.
 }
 
 // FixedToken returns a token that never changes.
@@ -43,77 +64,146 @@ func TokenFile(path string) *Token {
 
 // TokenFrom returns a token of a source.
 func TokenFrom(source func(ctx context.Context) (string, error)) *Token {
-	return &Token{source: source, now: time.Now, asking: make(chan struct{}, 1)}
+	return &Token{source: source, now: time.Now}
 }
 
-// errNoText says that a token cannot be sent.
-var errNoText = errors.New("the token is empty, or has characters that are not printable ASCII")
+// Errors of tokens.
+var (
+	// ErrLate says that the source has not answered in time. It may do so later.
+	ErrLate = errors.New("no token: its source has not answered")
+	// errNoText says that a token cannot be sent.
+	errNoText = errors.New("the token is empty, or has characters that are not printable ASCII")
+)
 
-// Get returns the token. If the source fails, the one before is returned as long as there is one: a member says whether it still is good.
+// Get returns the token. If the source fails, or takes longer than overdue, the one before is returned as long as there is one: a member says whether
+// it still is good. Once the source has failed it is asked in the background, until it answers. Without a token, Get waits for one until ctx ends,
+// which is an ErrLate.
 func (t *Token) Get(ctx context.Context) (string, error) {
-	text, fresh := t.last()
-	if fresh {
+	text, q, patience := t.look()
+	if q == nil {
 		return text, nil
 	}
-	if err := t.begin(ctx); err != nil {
+	if text != "" {
+		waiting, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_ = q.wait(waiting) // Then the one before is used.
+		return t.last(), nil
+	}
+	if err := q.wait(ctx); err != nil {
 		return "", err
 	}
-	defer t.end()
-	if text, fresh = t.last(); fresh {
-		return text, nil
+	if q.err != nil {
+		return "", q.err
 	}
-	if err := t.read(ctx); err != nil && text == "" {
-		return "", err
+	return t.last(), nil
+}
+
+// look returns the token that there is, and what the source is being asked if its answer is wanted, with how long it may take if there is a token.
+func (t *Token) look() (text string, q *question, patience time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	switch {
+	case t.text != "" && !t.failedAt.IsZero():
+		if now.Sub(t.failedAt) >= failedPause {
+			t.ask()
+		}
+		return t.text, nil, 0
+	case t.text != "" && now.Sub(t.at) < tokenAge:
+		return t.text, nil, 0
 	}
-	text, _ = t.last()
-	return text, nil
+	q = t.ask()
+	return t.text, q, q.at.Add(overdue).Sub(now)
 }
 
 // Renew asks the source again, after a member refused a token that was used. It reports whether there is another one now.
 func (t *Token) Renew(ctx context.Context, used string) bool {
-	if t.begin(ctx) != nil {
-		return false
+	ctx, cancel := context.WithTimeout(ctx, renewPatience)
+	defer cancel()
+	t.mu.Lock()
+	before := t.asking
+	t.mu.Unlock()
+	if before != nil { // It began before the member was asked, and may have the same answer.
+		_ = before.wait(ctx)
 	}
-	defer t.end()
-	if text, _ := t.last(); text != used {
+	if t.last() != used {
 		return true // Another call has asked since.
 	}
-	_ = t.read(ctx) // Without another token what the member said stands.
-	text, _ := t.last()
-	return text != used
+	t.mu.Lock()
+	q := t.ask()
+	t.mu.Unlock()
+	_ = q.wait(ctx) // Without another token what the member said stands.
+	return t.last() != used
 }
 
-// begin waits until nobody else asks the source.
-func (t *Token) begin(ctx context.Context) error {
-	select {
-	case t.asking <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// Close ends what the source is being asked. It does not wait for the source, which is the program's own.
+func (t *Token) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.asking != nil {
+		t.asking.cancel()
 	}
 }
 
-func (t *Token) end() { <-t.asking }
-
-// last returns the token that was read last, and reports whether it is not old.
-func (t *Token) last() (text string, fresh bool) {
+// last returns the token that was read last.
+func (t *Token) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.text, t.text != "" && t.now().Sub(t.at) < tokenAge
+	return t.text
 }
 
-// read asks the source. Only whoever began may call it.
-func (t *Token) read(ctx context.Context) error {
+// ask returns what the source is being asked; that begins if nothing is. Call it under mu.
+func (t *Token) ask() *question {
+	if t.asking != nil {
+		return t.asking
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
+	if t.closed {
+		cancel()
+	}
+	t.asking = &question{at: t.now(), cancel: cancel, done: make(chan struct{})}
+	go t.read(ctx, t.asking) // Close ends it.
+	return t.asking
+}
+
+// read asks the source.
+func (t *Token) read(ctx context.Context, q *question) {
+	text, err := t.answer(ctx)
+	q.cancel()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		t.text, t.at, t.failedAt = text, t.now(), time.Time{}
+	} else {
+		t.failedAt = t.now()
+	}
+	t.asking, q.err = nil, err
+	close(q.done)
+}
+
+// answer returns what the source answers.
+func (t *Token) answer(ctx context.Context) (string, error) {
 	text, err := t.source(ctx)
-	if err != nil {
-		return fmt.Errorf("no token: %w", err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", fmt.Errorf("%w: %w", ErrLate, ctx.Err())
+	case err != nil:
+		return "", fmt.Errorf("no token: %w", err)
 	}
 	text = strings.TrimSpace(text)
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errNoText
+		return "", errNoText
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text, t.at = text, t.now()
-	return nil
+	return text, nil
+}
+
+// wait waits for the answer until ctx ends.
+func (q *question) wait(ctx context.Context) error {
+	select {
+	case <-q.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrLate, ctx.Err())
+	}
 }
