@@ -38,7 +38,7 @@ public final class Client implements AutoCloseable {
     this(at, callTimeout, clock, attemptTimeout, Security.NONE);
   }
 
-  private Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout, Security security) {
+  Client(ConnectionString at, Duration callTimeout, BootClock clock, Duration attemptTimeout, Security security) {
     this(new ClientCore(at, callTimeout, attemptTimeout, clock, security));
   }
 

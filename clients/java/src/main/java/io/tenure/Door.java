@@ -42,10 +42,10 @@ final class Door {
     Token token = null;
     String file = security.text(Security.TOKEN_FILE);
     if (security.source() != null) {
-      token = new Token(security.source(), clock::nanos, loop.serialAlone(), loop); // It may take its time, and waits for the first call.
+      token = new Token(security.source(), clock::nanos, loop::alone, loop::after, loop); // It may take its time, and waits for the first call.
     } else if (security.tokens() > 0) {
       String text = security.token();
-      token = new Token(() -> text.isEmpty() ? read(file) : text, clock::nanos, loop.serialAlone(), loop);
+      token = new Token(() -> text.isEmpty() ? read(file) : text, clock::nanos, loop::alone, loop::after, loop);
       token.read();
     }
     return new Door(tls, security, token);
@@ -56,18 +56,26 @@ final class Door {
     return security.interceptors().isEmpty();
   }
 
-  /** Returns the token that calls carry, empty for none; null if it has to be read first. */
+  /** Returns the token that calls carry, empty for none; null if they have to wait for it. */
   String token() {
     if (token == null) {
       return "";
     }
-    String fresh = token.fresh();
-    return fresh.isEmpty() ? null : fresh;
+    String ready = token.ready();
+    return ready.isEmpty() ? null : ready;
   }
 
-  /** Has that token told by {@code back} that {@link #token()} did not return, or why there is none. */
-  void readToken(Executor back, Consumer<String> told, Consumer<RuntimeException> failed) {
-    token.get(back, told, failed);
+  /**
+   * Has that token told by {@code back} that {@link #token()} did not return, or why there is none. What is returned has neither told from then
+   * on.
+   */
+  Runnable readToken(Executor back, Consumer<String> told, Consumer<StatusRuntimeException> failed) {
+    return token.get(back, told, failed);
+  }
+
+  /** Returns how much waits for a token. */
+  int waiting() {
+    return token.waiting();
   }
 
   /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */

@@ -37,6 +37,8 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
   private Carried carried;
   /** The stream of its own, where lines do not serve. */
   private ClientCall<Q, R> alone;
+  /** Has it wait no longer for a token. */
+  private Runnable forget = () -> { };
 
   FollowedCall(Waits waits, MethodDescriptor<Q, R> method) {
     this.waits = waits;
@@ -94,6 +96,11 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
     return over;
   }
 
+  /** Notes that it waits for a token, until it is over. */
+  void waits(Runnable toForget) {
+    forget = toForget;
+  }
+
   /** Makes it a stream of its own. */
   void alone() {
     if (over) {
@@ -135,6 +142,7 @@ final class FollowedCall<Q, R> extends ClientCall<Q, R> {
       status = how;
       trailers = with;
       request = null;
+      forget.run();
       tellSoon();
     }
   }

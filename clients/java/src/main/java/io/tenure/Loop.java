@@ -111,11 +111,6 @@ final class Loop implements Executor {
     return new Serial(this::onPool);
   }
 
-  /** Returns an executor that runs tasks one after another, on a thread that counts for nothing else; without tasks there is none. */
-  Executor serialAlone() {
-    return new Serial(this::alone);
-  }
-
   /** Ends the threads; what is queued for the loop is dropped, what is queued for the pool is done. The loop may call it. */
   void shutdown() {
     work.shutdown();

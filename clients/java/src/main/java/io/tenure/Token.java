@@ -14,9 +14,13 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -24,11 +28,20 @@ import java.util.function.Supplier;
 
 /**
  * The token by which members know who calls, and an interceptor that sends it with each call. Its source is asked again when it
- * is old, and when a member refuses it; it may wait, so it is asked on a thread for the user's code.
+ * is old, and when a member refuses it. It may wait or hang, so it is asked on a thread for it, once at a time, for all calls that wait for its
+ * answer; it goes on when they give up.
  */
 final class Token implements ClientInterceptor {
   /** How old a token may be. */
   static final long AGE_NANOS = 10_000_000_000L;
+  /** How long calls wait for a new token while there is an old one. */
+  static final long OVERDUE_NANOS = 1_000_000_000L;
+  /** How long a call whose token was refused waits for another one. */
+  static final long RENEW_NANOS = 5_000_000_000L;
+  /** How long a source that failed is not asked again while there is an old token, unless a member refuses that. */
+  static final long FAILED_NANOS = 5_000_000_000L;
+  /** How long a call waits for the first token; then it is tried again, if it may. */
+  static final long FIRST_NANOS = 30_000_000_000L;
   /** What a call ends with that was refused for its token, where there is another one by now: it is tried again. */
   static final String REPLACED = "TOKEN_REPLACED";
 
@@ -38,46 +51,217 @@ final class Token implements ClientInterceptor {
   private static final Metadata.Key<String> HEADER =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
+  /** Runs something after a while, unless that is cancelled. */
+  interface Later {
+    Future<?> run(long nanos, Runnable task);
+  }
+
   private final Supplier<String> source;
   private final LongSupplier nanos;
-  /** Runs what may wait, one after another. */
+  /** Runs what may hang. */
   private final Executor asking;
+  private final Later later;
   /** Tells calls how they end. */
   private final Executor loop;
-  private volatile Read last = new Read("", 0);
+  // Guarded by this, as what follows: the token, empty for none, and when it was read.
+  private String text = "";
+  private long readAt;
+  /** Whether the source failed when it was asked last, and when that was. */
+  private boolean failing;
+  private long failedAt;
+  /** What the source is being asked; null for nothing. */
+  private Question asked;
 
-  /** What was read, and when. */
-  private record Read(String text, long at) {}
+  /** What the source is asked. Guarded by the token. */
+  private static final class Question {
+    private final long at;
+    private final Set<Waiter> waiters = new LinkedHashSet<>();
+    private boolean over;
+    /** Why there is no answer; null: there is, or not yet. */
+    private RuntimeException failure;
 
-  Token(Supplier<String> source, LongSupplier nanos, Executor asking, Executor loop) {
+    Question(long at) {
+      this.at = at;
+    }
+  }
+
+  /** What is done once there is an answer, or has not been one for long. */
+  private static final class Waiter {
+    private final Executor back;
+    private final Runnable then;
+    private Future<?> patience;
+
+    Waiter(Executor back, Runnable then) {
+      this.back = back;
+      this.then = then;
+    }
+  }
+
+  /** {@code asking} runs the source, which may hang. */
+  Token(Supplier<String> source, LongSupplier nanos, Executor asking, Later later, Executor loop) {
     this.source = source;
     this.nanos = nanos;
     this.asking = asking;
+    this.later = later;
     this.loop = loop;
   }
 
-  /** Returns the token that is not old; empty for none. */
-  String fresh() {
-    Read r = last;
-    return nanos.getAsLong() - r.at < AGE_NANOS ? r.text : "";
+  /** Reads the first token, before anybody asks for it. */
+  void read() {
+    String first = checked(given());
+    synchronized (this) {
+      text = first;
+      readAt = nanos.getAsLong();
+    }
   }
 
-  /** Returns the token, at once. Only what runs by {@code asking} may call it. */
-  String get() {
-    String now = fresh();
-    return now.isEmpty() ? read() : now;
-  }
-
-  /** Asks the source. Only what runs by {@code asking} may call it. If it fails, the token before is kept, if there is one. */
-  String read() {
-    try {
-      last = new Read(checked(given()), nanos.getAsLong());
-    } catch (RuntimeException e) {
-      if (last.text.isEmpty()) {
-        throw e;
+  /**
+   * Returns the token that calls use now; empty if they wait for one. It is the one before if its source has failed, which is then asked on the
+   * side, or does not answer: a member says whether it is still good.
+   */
+  String ready() {
+    synchronized (this) {
+      long now = nanos.getAsLong();
+      if (text.isEmpty() || !failing && now - readAt < AGE_NANOS) {
+        return text;
+      }
+      if (!failing) {
+        return asked != null && now - asked.at >= OVERDUE_NANOS ? text : "";
+      }
+      if (asked != null || now - failedAt < FAILED_NANOS) {
+        return text;
       }
     }
-    return last.text;
+    ask();
+    return last();
+  }
+
+  /** Has the token told by {@code back}, or why there is none. What is returned has neither told from then on. */
+  Runnable get(Executor back, Consumer<String> told, Consumer<StatusRuntimeException> failed) {
+    String ready = ready();
+    if (!ready.isEmpty()) {
+      back.execute(() -> told.accept(ready));
+      return () -> { };
+    }
+    Question q = ask();
+    long patience = last().isEmpty() ? FIRST_NANOS : q.at + OVERDUE_NANOS - nanos.getAsLong();
+    return await(q, patience, back, () -> {
+      String last = last();
+      if (last.isEmpty()) {
+        failed.accept(none(q));
+      } else {
+        told.accept(last);
+      }
+    });
+  }
+
+  /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */
+  void refused(String used, StatusRuntimeException why, Executor back, Consumer<StatusRuntimeException> told) {
+    long until = nanos.getAsLong() + RENEW_NANOS;
+    Runnable end = () -> told.accept(last().equals(used) ? why : replaced());
+    Runnable again = () -> {
+      if (last().equals(used)) {
+        await(ask(), until - nanos.getAsLong(), back, end);
+      } else {
+        back.execute(end); // Another call has asked since.
+      }
+    };
+    Question before;
+    synchronized (this) {
+      before = asked;
+    }
+    if (before == null) {
+      again.run();
+    } else { // It was asked before the member was, and may answer the same.
+      await(before, RENEW_NANOS, Runnable::run, again);
+    }
+  }
+
+  /** Returns how much waits for an answer. */
+  synchronized int waiting() {
+    return asked == null ? 0 : asked.waiters.size();
+  }
+
+  private synchronized String last() {
+    return text;
+  }
+
+  /** Returns what the source is being asked; that begins if nothing is. */
+  private Question ask() {
+    Question q;
+    synchronized (this) {
+      if (asked != null) {
+        return asked;
+      }
+      q = new Question(nanos.getAsLong());
+      asked = q;
+    }
+    asking.execute(() -> answer(q));
+    return q;
+  }
+
+  private void answer(Question q) {
+    String given = "";
+    RuntimeException failure = null;
+    try {
+      given = checked(given());
+    } catch (RuntimeException e) {
+      failure = e;
+    }
+    List<Waiter> all;
+    synchronized (this) {
+      failing = failure != null;
+      if (failing) {
+        failedAt = nanos.getAsLong();
+      } else {
+        text = given;
+        readAt = nanos.getAsLong();
+      }
+      asked = null;
+      q.over = true;
+      q.failure = failure;
+      all = List.copyOf(q.waiters);
+      q.waiters.clear();
+    }
+    for (Waiter w : all) {
+      w.patience.cancel(false);
+      w.back.execute(w.then);
+    }
+  }
+
+  /** Has something done by {@code back} once there is an answer, or after so long without one. What is returned has it not done any more. */
+  private Runnable await(Question q, long patience, Executor back, Runnable then) {
+    Waiter w = new Waiter(back, then);
+    synchronized (this) {
+      if (!q.over && patience > 0) {
+        q.waiters.add(w);
+        w.patience = later.run(patience, () -> {
+          if (leaves(q, w)) {
+            back.execute(then);
+          }
+        });
+        return () -> {
+          if (leaves(q, w)) {
+            w.patience.cancel(false);
+          }
+        };
+      }
+    }
+    back.execute(then);
+    return () -> { };
+  }
+
+  private synchronized boolean leaves(Question q, Waiter w) {
+    return q.waiters.remove(w);
+  }
+
+  /** Returns why there is no token: because of the source, or because it has not answered, and may still. */
+  private synchronized StatusRuntimeException none(Question q) {
+    if (q.failure == null) {
+      return Errors.unsent(TenureException.of(
+          ErrorKind.UNAVAILABLE, Applied.NO, "no token: the function that returns it has not answered"));
+    }
+    return Status.UNAUTHENTICATED.withDescription("no token: " + q.failure.getMessage()).withCause(q.failure).asRuntimeException();
   }
 
   /** Returns what the source does. Whatever it throws, a call waits to be told that there is no token. */
@@ -114,6 +298,7 @@ final class Token implements ClientInterceptor {
         super.start(new SimpleForwardingClientCallListener<>(told) {
           @Override
           public void onClose(Status status, Metadata trailers) {
+            sent.over();
             if (status.getCode() != Status.Code.UNAUTHENTICATED || used.get().isEmpty()) {
               super.onClose(status, trailers);
               return;
@@ -125,27 +310,6 @@ final class Token implements ClientInterceptor {
         }, headers);
       }
     };
-  }
-
-  /** Has the token told by {@code back}, or why there is none. */
-  void get(Executor back, Consumer<String> told, Consumer<RuntimeException> failed) {
-    asking.execute(() -> {
-      try {
-        String text = get();
-        back.execute(() -> told.accept(text));
-      } catch (RuntimeException e) {
-        back.execute(() -> failed.accept(e));
-      }
-    });
-  }
-
-  /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */
-  void refused(String used, StatusRuntimeException why, Executor back, Consumer<StatusRuntimeException> told) {
-    asking.execute(() -> {
-      // Another call may have asked since.
-      boolean replaced = !last.text.equals(used) || !read().equals(used);
-      back.execute(() -> told.accept(replaced ? replaced() : why));
-    });
   }
 
   /** Returns the error of a call that another token may help. */
@@ -160,6 +324,8 @@ final class Token implements ClientInterceptor {
   /** The token of one call. */
   private final class Sent extends CallCredentials {
     private final AtomicReference<String> used;
+    private volatile Runnable forget = () -> { };
+    private volatile boolean over;
 
     Sent(AtomicReference<String> used) {
       this.used = used;
@@ -167,18 +333,16 @@ final class Token implements ClientInterceptor {
 
     @Override
     public void applyRequestMetadata(RequestInfo call, Executor ignored, MetadataApplier applier) {
-      String token = fresh();
-      if (!token.isEmpty()) {
-        send(token, applier);
-        return;
+      forget = get(Runnable::run, token -> send(token, applier), why -> applier.fail(why.getStatus()));
+      if (over) {
+        forget.run();
       }
-      asking.execute(() -> {
-        try {
-          send(get(), applier);
-        } catch (RuntimeException e) {
-          applier.fail(Status.UNAUTHENTICATED.withDescription("no token: " + e.getMessage()).withCause(e));
-        }
-      });
+    }
+
+    /** The call has ended, perhaps while it waited. */
+    void over() {
+      over = true;
+      forget.run();
     }
 
     private void send(String token, MetadataApplier applier) {

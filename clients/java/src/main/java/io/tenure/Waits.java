@@ -99,8 +99,7 @@ final class Waits implements LineStream.Owner {
       place(new Unplaced(verb, call, token));
       return;
     }
-    door.readToken(loop, read -> place(new Unplaced(verb, call, read)), why -> call.fail(
-        Status.UNAUTHENTICATED.withDescription("no token: " + why.getMessage()).withCause(why).asRuntimeException()));
+    call.waits(door.readToken(loop, read -> place(new Unplaced(verb, call, read)), call::fail));
   }
 
   /** Has it told what a call ends with whose token was refused: an error after which it is tried again, if there is another token. */

@@ -21,6 +21,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -172,11 +177,23 @@ final class TokenTest {
         throw thrown.get();
       }
       return "a";
-    }, clock::get, Runnable::run, Runnable::run);
-    assertEquals("a", token.get());
+    }, clock::get, Runnable::run, NEVER, Runnable::run);
+    assertEquals("a", got(token));
     thrown.set(new NoClassDefFoundError("x"));
     clock.addAndGet(Token.AGE_NANOS);
-    assertEquals("a", token.get());
+    assertEquals("a", got(token));
+  }
+
+  /** Runs nothing. */
+  private static final Token.Later NEVER = (nanos, task) -> new CompletableFuture<>();
+
+  /** Returns the token, which is there at once. */
+  private static String got(Token token) {
+    AtomicReference<String> got = new AtomicReference<>();
+    token.get(Runnable::run, got::set, why -> {
+      throw why;
+    });
+    return got.get();
   }
 
   @Test
@@ -289,15 +306,149 @@ final class TokenTest {
     Token token = new Token(() -> {
       asked.incrementAndGet();
       return text.get();
-    }, clock::get, Runnable::run, Runnable::run);
-    assertEquals("a", token.get() + (asked.get() == 1 ? "" : asked));
+    }, clock::get, Runnable::run, NEVER, Runnable::run);
+    assertEquals("a", got(token) + (asked.get() == 1 ? "" : asked));
     text.set("b\n");
     clock.addAndGet(Token.AGE_NANOS - 1);
-    assertEquals("a", token.get() + (asked.get() == 1 ? "" : asked));
+    assertEquals("a", got(token) + (asked.get() == 1 ? "" : asked));
     clock.addAndGet(1);
-    assertEquals("b", token.get() + (asked.get() == 2 ? "" : asked));
+    assertEquals("b", got(token) + (asked.get() == 2 ? "" : asked));
     text.set(""); // What there was may be good still.
     clock.addAndGet(Token.AGE_NANOS);
-    assertEquals("b", token.get() + (asked.get() == 3 ? "" : asked));
+    assertEquals("b", got(token) + (asked.get() == 3 ? "" : asked));
+  }
+
+  @Test
+  void callsShareOneQuestionAndUseTheTokenBefore() {
+    AtomicLong clock = new AtomicLong(1);
+    AtomicReference<String> text = new AtomicReference<>("a");
+    Deque<Runnable> asked = new ArrayDeque<>(); // While they are here, the source hangs.
+    List<Runnable> timers = new ArrayList<>();
+    Token token = new Token(text::get, clock::get, asked::add, (nanos, task) -> {
+      timers.add(task);
+      return new CompletableFuture<>();
+    }, Runnable::run);
+    List<String> told = new ArrayList<>();
+    Runnable wants = () -> token.get(Runnable::run, told::add, why -> told.add(why.getStatus().getCode().name()));
+    wants.run();
+    asked.remove().run();
+    assertEquals(List.of("a"), told);
+    clock.addAndGet(Token.AGE_NANOS);
+    for (int n = 0; n < 100; n++) {
+      wants.run();
+    }
+    assertEquals("1 100 1", told.size() + " " + token.waiting() + " " + asked.size());
+    clock.addAndGet(Token.OVERDUE_NANOS);
+    List.copyOf(timers).forEach(Runnable::run);
+    wants.run(); // It has hung for long by now.
+    assertEquals(Collections.nCopies(102, "a"), told);
+    assertEquals("0 1", token.waiting() + " " + asked.size());
+    text.set(""); // It fails in the end.
+    asked.remove().run();
+    wants.run();
+    clock.addAndGet(Token.FAILED_NANOS - 1);
+    wants.run();
+    assertTrue(asked.isEmpty());
+    clock.addAndGet(1);
+    wants.run();
+    assertEquals("105 0 1", told.size() + " " + token.waiting() + " " + asked.size()); // On the side.
+    text.set("b");
+    asked.remove().run();
+    wants.run();
+    assertEquals("b", told.get(105));
+    assertTrue(asked.isEmpty());
+  }
+
+  @Test
+  void aRefusedCallWaitsForAnotherTokenNotForLong() {
+    AtomicLong clock = new AtomicLong(1);
+    AtomicReference<String> text = new AtomicReference<>("a");
+    Deque<Runnable> asked = new ArrayDeque<>();
+    List<Runnable> timers = new ArrayList<>();
+    Token token = new Token(text::get, clock::get, asked::add, (nanos, task) -> {
+      timers.add(task);
+      return new CompletableFuture<>();
+    }, Runnable::run);
+    token.read();
+    List<Status.Code> told = new ArrayList<>();
+    Runnable refused = () -> token.refused(
+        "a", Status.UNAUTHENTICATED.asRuntimeException(), Runnable::run, why -> told.add(why.getStatus().getCode()));
+    refused.run();
+    refused.run();
+    clock.addAndGet(Token.RENEW_NANOS);
+    List.copyOf(timers).forEach(Runnable::run);
+    assertEquals(List.of(Status.Code.UNAUTHENTICATED, Status.Code.UNAUTHENTICATED), told);
+    assertEquals("0 1", token.waiting() + " " + asked.size());
+    refused.run();
+    asked.remove().run(); // It may have answered before the member did.
+    assertEquals("2 1 1", told.size() + " " + token.waiting() + " " + asked.size());
+    text.set("b");
+    asked.remove().run();
+    refused.run();
+    assertEquals(List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE), told.subList(2, 4));
+    assertTrue(asked.isEmpty());
+  }
+
+  /** A function for the token that hangs when it is told to, and the client's clock. */
+  private static final class Hanging implements AutoCloseable {
+    private final AtomicLong ahead = new AtomicLong();
+    private final AtomicInteger asked = new AtomicInteger();
+    private final CountDownLatch release = new CountDownLatch(1);
+    private volatile boolean hangs;
+
+    String token() {
+      asked.incrementAndGet();
+      if (hangs) {
+        try {
+          release.await();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+      return "from-function";
+    }
+
+    Client client(FakeMember m, Duration callTimeout) {
+      return new Client(ConnectionString.parse(m.uri()), callTimeout, new BootClock(() -> System.nanoTime() + ahead.get(), () -> 0),
+          Duration.ofHours(1), new Security(Map.of(), "", this::token, null, List.of(), b -> { }));
+    }
+
+    @Override
+    public void close() {
+      release.countDown();
+    }
+  }
+
+  @Test
+  void aFunctionThatHangsDoesNotHoldUpCalls() throws Exception {
+    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofSeconds(30))) {
+      client.kv().put("k", "v");
+      function.hangs = true;
+      function.ahead.addAndGet(Token.AGE_NANOS);
+      for (CompletableFuture<?> f : Stream.generate(() -> client.kv().putAsync("k", "v")).limit(100).toList()) {
+        WithFakeMember.get(f);
+      }
+      try (Watch watch = client.watch(WatchOptions.key("k"))) {
+        watch.beginAsync();
+        m.next(WatchRequest.class);
+      }
+      assertEquals(2, function.asked.get());
+    }
+  }
+
+  @Test
+  void callsThatEndWhileTheyWaitForTheFirstTokenLeaveNothing() throws Exception {
+    try (FakeMember m = new FakeMember(); Hanging function = new Hanging(); Client client = function.client(m, Duration.ofMillis(300))) {
+      function.hangs = true;
+      Watch watch = client.watch(WatchOptions.key("k"));
+      watch.beginAsync();
+      for (CompletableFuture<?> f : Stream.generate(() -> client.kv().putAsync("k", "v")).limit(100).toList()) {
+        TenureException e = WithFakeMember.failure(f);
+        assertTrue(e.kind() != ErrorKind.AUTH_FAILED, e.toString());
+      }
+      watch.close();
+      WithFakeMember.until(client, () -> client.core().link.door().waiting() <= 1); // What the client asks for itself waits on.
+      assertEquals(1, function.asked.get());
+    }
   }
 }

@@ -71,7 +71,7 @@ abstract class WithFakeMember {
 
   /** Lets so much time pass for the client's clock once what was asked of it has begun, and waits until it looked at the clock. */
   void passes(long seconds) throws Exception {
-    turn();
+    turn(client);
     jumps(seconds);
     CompletableFuture<Void> looked = new CompletableFuture<>();
     client.core().loop.after(LOOKED_NANOS, () -> looked.complete(null));
@@ -95,14 +95,19 @@ abstract class WithFakeMember {
 
   /** Waits until something is so; looks at it whenever the client's loop had a turn. */
   void until(BooleanSupplier so) throws Exception {
+    until(client, so);
+  }
+
+  /** Likewise, of that client. */
+  static void until(Client client, BooleanSupplier so) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(FakeMember.SOON_SECONDS);
     while (!so.getAsBoolean()) {
       assertTrue(System.nanoTime() < end);
-      turn();
+      turn(client);
     }
   }
 
-  private void turn() throws Exception {
+  private static void turn(Client client) throws Exception {
     get(client.core().onLoop(() -> CompletableFuture.completedFuture(null)));
   }
 
