@@ -28,6 +28,7 @@ type client struct {
 	done   int             // calls that were answered
 	home   int             // member that it asks first
 	caller identity.Caller // what it shows
+	keyed  *rand.Rand      // says which puts have an idempotency key; nil: none
 
 	session *session
 }
@@ -36,6 +37,9 @@ func (w *World) addClient(number int, role string) *client {
 	c := &client{w: w, name: fmt.Sprintf("%s%d", role, number), home: number, caller: w.credential(role)}
 	c.dice = w.dice("client " + c.name)
 	c.rate = 1 + w.plan.DriftPercent/100*(2*c.dice.Float64()-1)
+	if w.plan.Keyed > 0 && role == "keys" {
+		c.keyed = w.dice("keyed " + c.name)
+	}
 	w.clients = append(w.clients, c)
 	return c
 }
@@ -85,6 +89,8 @@ type call struct {
 	send    func(r *life, k *call, answer func(reply))
 	tries   int           // most attempts
 	timeout time.Duration // of one attempt
+	// request names what is sent, where it may be sent again.
+	request string
 	// patience is how much longer than that an answer counts.
 	patience time.Duration
 	done     func(reply) // called once; err is set if there is no answer
@@ -168,9 +174,12 @@ func (k *call) try() {
 
 // answered takes the answer of an attempt, also one that comes late.
 func (k *call) answered(n int, rep reply) {
+	k.c.w.truth.requests.told(k.op.ID, k.request, rep.result)
 	switch {
 	case k.over:
-		k.compare(rep)
+		if rep.result != nil && k.final.result != nil {
+			k.c.w.floors.AnswersCompared++
+		}
 	case rep.err != nil:
 		if maybeApplied(rep.err) {
 			k.maybe = true
@@ -200,17 +209,6 @@ func (k *call) again(rep reply) {
 	})
 }
 
-// compare looks at the answer of an attempt after another one had been answered.
-func (k *call) compare(rep reply) {
-	if rep.err != nil || rep.result == nil || k.final.result == nil {
-		return
-	}
-	k.c.w.floors.AnswersCompared++
-	if k.final.result.GetFailure() == nil && rep.result.GetFailure() == nil && !proto.Equal(k.final.result, rep.result) {
-		k.op.Differs = fmt.Sprintf("%v and %v", k.final.result, rep.result)
-	}
-}
-
 // finish ends the operation and writes down what its caller knows.
 func (k *call) finish(rep reply) {
 	k.over, k.final = true, rep
@@ -229,7 +227,7 @@ func (k *call) finish(rep reply) {
 		late := f.GetReason() == storev1.FailureReason_FAILURE_REASON_SESSION_EXPIRED ||
 			f.GetReason() == storev1.FailureReason_FAILURE_REASON_SESSION_SUPERSEDED ||
 			f.GetReason() == storev1.FailureReason_FAILURE_REASON_SESSION_NOT_FOUND
-		if k.maybe && late && f.GetApplied() != 2 {
+		if k.maybe && late && f.GetApplied() != appliedNo {
 			op.Outcome, op.Return = check.Unknown, 0
 		}
 	default:
@@ -248,35 +246,46 @@ func (k *call) finish(rep reply) {
 	}
 }
 
-// change starts an operation that writes. Under a session it has a request id, and is tried again until it is answered.
+// change starts an operation that writes. Under a session it has a request id, and without one perhaps an idempotency key; then it is tried
+// again until it is answered.
 func (c *client) change(op *check.Op, cmd *storev1.Command, done func(reply)) {
 	k := &call{op: op, done: done, tries: 1}
 	cmd.WallTimeMs = c.w.now.Milliseconds()
 	s := c.session
-	if s != nil && op.Session == s.text && op.Epoch == s.epoch && op.Kind != check.KindCreate && op.Kind != check.KindTakeOver {
-		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(cmd)
-		if err != nil {
-			c.w.violated("client", "%v", err)
-			return
-		}
-		digest := sha256.Sum256(raw)
+	switch {
+	case s != nil && op.Session == s.text && op.Epoch == s.epoch && op.Kind != check.KindCreate && op.Kind != check.KindTakeOver:
+		cmd.RequestDigest = c.digest(cmd)
 		sequence := s.next()
 		cmd.RequestId = &storev1.RequestID{
 			SessionId: s.id[:], Epoch: s.epoch, Sequence: sequence, DoneBelow: s.doneBelow(),
 		}
-		cmd.RequestDigest = digest[:]
-		k.tries = triesMax
 		open := s.open // that of this epoch
 		k.done = func(rep reply) {
 			delete(open, sequence)
 			done(rep)
 		}
+	case op.Kind == check.KindPut && s == nil && c.keyed != nil && c.keyed.Float64() < c.w.plan.Keyed:
+		cmd.RequestDigest = c.digest(cmd)
+		cmd.IdempotencyKey = fmt.Appendf(nil, "%s, value %s", c.name, op.Value)
+	}
+	if k.request = requestOf(cmd); k.request != "" {
+		k.tries = triesMax
 	}
 	if c.w.plan.Tokens {
 		k.ask = askOf(cmd)
 	}
 	k.send = func(r *life, k *call, answer func(reply)) { guarding{r}.change(k, cmd, answer) }
 	c.begin(k)
+}
+
+// digest returns that of what a client asks for.
+func (c *client) digest(cmd *storev1.Command) []byte {
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(cmd)
+	if err != nil {
+		c.w.violated("client", "%v", err)
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:]
 }
 
 // session is what a client knows of its session.

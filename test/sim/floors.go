@@ -36,8 +36,9 @@ type Floors struct {
 	OldDecisions int
 	// StaleGuards are writes that were refused because their hold was over; ForcedLosses are holds that were lost by force.
 	StaleGuards, ForcedLosses, OldEpochs int
-	// AnswersCompared are answers of attempts after another one had been answered.
-	AnswersCompared int
+	// AnswersCompared are answers of attempts after another one had been answered. RetriesInLog are attempts behind one that had a result,
+	// KeyedRetries those of them under an idempotency key. NotApplied are requests that were told that no attempt was applied.
+	AnswersCompared, RetriesInLog, KeyedRetries, NotApplied int
 	// Checksums were compared between members.
 	Checksums int
 	// What members did with their disks, and in which of it they crashed.
@@ -129,6 +130,9 @@ func (f Floors) Below() []string {
 		{"leaders that were wrongly taken for gone", f.FalseResets, n},
 		{"elections without a time-out", f.EarlyElections, n},
 		{"restores", f.Restores, n / 2},
+		{"retries in the log that get the first result", f.RetriesInLog, 10 * n},
+		{"of those, under an idempotency key", f.KeyedRetries, n / 2},
+		{"requests that are told that they were not applied", f.NotApplied, n},
 		{"sessions ended with what they were bound to", f.EndsByCheck, n},
 		{"of those, ended by the end list", f.MarkedEnds, n / 20},
 		{"false alarms", f.FalseAlarms, n / 10},

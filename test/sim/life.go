@@ -339,6 +339,7 @@ func (r applying) applySome() {
 	r.w.truth.committed(r.m.id, r.applyRest[:done.Messages])
 	r.w.truth.tokens.applied(r.applyRest[:done.Messages], done.Outcome.Entries)
 	r.w.truth.syncs.applied(r.applyRest[:done.Messages], done.Outcome.Entries)
+	r.w.truth.requests.applied(r.applyRest[:done.Messages], done.Outcome.Entries)
 	r.applyRest = r.applyRest[done.Messages:]
 	for i := done.Index + 1 - uint64(done.Entries); i <= done.Index && done.Entries > 0; i++ {
 		if sum, ok := r.store.ChecksumAt(i); ok {

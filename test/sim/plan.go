@@ -57,6 +57,8 @@ type Plan struct {
 	Deaths bool `json:"deaths,omitempty"`
 	// Lapses is how likely a client is silent for about a TTL instead of renewing its session.
 	Lapses float64 `json:"lapses,omitempty"`
+	// Keyed is how many puts of clients without a session have an idempotency key.
+	Keyed float64 `json:"keyed,omitempty"`
 	// Machines is how many there are that take part in gossip beside the members; 0: there is no gossip.
 	Machines int `json:"machines,omitempty"`
 	// Tokens lets the cluster enforce rules, and clients show tokens that come and go. Stale reads and new streams are served for
@@ -174,6 +176,9 @@ func Expand(seed uint64) *Plan {
 	p.drawPool(rand.New(rand.NewPCG(seed, 0x706f6f6c)))                         //nolint:gosec // It must be repeatable.
 	if lapses := rand.New(rand.NewPCG(seed, 0x6c617073)); lapses.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
 		p.Lapses = choose(lapses, 0.03, 0.1)
+	}
+	if keyed := rand.New(rand.NewPCG(seed, 0x6b657964)); keyed.IntN(2) == 0 { //nolint:gosec // It must be repeatable.
+		p.Keyed = choose(keyed, 0.3, 1)
 	}
 	p.drawAgents(rand.New(rand.NewPCG(seed, 0x61676e74))) //nolint:gosec // It must be repeatable.
 	p.drawTokens(rand.New(rand.NewPCG(seed, 0x746f6b6e))) //nolint:gosec // It must be repeatable.

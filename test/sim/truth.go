@@ -24,6 +24,7 @@ type truth struct {
 	pool     *poolTruth
 	tokens   *tokenTruth
 	syncs    *syncTruth
+	requests *requestTruth
 }
 
 type sumAt struct {
@@ -40,7 +41,7 @@ func newTruth(w *World) *truth {
 		w: w, history: &check.History{}, sums: map[uint64]sumAt{}, entries: map[uint64]entryAt{},
 		leaders: map[uint64]uint64{}, cursor: map[uint64]uint64{},
 	}
-	t.pool, t.tokens, t.syncs = newPoolTruth(t), newTokenTruth(w), newSyncTruth(w)
+	t.pool, t.tokens, t.syncs, t.requests = newPoolTruth(t), newTokenTruth(w), newSyncTruth(w), newRequestTruth(w)
 	return t
 }
 
