@@ -89,6 +89,41 @@ func TestAGoodHistoryHasNoViolation(t *testing.T) {
 	}
 }
 
+// endsWith lets a key exist with a value, and go when s1 ends, which has this behavior.
+func endsWith(h *check.History, key, value, behavior string) {
+	h.Ops[0].Behavior = behavior
+	h.Events[6] = &check.Event{Revision: 7, Count: 1, At: 75, Kind: "key_put", Key: key, Value: value, Change: "put", CreateRevision: 7, Version: 1}
+	if key == "k" {
+		h.Events[6].CreateRevision, h.Events[6].Version = 6, 2
+	}
+	for _, e := range h.Events[7:10] {
+		e.Count = 4
+	}
+	gone := &check.Event{Revision: 8, Index: 3, Count: 4, At: 6 * second, Kind: "key_deleted", Key: key, Session: "s1"}
+	h.Events = append(h.Events[:10:10], append([]*check.Event{gone}, h.Events[10:]...)...)
+}
+
+// What deletes a locked key with its session is no violation.
+func TestKeysMayGoWithTheirSessions(t *testing.T) {
+	for name, spoil := range map[string]func(h *check.History){
+		"one that was locked": func(h *check.History) { endsWith(h, "x", "v3", check.BehaviorDelete) },
+		"one that was bound": func(h *check.History) {
+			endsWith(h, "e", "v3", "release")
+			h.Events[6].Bound = "s1"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := good()
+			spoil(h)
+			for _, v := range check.Run(h, check.Options{}).Violations {
+				if strings.Contains(v.Text, "is deleted") || strings.Contains(v.Text, "is bound") {
+					t.Error(v)
+				}
+			}
+		})
+	}
+}
+
 // Every case changes one thing of the good history; a checker must tell.
 func TestBadHistoriesAreFound(t *testing.T) {
 	op := func(h *check.History, id int) *check.Op { return h.Ops[id-1] }
@@ -260,6 +295,43 @@ func TestBadHistoriesAreFound(t *testing.T) {
 		"a version that jumps": {
 			func(h *check.History) { h.Events[6].Version = 3 },
 			[]string{"put as version 3, created at 6, want version 2"},
+		},
+		"a key that is bound to a session that has ended": {
+			func(h *check.History) {
+				h.Events = append(h.Events, &check.Event{Revision: 11, Count: 1, At: 9 * second, Kind: "key_put", Key: "e", Value: "v7", Change: "put", CreateRevision: 11, Version: 1, Bound: "s1"})
+			},
+			[]string{"key e is bound to session s1, which does not live"},
+		},
+		"a key that loses its binding": {
+			func(h *check.History) { h.Events[5].Bound = "s2" },
+			[]string{`key k was bound to session "s2", and a put binds it to ""`},
+		},
+		"a key that goes with a session that lives": {
+			func(h *check.History) { h.Events[12].Session = "s2" },
+			[]string{"key k is deleted, and session s2 did not end"},
+		},
+		"a key that goes with a session that had nothing to do with it": {
+			func(h *check.History) { endsWith(h, "k", "v3", "") },
+			[]string{"key k is deleted, and session s1 had neither bound nor locked it"},
+		},
+		"a locked key that goes with a session that leaves its keys": {
+			func(h *check.History) { endsWith(h, "x", "v9", "release") },
+			[]string{"key x is deleted, and the end of session s1 leaves the keys that it had locked"},
+		},
+		"a key that nobody deleted": {
+			func(h *check.History) { op(h, 13).Key = "other" },
+			[]string{"key k is deleted, and nobody deleted it"},
+		},
+		"a key that only a lock is said to have made, and that has a value": {
+			func(h *check.History) { h.Events[12].Unused = true },
+			[]string{"key k is deleted, and not only its lock had made it"},
+		},
+		"a key that goes with the last use of a lock that is in use": {
+			func(h *check.History) {
+				h.Events[5] = &check.Event{Revision: 6, Count: 1, At: 55, Kind: "key_put", Key: "x", Change: "put", CreateRevision: 6, Version: 1}
+				h.Events[6] = &check.Event{Revision: 7, Count: 1, At: 75, Kind: "key_deleted", Key: "x", Unused: true}
+			},
+			[]string{"key x is deleted, and its lock is in use"},
 		},
 		"progress before the events": {
 			func(h *check.History) { h.Watches[0].Batches[0].Through = 7 },

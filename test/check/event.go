@@ -30,6 +30,7 @@ func FromStore(e *storev1.Event) *Event {
 		out.Session, out.Bound = SessionText(p.GetSessionId()), SessionText(p.GetBoundSessionId())
 	case *storev1.Event_KeyDeleted:
 		out.Kind, out.Key, out.Session = "key_deleted", k.KeyDeleted.GetKey(), SessionText(k.KeyDeleted.GetEndedSessionId())
+		out.Unused = k.KeyDeleted.GetUnused()
 	case *storev1.Event_LockQueued:
 		q := k.LockQueued
 		out.Kind, out.Key, out.Place, out.Session = "lock_queued", q.GetKey(), q.GetPlace(), SessionText(q.GetSessionId())

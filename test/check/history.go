@@ -59,6 +59,9 @@ const (
 	Unknown Outcome = "unknown"
 )
 
+// BehaviorDelete deletes the keys that a session has locked when it ends.
+const BehaviorDelete = "delete"
+
 // Op is one call, with all its attempts, as its caller saw it.
 type Op struct {
 	ID     int    `json:"id"`
@@ -96,6 +99,8 @@ type Op struct {
 	// TTLMs and LockDelayMs are those of the session.
 	TTLMs       int64 `json:"ttl_ms,omitempty"`
 	LockDelayMs int64 `json:"lock_delay_ms,omitempty"`
+	// Behavior is what becomes of the keys that a session has locked when it ends; empty: not known.
+	Behavior string `json:"behavior,omitempty"`
 
 	// Revision is that of the state that the answer shows; if Changed, of the change itself.
 	Revision uint64 `json:"revision,omitempty"`
@@ -172,6 +177,8 @@ type Event struct {
 	TTLMs          int64  `json:"ttl_ms,omitempty"`
 	DelayMs        int64  `json:"delay_ms,omitempty"`
 	Cause          string `json:"cause,omitempty"`
+	// Unused says that a key was deleted since only a lock had made it, and the lock is not used any more.
+	Unused bool `json:"unused,omitempty"`
 	// Marked are sessions that an event of the catalog has ended, and whose end is carried out later.
 	Marked []string `json:"marked,omitempty"`
 }

@@ -14,11 +14,14 @@ type model struct {
 	// limits are the permits of semaphores, delays the lock-delays of sessions, where calls told them.
 	limits map[string]uint32
 	delays map[string]int64
+	// causes are what calls say of why keys may go.
+	causes keyCauses
 	// lag says that waiters may be left ungranted.
 	lag bool
 
 	// what follows is about the present revision
 	before    map[string]modelKey // keys as they were before it; exists is false for missing ones
+	deleted   []deletion          // keys that it deleted
 	touched   []string            // locks that it changed
 	ended     []string            // sessions that it ended
 	gone      []modelHold         // holds that it ended
@@ -145,7 +148,7 @@ func (m *model) fits(key, mode string, permits uint32) bool {
 func (m *model) begin(events []*Event) {
 	m.revision = events[0].Revision
 	m.before = map[string]modelKey{}
-	m.touched, m.ended, m.gone, m.lost = nil, nil, nil, nil
+	m.deleted, m.touched, m.ended, m.gone, m.lost = nil, nil, nil, nil, nil
 	m.exclusive = map[string]int{}
 	m.resigned, m.takenOver = false, false
 }
@@ -196,8 +199,12 @@ func (m *model) applyKey(e *Event) error {
 		if !k.exists {
 			return fmt.Errorf("key %s is deleted, and does not exist", e.Key)
 		}
+		m.deleted = append(m.deleted, deletion{e, k})
 		delete(m.keys, e.Key)
 		return nil
+	}
+	if err := m.bind(e, k); err != nil {
+		return err
 	}
 	want := modelKey{exists: true, value: e.Value, create: k.create, mod: e.Revision, version: k.version, bound: e.Bound}
 	switch {
@@ -323,6 +330,9 @@ func (m *model) finish() error {
 		if len(l.queue) > 0 && m.fits(key, l.queue[0].mode, l.queue[0].permits) && !m.lag {
 			return fmt.Errorf("place %d of %s waits on, and nothing stands against it", l.queue[0].place, key)
 		}
+	}
+	if err := m.because(); err != nil {
+		return err
 	}
 	for _, id := range m.ended {
 		if err := m.nothingLeft(id); err != nil {

@@ -11,6 +11,7 @@ func replay(h *History, o Options, c *checker) {
 		return
 	}
 	m := newModel()
+	m.causes = causesOf(h)
 	m.lag = o.GrantsMayLag
 	for _, op := range h.Ops {
 		if op.Limit > 0 {

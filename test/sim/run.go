@@ -222,6 +222,14 @@ func (w ending) allFree() {
 	if at.Sessions != 0 {
 		w.violated("liveness", "%d sessions live on after all their clients have gone", at.Sessions)
 	}
+	keys, _, err := s.List(storage.ListQuery{})
+	if err != nil {
+		w.violated("read", "%v", err)
+		return
+	}
+	if text := untold(w.truth.history.Events, keys); text != "" {
+		w.violated("keys", "at the end %s", text)
+	}
 	for _, key := range w.plan.locks() {
 		info, _, err := s.Lock(key)
 		if err != nil {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -26,6 +27,7 @@ func useSession(c *client) {
 	delay := pick(c, 0, 0, 500*time.Millisecond, 2*time.Second)
 	op := &check.Op{Kind: check.KindCreate, Session: s.text, TTLMs: s.ttl.Milliseconds(), LockDelayMs: delay.Milliseconds()}
 	behavior := pick(c, storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE, storev1.SessionBehavior_SESSION_BEHAVIOR_DELETE)
+	op.Behavior = strings.ToLower(strings.TrimPrefix(behavior.String(), "SESSION_BEHAVIOR_"))
 	asked := c.clock()
 	bound := s.bind()
 	cmd := &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
