@@ -129,7 +129,7 @@ func (f Floors) Below() []string {
 		{"connections reset", f.Resets, 10 * n},
 		{"leaders that were wrongly taken for gone", f.FalseResets, n},
 		{"elections without a time-out", f.EarlyElections, n},
-		{"restores", f.Restores, n / 2},
+		{"restores", f.Restores, 2 * n},
 		{"retries in the log that get the first result", f.RetriesInLog, 10 * n},
 		{"of those, under an idempotency key", f.KeyedRetries, n / 2},
 		{"requests that are told that they were not applied", f.NotApplied, n},
