@@ -28,7 +28,7 @@ type member struct {
 	backlog []func()      // what would have happened while it was paused
 	everIn  bool          // it was in the configuration once
 	removed bool          // by a change of members; it does not come back
-	barred  bool          // its disk was lost; it must not come back under its id
+	barred  bool          // its disk was lost; it does not come back
 	oldCopy bool          // its disk was put back to an older copy, and does not hold yet what the member has promised
 	mends   bool          // since others know of more than is there
 	copies  int           // how often that happened
