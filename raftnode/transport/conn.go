@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -23,12 +24,9 @@ const (
 // dial returns a connection to the address of a peer, where the member of its name must be, or any if it is empty. Host names are resolved
 // anew each time it connects.
 func (t *Transport) dial(at Peer, more ...grpc.DialOption) (*grpc.ClientConn, error) {
-	address, security := at.Address, insecure.NewCredentials()
-	if t.o.Security != nil {
-		security = t.o.Security.Client(at.Name, at.SpeaksTLS)
-	}
+	address := at.Address
 	return grpc.NewClient("passthrough:///"+address, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(security),
+		grpc.WithTransportCredentials(t.credentials(at)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.o.Dial(ctx, address) }),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
@@ -43,6 +41,19 @@ func (t *Transport) dial(at Peer, more ...grpc.DialOption) (*grpc.ClientConn, er
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 	}, more...)...)
+}
+
+// credentials are what a peer is dialed with.
+func (t *Transport) credentials(at Peer) credentials.TransportCredentials {
+	if t.o.Security == nil {
+		return insecure.NewCredentials()
+	}
+	return t.o.Security.Client(at.Name, at.SpeaksTLS)
+}
+
+// tells has a connection to a peer tell when what that has shown is no longer valid.
+func (t *Transport) tells(at Peer, outlived func()) grpc.DialOption {
+	return grpc.WithTransportCredentials(outliving{TransportCredentials: t.credentials(at), outlived: outlived})
 }
 
 // dialPeer returns a connection on which every call names both ends.

@@ -42,7 +42,7 @@ func (p *peer) connect(ctx context.Context) error {
 	at := p.peer
 	p.mu.Unlock()
 	l := &link{p: p, begin: time.Now()}
-	cc, err := p.t.dialPeer(p.id, at, l.cut.watch(p.t.o.Dial, at.Address))
+	cc, err := p.t.dialPeer(p.id, at, l.cut.watch(p.t.o.Dial, at.Address), p.t.tells(at, func() { leave(errOutlived) })) //nolint:contextcheck // The life is that of what the peer shows.
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *peer) connect(ctx context.Context) error {
 	g.Go(func() error { return l.stream(life, p.appends, laneAppends) })
 	g.Go(func() error { return l.watch(life) })
 	err = g.Wait()
-	if cause := context.Cause(life); cause != nil && ctx.Err() == nil && (errors.Is(cause, errMoved) || errors.Is(cause, errSecured)) {
+	if cause := context.Cause(life); ctx.Err() == nil && isLeft(cause) {
 		return cause
 	}
 	if l.opened.Load() >= streams && l.cut.happened(err) {

@@ -31,7 +31,7 @@ type peer struct {
 	state  Status
 	clear  bool // the present connection is without TLS, and this member has it
 	conns  [connKinds]*grpc.ClientConn
-	before []*grpc.ClientConn // for calls that began before the peer was known to speak TLS
+	before []*grpc.ClientConn // for calls that began before there was a reason for another
 	closed bool
 	said   uint64 // the start in which it told its address itself; 0 if it did not
 }
@@ -49,8 +49,16 @@ var errMoved = errors.New("peer has another address now")
 // errSecured ends a connection without TLS to a peer that speaks it.
 var errSecured = errors.New("peer is met with TLS from now on")
 
-// endsAfter is how long after a peer is known to speak TLS the connections are closed that were made for calls before: a call of a client is over by
-// then, and so is nearly every snapshot; another is sent again.
+// errOutlived ends a connection whose peer has shown a certificate that is no longer valid.
+var errOutlived = errors.New("certificate of the peer is no longer valid")
+
+// isLeft reports whether a connection was ended to make another one.
+func isLeft(err error) bool {
+	return errors.Is(err, errMoved) || errors.Is(err, errSecured) || errors.Is(err, errOutlived)
+}
+
+// endsAfter is how long after there is a reason for another connection for calls the earlier one is closed at the latest: a call of a client is over by
+// then, and so is nearly every snapshot; another is sent again. One whose certificate is no longer valid is closed earlier, by whoever secured it.
 var endsAfter = [connKinds]time.Duration{connRelay: time.Minute, connSnapshot: time.Hour}
 
 func newPeer(t *Transport, p Peer) *peer {
@@ -116,13 +124,20 @@ func (p *peer) secure() {
 	if p.clear && p.leave != nil {
 		p.leave(errSecured)
 	}
-	for kind, cc := range p.conns {
-		if cc != nil {
-			p.conns[kind] = nil
-			p.before = append(p.before, cc)
-			time.AfterFunc(endsAfter[kind], func() { _ = cc.Close() }) // Its only error is that it is closed already.
-		}
+	for kind := range p.conns {
+		p.setAside(connKind(kind))
 	}
+}
+
+// setAside has calls make another connection from now on. Those that are under way may end on the one that they have. mu is held.
+func (p *peer) setAside(kind connKind) {
+	cc := p.conns[kind]
+	if cc == nil {
+		return
+	}
+	p.conns[kind] = nil
+	p.before = append(p.before, cc)
+	time.AfterFunc(endsAfter[kind], func() { _ = cc.Close() }) // Its only error is that it is closed already.
 }
 
 // met notes whether the present connection is without TLS, which it must not stay if the peer was found to speak it meanwhile.
@@ -184,7 +199,7 @@ func (p *peer) run(ctx context.Context) {
 		if cut := (*cutError)(nil); errors.As(err, &cut) && p.ended(ctx) {
 			p.t.o.Gone(p.id)
 		}
-		if connected || errors.Is(err, errMoved) || errors.Is(err, errSecured) {
+		if connected || isLeft(err) {
 			wait = backoffMin
 		}
 		// Full jitter, so that members that lost each other do not come back in step.
@@ -257,7 +272,14 @@ func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
 		return nil, ErrUnknownPeer
 	}
 	if p.conns[kind] == nil {
-		cc, err := p.t.dialPeer(p.id, p.peer)
+		var cc *grpc.ClientConn
+		cc, err := p.t.dialPeer(p.id, p.peer, p.t.tells(p.peer, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.conns[kind] == cc {
+				p.setAside(kind)
+			}
+		}))
 		if err != nil {
 			return nil, err
 		}

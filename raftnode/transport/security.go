@@ -51,6 +51,29 @@ func withoutTLS(stream grpc.ClientStream) bool {
 	return ok && info.GetCommonAuthInfo().SecurityLevel == credentials.NoSecurity
 }
 
+// lasting is what is known of a connection as long as what its other side has shown is valid. The context ends then, and the connection soon after.
+type lasting interface{ Valid() context.Context }
+
+// outliving are credentials that tell when what the other side has shown is no longer valid.
+type outliving struct {
+	credentials.TransportCredentials
+	outlived func()
+}
+
+// ClientHandshake makes a handshake.
+func (o outliving) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := o.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if valid, ok := info.(lasting); ok && err == nil {
+		context.AfterFunc(valid.Valid(), o.outlived) //nolint:contextcheck // It is the connection's life.
+	}
+	return conn, info, err
+}
+
+// Clone copies the credentials.
+func (o outliving) Clone() credentials.TransportCredentials {
+	return outliving{TransportCredentials: o.TransportCredentials.Clone(), outlived: o.outlived}
+}
+
 // pinning are credentials whose connections are each for one member.
 type pinning struct {
 	credentials.TransportCredentials
