@@ -141,6 +141,28 @@ func (m meteredCredentials) Clone() credentials.TransportCredentials {
 	return meteredCredentials{TransportCredentials: m.TransportCredentials.Clone(), meter: m.meter}
 }
 
+// leftCredentials have other members told to connect again once the certificate that they have shown is no longer valid.
+type leftCredentials struct {
+	credentials.TransportCredentials
+}
+
+// ServerHandshake makes a connection's handshake.
+func (l leftCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := l.TransportCredentials.ServerHandshake(raw)
+	secured, ok := info.(certs.Info)
+	if err != nil || !ok {
+		return conn, info, err
+	}
+	leaver := frames.Unmetered(conn)
+	context.AfterFunc(secured.Valid(), leaver.Leave)
+	return leaver, info, nil
+}
+
+// Clone copies the credentials.
+func (l leftCredentials) Clone() credentials.TransportCredentials {
+	return leftCredentials{TransportCredentials: l.TransportCredentials.Clone()}
+}
+
 // serveInProcess serves the gateway, and returns its connection.
 func (r *running) serveInProcess() (*grpc.ClientConn, error) {
 	server, err := r.newGRPC(inProcessStreams)

@@ -85,7 +85,7 @@ func (r *running) securePeers(t TLS) (*certs.Source, error) {
 		Name: "peer", Callers: r.rooms.Callers, Failed: auditPart{r}.handshakeFailed("peer"), Logger: r.log,
 	})
 	r.secured.peers = &raftnode.PeerSecurity{
-		Server: r.secured.peer.Credentials(), Client: peers.Credentials, Proves: peers.Proves, Refused: auditPart{r}.peerRefused,
+		Server: leftCredentials{r.secured.peer.Credentials()}, Client: peers.Credentials, Proves: peers.Proves, Refused: auditPart{r}.peerRefused,
 	}
 	return s, nil
 }

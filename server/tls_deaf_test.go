@@ -141,3 +141,28 @@ func TestAClientThatDoesNotHearThatItsCAIsForgottenIsRefused(t *testing.T) {
 		t.Errorf("a client whose CA is still there: got %v %s, %v, told: %v", code, text, err, stays.heard)
 	}
 }
+
+// TestAMemberWhoseCAIsForgottenIsToldToConnectAgain has another member use its connection after the CA of its certificate was removed. It is told before
+// the connection is closed.
+func TestAMemberWhoseCAIsForgottenIsToldToConnectAgain(t *testing.T) {
+	c := startWithTwoCAs(t)
+	c.old.member("b", 0)
+	dialer := c.dialer(c.old)
+	dialer.take(t, c.old, "b")
+	b := dialer.deaf(t, c.at.Peer)
+	call := func() {
+		t.Helper()
+		if code, text, err := b.get(); err != nil || code != codes.Unimplemented {
+			t.Fatalf("got %v %s, %v, told: %v", code, text, err, b.heard)
+		}
+	}
+	call()
+	if b.heard {
+		t.Error("it is told before there is a reason")
+	}
+	c.forget()
+	await(t, "the member is told", func() bool {
+		call()
+		return b.heard
+	})
+}

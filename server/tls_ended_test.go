@@ -96,7 +96,7 @@ func (c *changing) http(t *testing.T, version int) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// twoCAs is a member that accepts clients with certificates of two CAs, until it is told to forget one.
+// twoCAs is a member that accepts clients and members with certificates of two CAs, until it is told to forget one.
 type twoCAs struct {
 	*member
 	t        *testing.T
@@ -113,7 +113,9 @@ func startWithTwoCAs(t *testing.T) *twoCAs {
 	both := bytes.Join([][]byte{c.file(c.old.path("ca.crt")), c.file(c.new.path("ca.crt"))}, nil)
 	c.write(c.new.path("clients.crt"), both)
 	c.member = startMember(t, c.new.secure("a"), func(config *server.Config) {
-		config.TLS.ClientCAFile, config.TLS.Reload = c.new.path("clients.crt"), c.reload
+		config.Name = "a"
+		c.new.securePeers(config)
+		config.TLS.ClientCAFile, config.TLS.PeerCAFile, config.TLS.Reload = c.new.path("clients.crt"), c.new.path("clients.crt"), c.reload
 	})
 	return c
 }

@@ -3,7 +3,6 @@ package frames
 import (
 	"encoding/binary"
 	"errors"
-	"net"
 	"sync"
 	"time"
 
@@ -25,17 +24,12 @@ type message struct {
 
 // conn is a connection that is watched.
 type conn struct {
-	net.Conn
+	leaver
 	meter  *Meter
 	caller share.Caller
 	in     scanner // belongs to the reader, as fresh and broke
 	fresh  []uint32
 	broke  *Cause
-
-	writing sync.Mutex // held while something is written; guards what follows
-	out     scanner
-	leaving bool // the client is to be told
-	left    bool // it was
 
 	mu      sync.Mutex // guards what follows
 	gone    bool
@@ -98,23 +92,6 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.sayGoodbye()
 	}
 	return n, err
-}
-
-// Leave tells the client to begin no more calls on the connection: those that go on may end. It waits while something is written.
-func (c *conn) Leave() {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.leaving = true
-	c.sayGoodbye()
-}
-
-// sayGoodbye sends the frame GOAWAY, once, if the client is to be told and no frame is half written. The caller holds writing. gRPC
-// does not know of the frame; it would send another one when the server stops, which is allowed.
-func (c *conn) sayGoodbye() {
-	if c.leaving && !c.left && c.out.between() {
-		c.left = true
-		_, _ = c.Conn.Write(goodbye) // If the connection is lost, the client knows.
-	}
 }
 
 // Close closes the connection and gives back what it took.

@@ -73,7 +73,7 @@ func (m *Meter) Closed(c Cause) int64 { return m.closed[c].Load() }
 // Rests returns how often a connection was not read for a while, because its client opened its windows too often.
 func (m *Meter) Rests() int64 { return m.rests.Load() }
 
-// Conn is a connection that is watched.
+// Conn is a connection whose client can be told to leave it.
 type Conn interface {
 	net.Conn
 	// Leave tells the client, with the frame GOAWAY, to begin no more calls on the connection; those that go on may end.
@@ -83,7 +83,7 @@ type Conn interface {
 // Wrap watches a connection of a client, from its first byte on. One goroutine may read from it, and one write. The connection
 // also counts answers, with Owe and Pay, and is closed with Cut when they are not read.
 func (m *Meter) Wrap(inner net.Conn) Conn {
-	c := &conn{Conn: inner, meter: m, caller: m.options.Callers.Of(inner.RemoteAddr()), streams: map[uint32]*message{}, ended: make(chan struct{})}
+	c := &conn{leaver: leaver{Conn: inner}, meter: m, caller: m.options.Callers.Of(inner.RemoteAddr()), streams: map[uint32]*message{}, ended: make(chan struct{})}
 	c.in.skip = prefaceBytes
 	return c
 }
