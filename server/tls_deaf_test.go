@@ -1,11 +1,14 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -165,4 +168,64 @@ func TestAMemberWhoseCAIsForgottenIsToldToConnectAgain(t *testing.T) {
 		call()
 		return b.heard
 	})
+}
+
+// TestAClientOfRESTIsRefusedOnceItsCAIsForgotten has clients that say nothing on their connections of HTTP/1.1 while their CA is removed, and so hear of
+// it late. What they ask for then is not done.
+func TestAClientOfRESTIsRefusedOnceItsCAIsForgotten(t *testing.T) {
+	c := startWithTwoCAs(t)
+	dialer := c.dialer(c.old)
+	deaf := dialer.deaf(t, c.at.GRPC)
+	config := dialer.config.Clone()
+	config.ServerName = "localhost"
+	config.NextProtos = []string{"http/1.1"}
+	ask := func(conn net.Conn) *http.Response {
+		t.Helper()
+		_, err := fmt.Fprintf(conn, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		var answer *http.Response
+		if err == nil {
+			answer, err = http.ReadResponse(bufio.NewReader(conn), nil)
+		}
+		var body []byte
+		if err == nil {
+			body, err = io.ReadAll(answer.Body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		return answer
+	}
+	var idle []net.Conn
+	for range 100 {
+		conn, err := tls.Dial("tcp", c.at.HTTP, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if answer := ask(conn); answer.StatusCode != http.StatusOK {
+			t.Fatalf("got %s", answer.Status)
+		}
+		idle = append(idle, conn)
+	}
+	c.forget()
+	await(t, "connections are over", func() bool {
+		code, _, err := deaf.get()
+		return err != nil || code == codes.Unavailable
+	})
+	// Theirs are over at about the same time. Each connection is good for one more request.
+	for _, conn := range idle {
+		answer := ask(conn)
+		if !answer.Close {
+			t.Error("the client is not told to connect again")
+		}
+		if answer.StatusCode == http.StatusOK {
+			continue
+		}
+		if body, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusServiceUnavailable || !bytes.Contains(body, []byte("no longer valid; connect again")) {
+			t.Fatalf("got %s %s, want that it is to connect again", answer.Status, body)
+		}
+		return
+	}
+	t.Error("it was served")
 }

@@ -33,7 +33,7 @@ type Info struct {
 func (i Info) Valid() context.Context { return i.below.valid }
 
 // Over reports whether that certificate has not been valid for so long that the other side has heard of it, and begins no more calls.
-func (i Info) Over() bool { return i.below.over.Load() }
+func (i Info) Over() bool { return i.below.Over() }
 
 // Certificate returns the verified certificate of the other side, or nil.
 func (i Info) Certificate() *x509.Certificate {
@@ -78,6 +78,9 @@ func (s *Source) trust(raw net.Conn, usage x509.ExtKeyUsage) *trusted {
 
 // Valid returns a context that ends when what the other side has shown is no longer valid.
 func (t *trusted) Valid() context.Context { return t.valid }
+
+// Over reports whether that has not been valid for so long that the other side begins no more calls.
+func (t *trusted) Over() bool { return t.over.Load() }
 
 // made notes what the other side has shown in a handshake.
 func (t *trusted) made(state tls.ConnectionState) {

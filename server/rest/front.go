@@ -45,6 +45,10 @@ func (f *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if validOf(r).Err() != nil {
 		w.Header().Set("Connection", "close") // net/http makes a GOAWAY of it for HTTP/2.
 	}
+	if over(r) {
+		f.refuse(tracked, reason.ErrConnectionEnds)
+		return
+	}
 	if !f.knowsHost(r.Host) {
 		f.refuse(tracked, reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
 			"host %.128q is not a name of this member; see --http-allowed-host", r.Host))

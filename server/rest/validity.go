@@ -12,14 +12,22 @@ import (
 // validityKey is the key of a connection's validity in the contexts of its requests.
 type validityKey struct{}
 
+// validity is how long the certificate of a connection's client is valid.
+type validity interface {
+	// Valid returns a context that ends when it is no longer valid, so that the connection ends soon.
+	Valid() context.Context
+	// Over reports whether that was so long ago that no more requests are served.
+	Over() bool
+}
+
 // withValidity notes for the requests of a connection until when the certificate of its client is valid.
 func withValidity(ctx context.Context, conn net.Conn) context.Context {
 	secured, ok := conn.(*tls.Conn)
 	if !ok {
 		return ctx
 	}
-	if below, ok := secured.NetConn().(interface{ Valid() context.Context }); ok {
-		return context.WithValue(ctx, validityKey{}, below.Valid())
+	if below, ok := secured.NetConn().(validity); ok {
+		return context.WithValue(ctx, validityKey{}, below)
 	}
 	return ctx
 }
@@ -27,10 +35,16 @@ func withValidity(ctx context.Context, conn net.Conn) context.Context {
 // validOf returns a context that ends when the client certificate of a request's connection is no longer valid, so that the connection
 // ends soon. Without one it never ends.
 func validOf(r *http.Request) context.Context {
-	if valid, ok := r.Context().Value(validityKey{}).(context.Context); ok {
-		return valid
+	if v, ok := r.Context().Value(validityKey{}).(validity); ok {
+		return v.Valid()
 	}
 	return context.Background()
+}
+
+// over reports whether the client certificate of a request's connection has not been valid for so long that the request is refused.
+func over(r *http.Request) bool {
+	v, ok := r.Context().Value(validityKey{}).(validity)
+	return ok && v.Over()
 }
 
 // endStream ends a request that streams when the member stops serving, or the certificate of its connection is no longer valid, until stop
