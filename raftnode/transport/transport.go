@@ -185,21 +185,29 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 		t.removed[id] = true
 		delete(t.confirmed, id)
 	}
-	keep := map[uint64]bool{}
-	for _, p := range peers {
-		if p.ID != t.self.Member.GetId() && !t.removed[p.ID] {
-			keep[p.ID] = true
-			t.put(p, false).recorded = p.Name
-		}
-	}
+	peers = slices.DeleteFunc(slices.Clone(peers), func(p Peer) bool { return p.ID == t.self.Member.GetId() || t.removed[p.ID] })
 	for id, p := range t.peers {
 		// One that has introduced itself and is not recorded yet stays.
-		if !keep[id] && (t.removed[id] || !p.introduced) {
-			delete(t.peers, id)
-			t.metrics.forget(p.label)
+		kept := slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id })
+		if !kept && (t.removed[id] || !p.introduced) {
+			t.drop(p)
 		}
 	}
+	for _, p := range peers {
+		t.put(p, false).recorded = p.Name
+	}
 	t.wake()
+}
+
+// drop forgets a peer, and its metrics unless another one has its label, as the one that replaces it; mu is held.
+func (t *Transport) drop(gone *peer) {
+	delete(t.peers, gone.id)
+	for _, p := range t.peers {
+		if p.label == gone.label {
+			return
+		}
+	}
+	t.metrics.forget(gone.label)
 }
 
 // put adds a peer or its new address, from a record or, told, by its own word; mu is held.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -437,5 +438,47 @@ func TestTheNewerOfTwoRunsStays(t *testing.T) {
 	newer.awaitConnected(1)
 	if err := newer.refusal(); err != nil {
 		t.Errorf("the newer run was refused: %v", err)
+	}
+}
+
+// The metrics of a peer stay while one of its name is there: of one that is replaced under its name, and of those whose names are not known.
+func TestMetricsStayWhileAPeerHasTheirName(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a := start(t, 1, transport.Options{Registerer: registry, Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	shown := func() (names []string) {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() == "tenure_peer_connected" {
+				for _, m := range family.GetMetric() {
+					names = append(names, m.GetLabel()[0].GetValue())
+				}
+			}
+		}
+		return names
+	}
+	b := func(id uint64) transport.Peer { return transport.Peer{ID: id, Name: "b", Address: "nowhere:1"} }
+	nameless := func(id uint64) transport.Peer { return transport.Peer{ID: id, Address: "nowhere:1"} }
+	for _, step := range []struct {
+		what    string
+		peers   []transport.Peer
+		removed []uint64
+		want    []string
+	}{
+		{"at first", []transport.Peer{b(2), nameless(3), nameless(4)}, nil, []string{"b", "unknown"}},
+		{"after one was replaced and one is gone", []transport.Peer{b(5), nameless(4)}, []uint64{2}, []string{"b", "unknown"}},
+		{"after all others are gone", []transport.Peer{b(5)}, []uint64{2}, []string{"b"}},
+		{"in the end", nil, nil, nil},
+	} {
+		a.SetPeers(step.peers, step.removed)
+		if got := shown(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.what, got, step.want)
+		}
 	}
 }
