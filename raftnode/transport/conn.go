@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -20,6 +21,28 @@ const (
 	connSnapshot
 	connKinds
 )
+
+// callConn is a connection for calls.
+type callConn struct {
+	*grpc.ClientConn
+	p       *peer
+	kind    connKind
+	streams int // that are open on it; guarded by the peer's mu
+}
+
+// NewStream opens a stream. A connection for snapshots that was set aside is closed with the last one.
+func (c *callConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	c.p.mu.Lock()
+	c.streams++
+	c.p.mu.Unlock()
+	return c.ClientConn.NewStream(ctx, desc, method, append(slices.Clone(opts), grpc.OnFinish(func(error) {
+		c.p.mu.Lock()
+		defer c.p.mu.Unlock()
+		if c.streams--; c.streams == 0 && c.kind == connSnapshot {
+			c.p.closeBefore(c)
+		}
+	}))...)
+}
 
 // dial returns a connection to the address of a peer, where the member of its name must be, or any if it is empty. Host names are resolved
 // anew each time it connects.

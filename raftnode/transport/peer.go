@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +31,8 @@ type peer struct {
 	leave  context.CancelCauseFunc // ends the present connection; nil without one
 	state  Status
 	clear  bool // the present connection is without TLS, and this member has it
-	conns  [connKinds]*grpc.ClientConn
-	before []*grpc.ClientConn // for calls that began before there was a reason for another
+	conns  [connKinds]*callConn
+	before []*callConn // for calls that began before there was a reason for another
 	closed bool
 	said   uint64 // the start in which it told its address itself; 0 if it did not
 }
@@ -136,8 +137,24 @@ func (p *peer) setAside(kind connKind) {
 		return
 	}
 	p.conns[kind] = nil
+	if kind == connSnapshot && cc.streams == 0 {
+		_ = cc.Close() // Its only error is that it is closed already.
+		return
+	}
 	p.before = append(p.before, cc)
-	time.AfterFunc(endsAfter[kind], func() { _ = cc.Close() }) // Its only error is that it is closed already.
+	time.AfterFunc(endsAfter[kind], func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.closeBefore(cc)
+	})
+}
+
+// closeBefore closes a connection that was set aside; mu is held.
+func (p *peer) closeBefore(cc *callConn) {
+	if i := slices.Index(p.before, cc); i >= 0 {
+		p.before = slices.Delete(p.before, i, i+1)
+		_ = cc.Close() // Its only error is that it is closed already.
+	}
 }
 
 // met notes whether the present connection is without TLS, which it must not stay if the peer was found to speak it meanwhile.
@@ -272,8 +289,9 @@ func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
 		return nil, ErrUnknownPeer
 	}
 	if p.conns[kind] == nil {
-		var cc *grpc.ClientConn
-		cc, err := p.t.dialPeer(p.id, p.peer, p.t.tells(p.peer, func() {
+		cc := &callConn{p: p, kind: kind}
+		var err error
+		cc.ClientConn, err = p.t.dialPeer(p.id, p.peer, p.t.tells(p.peer, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.conns[kind] == cc {
@@ -296,6 +314,10 @@ func (p *peer) closeConns() {
 			p.conns[kind] = nil
 		}
 	}
+	for _, cc := range p.before {
+		_ = cc.Close()
+	}
+	p.before = nil
 }
 
 func (p *peer) close() {
@@ -306,7 +328,4 @@ func (p *peer) close() {
 	p.closed = true
 	p.state.Connected = false
 	p.closeConns()
-	for _, cc := range p.before {
-		_ = cc.Close()
-	}
 }

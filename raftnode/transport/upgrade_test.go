@@ -128,3 +128,51 @@ func TestAPeerThatBeginsToSpeakTLSIsMetAgain(t *testing.T) {
 		t.Errorf("open at last: %d with TLS, want 2", secured)
 	}
 }
+
+// The connection for snapshots that was made without TLS to a peer that speaks it ends with the last snapshot on it, and at once without one.
+func TestTheConnectionForSnapshotsWithoutTLSEndsWithTheLastOfThem(t *testing.T) {
+	for what, goesOn := range map[string]bool{"a snapshot is under way": true, "none is": false} {
+		t.Run(what, func(t *testing.T) {
+			var dialed handshakes
+			a := start(t, 1, transport.Options{Security: &transport.Security{
+				Server: insecure.NewCredentials(), Client: dialed.client,
+				Proves: func(grpccredentials.AuthInfo, string) error { return nil },
+			}})
+			b := start(t, 2, transport.Options{})
+			meet(a, b)
+			a.awaitConnected(2)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			// Any stream will do that the peer does not end by itself.
+			conn, err := a.SnapshotConn(2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := peerv1.NewPeerServiceClient(conn).Exchange(ctx)
+			if err == nil {
+				err = stream.Send(&peerv1.ExchangeRequest{})
+			}
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !goesOn {
+				cancel()
+				_, _ = stream.Recv()
+			}
+			speaks := b.peer()
+			speaks.SpeaksTLS = true
+			a.SetPeers([]transport.Peer{speaks}, nil)
+			a.await("a connection with TLS", func() bool { return dialed.secured.Load() == 1 && a.connected(2) })
+			if goesOn {
+				if without := dialed.clear.Load(); without != 1 {
+					t.Errorf("without TLS are %d while a snapshot is under way, want its connection only", without)
+				}
+				cancel()
+			}
+			a.await("the end of all without TLS", func() bool { return dialed.clear.Load() == 0 })
+		})
+	}
+}
