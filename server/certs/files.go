@@ -41,7 +41,8 @@ type Files struct {
 
 // material is what the files of one moment say.
 type material struct {
-	pair *tls.Certificate // nil without one
+	pair *tls.Certificate    // nil without one
+	sent []*x509.Certificate // of the pair: its own first, then those by which the other side gets from it to the CA
 	cas  []*x509.Certificate
 	pool *x509.CertPool // of cas; nil without a file
 }
@@ -86,6 +87,9 @@ func (f Files) parse(contents [3][]byte) (*material, error) {
 			return nil, fmt.Errorf("%s and %s: %w", f.Cert, f.Key, err)
 		}
 		m.pair = &pair
+		if m.sent, err = sentOf(&pair); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Cert, err)
+		}
 	}
 	if f.CA == "" {
 		return m, nil
@@ -107,6 +111,11 @@ func (f Files) check(m *material, now time.Time, uses []x509.ExtKeyUsage) error 
 		if err := usable(m.pair.Leaf, now, uses); err != nil {
 			return fmt.Errorf("%s: %w", f.Cert, err)
 		}
+		for _, between := range m.sent[1:] {
+			if err := current(between, now); err != nil {
+				return fmt.Errorf("%s: of the CA %q: %w", f.Cert, between.Subject, err)
+			}
+		}
 	}
 	if end := lastEnd(m.cas); len(m.cas) > 0 && now.After(end) {
 		return fmt.Errorf("%s: %w: on %s", f.CA, ErrEnded, dayOf(end))
@@ -116,11 +125,8 @@ func (f Files) check(m *material, now time.Time, uses []x509.ExtKeyUsage) error 
 
 // usable refuses a certificate that the other side would refuse whatever CA it has.
 func usable(leaf *x509.Certificate, now time.Time, uses []x509.ExtKeyUsage) error {
-	switch {
-	case now.After(leaf.NotAfter):
-		return fmt.Errorf("%w: on %s", ErrEnded, dayOf(leaf.NotAfter))
-	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("%w: it will be on %s", ErrNotYet, dayOf(leaf.NotBefore))
+	if err := current(leaf, now); err != nil {
+		return err
 	}
 	if len(leaf.ExtKeyUsage) == 0 || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny) {
 		return nil
@@ -132,6 +138,40 @@ func usable(leaf *x509.Certificate, now time.Time, uses []x509.ExtKeyUsage) erro
 		}
 	}
 	return nil
+}
+
+// current refuses a certificate that has ended, or whose time has not begun.
+func current(one *x509.Certificate, now time.Time) error {
+	switch {
+	case now.After(one.NotAfter):
+		return fmt.Errorf("%w: on %s", ErrEnded, dayOf(one.NotAfter))
+	case now.Before(one.NotBefore):
+		return fmt.Errorf("%w: it will be on %s", ErrNotYet, dayOf(one.NotBefore))
+	default:
+		return nil
+	}
+}
+
+// sentOf returns the certificate of a pair and those that signed it and are sent with it. A root is not among them: the other side has its own.
+func sentOf(pair *tls.Certificate) ([]*x509.Certificate, error) {
+	sent := []*x509.Certificate{pair.Leaf}
+	for _, raw := range pair.Certificate[1:] {
+		one, err := x509.ParseCertificate(raw)
+		if err != nil {
+			return nil, err
+		}
+		root := bytes.Equal(one.RawSubject, one.RawIssuer)
+		signs := func(of *x509.Certificate) bool { return bytes.Equal(one.RawSubject, of.RawIssuer) }
+		if !root && slices.ContainsFunc(sent, signs) {
+			sent = append(sent, one)
+		}
+	}
+	return sent, nil
+}
+
+// firstEnding returns the one of some certificates that ends first.
+func firstEnding(all []*x509.Certificate) *x509.Certificate {
+	return slices.MinFunc(all, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
 }
 
 // parseCertificates returns all certificates of a file. One that cannot be parsed fails all.

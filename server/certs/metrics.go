@@ -40,7 +40,7 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 			if m.pair == nil {
 				return 0
 			}
-			return m.pair.Leaf.NotAfter.Unix()
+			return firstEnding(m.sent).NotAfter.Unix()
 		}),
 		end("ca", func(m *material) int64 {
 			if len(m.cas) == 0 {

@@ -191,12 +191,12 @@ func (s *Source) Run(ctx context.Context, reload <-chan struct{}) {
 	}
 }
 
-// ends returns when the certificate in use ends, and when the last of the CAs does; of those that there are.
+// ends returns when the certificate in use ends, or one between it and the CA does, and when the last of the CAs does; of those that there are.
 func (s *Source) ends() []time.Time {
 	var ends []time.Time
 	m := s.current.Load()
 	if m.pair != nil {
-		ends = append(ends, m.pair.Leaf.NotAfter)
+		ends = append(ends, firstEnding(m.sent).NotAfter)
 	}
 	if len(m.cas) > 0 {
 		ends = append(ends, lastEnd(m.cas))
@@ -231,8 +231,9 @@ func (s *Source) Problems() []Problem {
 func (s *Source) expiring() []Problem {
 	var found []Problem
 	m, now := s.current.Load(), s.o.Now()
-	if m.pair != nil && soon(m.pair.Leaf, now) {
-		found = append(found, expires(s.o.Cert, m.pair.Leaf.NotAfter, now))
+	ending := slices.DeleteFunc(slices.Clone(m.sent), func(one *x509.Certificate) bool { return !soon(one, now) })
+	if len(ending) > 0 {
+		found = append(found, expires(s.o.Cert, firstEnding(ending).NotAfter, now))
 	}
 	if len(m.cas) > 0 && lastEnd(m.cas).Sub(now) < warnAtMost {
 		found = append(found, expires(s.o.CA, lastEnd(m.cas), now))
@@ -241,8 +242,8 @@ func (s *Source) expiring() []Problem {
 }
 
 // soon reports whether a certificate ends soon, for the life that it has.
-func soon(leaf *x509.Certificate, now time.Time) bool {
-	return leaf.NotAfter.Sub(now) < min(warnAtMost, leaf.NotAfter.Sub(leaf.NotBefore)/warnPart)
+func soon(one *x509.Certificate, now time.Time) bool {
+	return one.NotAfter.Sub(now) < min(warnAtMost, one.NotAfter.Sub(one.NotBefore)/warnPart)
 }
 
 func expires(path string, end, now time.Time) Problem {

@@ -1,12 +1,22 @@
 package certs_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"math/big"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
@@ -90,5 +100,90 @@ func TestWhatIsLoggedOfFiles(t *testing.T) {
 	want := "certificate not taken, the earlier one stays; certificate files can be used again, and say the same as before; certificate taken"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// chain writes a certificate of a member with one between it and its CA, and the CA's own, and returns where. The one between ends after some days.
+func chain(t *testing.T, days int) certs.Files {
+	t.Helper()
+	now := time.Now()
+	issue := func(name string, days int, isCA bool, by *x509.Certificate, byKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+		t.Helper()
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.AddDate(0, 0, -1), NotAfter: now.AddDate(0, 0, days),
+			IsCA: isCA, BasicConstraintsValid: isCA, DNSNames: []string{"localhost"},
+		}
+		if by == nil {
+			by, byKey = c, key
+		}
+		raw, err := x509.CreateCertificate(rand.Reader, c, by, key.Public(), byKey)
+		if err == nil {
+			c, err = x509.ParseCertificate(raw)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, key
+	}
+	root, rootKey := issue("root", 9, true, nil, nil)
+	between, betweenKey := issue("between", days, true, root, rootKey)
+	other, _ := issue("other", 1, true, root, rootKey)
+	leaf, leafKey := issue("a", 90, false, between, betweenKey)
+	key, err := x509.MarshalPKCS8PrivateKey(leafKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for _, c := range []*x509.Certificate{leaf, between, root, other} {
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	dir := t.TempDir()
+	files := certs.Files{Cert: filepath.Join(dir, "a.crt"), Key: filepath.Join(dir, "a.key")}
+	writeFile(t, files.Cert, all)
+	writeFile(t, files.Key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	return files
+}
+
+// A certificate is good until the first ends of those by which the other side gets from it to the CA. Others in the file do not count: neither the CA's
+// own, nor one that signed none of them.
+func TestACertificateBetweenTheOwnAndTheCAEnds(t *testing.T) {
+	later := 0
+	now := func() time.Time { return time.Now().AddDate(0, 0, later) }
+	files := chain(t, 30)
+	registry := prometheus.NewRegistry()
+	s, err := certs.Open(certs.Options{Files: files, Purpose: "test", Now: now})
+	if err == nil {
+		err = certs.Register(registry, map[string]*certs.Source{"test": s}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := s.Problems(); len(problems) > 0 {
+		t.Errorf("got %v with 30 days left, want no problem", problems)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if labels := m.GetLabel(); family.GetName() == "tenure_certs_end_seconds" && labels[0].GetValue() == "own" &&
+				time.Unix(int64(m.GetGauge().GetValue()), 0).After(time.Now().AddDate(0, 0, 31)) {
+				t.Errorf("got the end %v, want that of the one between", m)
+			}
+		}
+	}
+	later = 20
+	end := time.Now().AddDate(0, 0, 30).UTC().Format("2006-01-02 ")
+	if problems := s.Problems(); len(problems) != 1 || problems[0].Name != certs.ProblemExpires || !strings.Contains(problems[0].Message, "ends on "+end) {
+		t.Errorf("got %v with 10 days left, want that it ends", problems)
+	}
+	later = 31
+	if _, err = certs.Open(certs.Options{Files: files, Now: now}); !errors.Is(err, certs.ErrEnded) {
+		t.Errorf("after the end: got %v, want %v", err, certs.ErrEnded)
 	}
 }
