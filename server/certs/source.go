@@ -63,7 +63,7 @@ type Source struct {
 	finished atomic.Int64
 
 	mu    sync.Mutex        // guards what follows, and is held while files are read
-	seen  [sha256.Size]byte // digest of the files that were looked at last
+	seen  [sha256.Size]byte // digest of the files that are in use
 	bad   error             // why those were not taken
 	hosts []string          // where clients are told to connect to
 }
@@ -117,6 +117,10 @@ func (s *Source) take() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, digest, err := s.look()
+	if err != nil && digest == s.seen {
+		s.bad = nil // They say what is in use, which only got old.
+		return
+	}
 	if err != nil {
 		if s.bad == nil || s.bad.Error() != err.Error() {
 			s.o.Logger.Error("certificate not taken, the earlier one stays", zap.String("purpose", s.o.Purpose), zap.Error(err))

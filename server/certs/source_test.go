@@ -187,3 +187,23 @@ func TestACertificateBetweenTheOwnAndTheCAEnds(t *testing.T) {
 		t.Errorf("after the end: got %v, want %v", err, certs.ErrEnded)
 	}
 }
+
+// Files that did not change are in use, also after their certificate has ended: there is one problem then, and nothing that was not taken.
+func TestFilesThatOnlyGotOldWereNotChanged(t *testing.T) {
+	ours := newCA(t)
+	later := 0
+	s, err := certs.Open(certs.Options{Files: ours.member("a", 0), Purpose: "test", Now: func() time.Time { return time.Now().AddDate(0, 0, later) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later = 91
+	s.Reload()
+	if problems := s.Problems(); len(problems) != 1 || problems[0].Name != certs.ProblemExpires {
+		t.Errorf("got %v, want that the certificate has ended", problems)
+	}
+	ours.member("a", 0) // It has ended, too, and is another one.
+	s.Reload()
+	if problems := s.Problems(); len(problems) != 2 || problems[0].Name != certs.ProblemNotLoaded {
+		t.Errorf("got %v, want that the files were changed and are not taken", problems)
+	}
+}
