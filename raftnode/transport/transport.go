@@ -352,12 +352,25 @@ func (t *Transport) Join(ctx context.Context, address string, req *peerv1.JoinRe
 
 // with makes a call on a connection of its own.
 func (t *Transport) with(address string, call func(peerv1.PeerServiceClient) error) error {
-	cc, err := t.dial(Peer{Address: address})
+	cc, err := t.dial(Peer{Address: address, SpeaksTLS: t.speaksTLS(address)})
 	if err != nil {
 		return err
 	}
 	err = FromStatus(call(peerv1.NewPeerServiceClient(cc)))
 	return errors.Join(err, cc.Close())
+}
+
+// speaksTLS reports whether a peer at an address is known to take members with TLS. Whether it is that peer which answers there, the caller finds out:
+// another one may have its address by now.
+func (t *Transport) speaksTLS(address string) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, p := range t.peers {
+		if at := p.known(); at.SpeaksTLS && at.Address == address {
+			return true
+		}
+	}
+	return false
 }
 
 // describe says in a request what this member is. How it listens is said beside the description, which leaders of older programs record

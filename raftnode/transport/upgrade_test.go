@@ -176,3 +176,36 @@ func TestTheConnectionForSnapshotsWithoutTLSEndsWithTheLastOfThem(t *testing.T) 
 		})
 	}
 }
+
+// A member that is known to speak TLS is also asked who it is with TLS, and so is one that is asked to have a member added: that has a token.
+func TestAPeerThatSpeaksTLSIsAskedWithTLS(t *testing.T) {
+	var dialed handshakes
+	var with, without atomic.Int64
+	a := start(t, 1, transport.Options{Security: &transport.Security{
+		Server: insecure.NewCredentials(),
+		Client: func(name string, speaksTLS bool) grpccredentials.TransportCredentials {
+			switch {
+			case name != "": // It carries messages.
+			case speaksTLS:
+				with.Add(1)
+			default:
+				without.Add(1)
+			}
+			return dialed.client(name, speaksTLS)
+		},
+		Proves: func(grpccredentials.AuthInfo, string) error { return nil },
+	}})
+	b, c := start(t, 2, transport.Options{}), start(t, 3, transport.Options{})
+	speaks := b.peer()
+	speaks.SpeaksTLS = true
+	a.SetPeers([]transport.Peer{speaks, c.peer()}, nil)
+	for _, e := range []*end{b, c} {
+		if _, err := a.Probe(t.Context(), e.peer().Address, &peerv1.ProbeRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = a.Join(t.Context(), e.peer().Address, &peerv1.JoinRequest{}) // It is refused.
+	}
+	if with.Load() != 2 || without.Load() != 2 {
+		t.Errorf("got %d with TLS and %d without, want two of each", with.Load(), without.Load())
+	}
+}
