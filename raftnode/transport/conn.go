@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 )
@@ -49,7 +47,7 @@ func (c *callConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 func (t *Transport) dial(at Peer, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	address := at.Address
 	return grpc.NewClient("passthrough:///"+address, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(t.credentials(at)),
+		grpc.WithTransportCredentials(t.o.Security.dials(at)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.o.Dial(ctx, address) }),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
@@ -64,19 +62,6 @@ func (t *Transport) dial(at Peer, more ...grpc.DialOption) (*grpc.ClientConn, er
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 	}, more...)...)
-}
-
-// credentials are what a peer is dialed with.
-func (t *Transport) credentials(at Peer) credentials.TransportCredentials {
-	if t.o.Security == nil {
-		return insecure.NewCredentials()
-	}
-	return t.o.Security.Client(at.Name, at.SpeaksTLS)
-}
-
-// tells has a connection to a peer tell when what that has shown is no longer valid.
-func (t *Transport) tells(at Peer, outlived func()) grpc.DialOption {
-	return grpc.WithTransportCredentials(outliving{TransportCredentials: t.credentials(at), outlived: outlived})
 }
 
 // dialPeer returns a connection on which every call names both ends.

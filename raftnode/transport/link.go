@@ -42,7 +42,7 @@ func (p *peer) connect(ctx context.Context) error {
 	at := p.peer
 	p.mu.Unlock()
 	l := &link{p: p, begin: time.Now()}
-	cc, err := p.t.dialPeer(p.id, at, l.cut.watch(p.t.o.Dial, at.Address), p.t.tells(at, func() { leave(errOutlived) }))
+	cc, err := p.t.dialPeer(p.id, at, l.cut.watch(p.t.o.Dial, at.Address), p.t.o.Security.tells(at, func() { leave(errOutlived) }))
 	if err != nil {
 		return err
 	}

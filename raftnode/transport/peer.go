@@ -291,7 +291,7 @@ func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
 	if p.conns[kind] == nil {
 		cc := &callConn{p: p, kind: kind}
 		var err error
-		cc.ClientConn, err = p.t.dialPeer(p.id, p.peer, p.t.tells(p.peer, func() {
+		cc.ClientConn, err = p.t.dialPeer(p.id, p.peer, p.t.o.Security.tells(p.peer, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.conns[kind] == cc {

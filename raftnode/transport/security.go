@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	grpcpeer "google.golang.org/grpc/peer"
 )
 
@@ -37,6 +38,19 @@ func (s *Security) tell(ctx context.Context, err error) {
 			return
 		}
 	}
+}
+
+// dials returns what a peer is dialed with.
+func (s *Security) dials(at Peer) credentials.TransportCredentials {
+	if s == nil {
+		return insecure.NewCredentials()
+	}
+	return s.Client(at.Name, at.SpeaksTLS)
+}
+
+// tells has a connection to a peer tell when what that has shown is no longer valid.
+func (s *Security) tells(at Peer, outlived func()) grpc.DialOption {
+	return grpc.WithTransportCredentials(outliving{TransportCredentials: s.dials(at), outlived: outlived})
 }
 
 // withoutTLS reports whether a stream goes over a connection that is not secured.

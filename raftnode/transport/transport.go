@@ -190,7 +190,10 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 		// One that has introduced itself and is not recorded yet stays.
 		kept := slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id })
 		if !kept && (t.removed[id] || !p.introduced) {
-			t.drop(p)
+			delete(t.peers, id)
+			if !labelled(t.peers, p.label) { // The one that replaces it may have it.
+				t.metrics.forget(p.label)
+			}
 		}
 	}
 	for _, p := range peers {
@@ -199,15 +202,14 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	t.wake()
 }
 
-// drop forgets a peer, and its metrics unless another one has its label, as the one that replaces it; mu is held.
-func (t *Transport) drop(gone *peer) {
-	delete(t.peers, gone.id)
-	for _, p := range t.peers {
-		if p.label == gone.label {
-			return
+// labelled reports whether one of some peers has a label.
+func labelled(peers map[uint64]*peer, label string) bool {
+	for _, p := range peers {
+		if p.label == label {
+			return true
 		}
 	}
-	t.metrics.forget(gone.label)
+	return false
 }
 
 // put adds a peer or its new address, from a record or, told, by its own word; mu is held.
