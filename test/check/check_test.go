@@ -74,6 +74,11 @@ func good() *check.History {
 	}
 }
 
+// marked is a change of the catalog that ends s2, whose end is not carried out yet.
+func marked(revision uint64, at int64) *check.Event {
+	return &check.Event{Revision: revision, Count: 1, At: at, Kind: check.KindOfCatalog, Marked: []string{"s2"}}
+}
+
 func TestAGoodHistoryHasNoViolation(t *testing.T) {
 	r := check.Run(good(), check.Options{})
 	for _, v := range r.Violations {
@@ -272,6 +277,21 @@ func TestBadHistoriesAreFound(t *testing.T) {
 				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "a", Kind: check.KindRenew, Session: "s1", Call: 6*second + 1, Return: 6*second + 5, Outcome: check.OK})
 			},
 			[]string{"and was renewed by a call"},
+		},
+		"a renewal after the end list had ended the session": {
+			func(h *check.History) {
+				h.Events = append(h.Events, marked(11, 9*second))
+				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "b", Kind: check.KindRenew, Session: "s2", Call: 9*second + 1, Return: 9*second + 5, Outcome: check.OK})
+			},
+			[]string{"ttl: op 99 by b: session s2 ended at 9000000000 (revision 11), and was renewed by a call"},
+		},
+		"a guarded write after the end list had ended the session": {
+			func(h *check.History) {
+				h.Events = append(h.Events, marked(11, 9*second),
+					&check.Event{Revision: 12, Count: 1, At: 9*second + 10, Kind: "key_put", Key: "g", Value: "v7", Change: "put", CreateRevision: 5, Version: 2})
+				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "b", Kind: check.KindPut, Key: "g", Value: "v7", Guard: &check.Hold{Key: "x", LockIndex: 2, Token: 9, Session: "s2"}, Call: 9*second + 5, Return: 9*second + 15, Outcome: check.OK, Revision: 12, Changed: true})
+			},
+			[]string{"was done under a hold of session s2, which had ended"},
 		},
 		"an event that a watch missed": {
 			func(h *check.History) { h.Watches[0].Batches[1].Events = h.Watches[0].Batches[1].Events[1:] },

@@ -180,9 +180,12 @@ func (r *replayer) wrote(op *Op) {
 	}
 }
 
-// guarded demands that the hold that a change named existed when it was made.
+// guarded demands that the hold that a change named existed when it was made, and that its session was not dead by then.
 func (r *replayer) guarded(op *Op) {
 	r.c.count("guards held", 1)
+	if s := r.m.sessions[op.Guard.Session]; s != nil && s.marked {
+		r.fail(op, "was done under a hold of session %s, which had ended", op.Guard.Session)
+	}
 	if !r.holds(*op.Guard) {
 		for _, h := range r.m.gone {
 			if h.Hold == *op.Guard {

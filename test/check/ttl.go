@@ -19,32 +19,34 @@ func ttl(h *History, o Options, c *checker) {
 		switch {
 		case op.Kind == KindRenew && op.Outcome == Refused && op.Reason == Missing:
 			c.count("renewals of sessions said to have ended", 1)
-			over := l.end
-			if l.mark != nil {
-				over = l.mark
-			}
-			if l.begun != 0 && l.begun < op.Call && (over == nil || over.At-o.SlackMs*1e6 > op.Return) {
+			if over := l.over(); l.begun != 0 && l.begun < op.Call && (over == nil || over.At-o.SlackMs*1e6 > op.Return) {
 				c.fail("op %d by %s: session %s was said to have ended, and lived", op.ID, op.Client, op.Session)
 			}
 		case op.Outcome == OK && (op.Kind == KindRenew || op.Kind == KindCreate):
 			c.count("renewals", 1)
-			if l.end != nil {
-				l.acknowledged(op, o, c)
-			}
+			l.acknowledged(op, o, c)
 		}
 	}
 	c.count("expired sessions", countExpired(h))
 }
 
-// acknowledged checks an acknowledged renewal of a session that ended.
-func (l lifetime) acknowledged(op *Op, o Options, c *checker) {
-	e := l.end
-	if op.Kind == KindRenew && op.Call > e.At {
-		c.fail("op %d by %s: session %s ended at %d (revision %d), and was renewed by a call at %d",
-			op.ID, op.Client, op.Session, e.At, e.Revision, op.Call)
+// over returns what made the session dead to all who ask; nil: nothing.
+func (l lifetime) over() *Event {
+	if l.mark != nil {
+		return l.mark
 	}
+	return l.end
+}
+
+// acknowledged checks an acknowledged renewal, or creation, of a session.
+func (l lifetime) acknowledged(op *Op, o Options, c *checker) {
+	if over := l.over(); over != nil && over.At != 0 && op.Kind == KindRenew && op.Call > over.At {
+		c.fail("op %d by %s: session %s ended at %d (revision %d), and was renewed by a call at %d",
+			op.ID, op.Client, op.Session, over.At, over.Revision, op.Call)
+	}
+	e := l.end
 	ttlNs := float64(max(l.ttlMs, op.TTLMs)) * 1e6
-	if ttlNs == 0 || e.Cause != "expired" {
+	if e == nil || ttlNs == 0 || e.Cause != "expired" {
 		return
 	}
 	c.count("renewals of sessions that expired", 1)
