@@ -79,6 +79,11 @@ func marked(revision uint64, at int64) *check.Event {
 	return &check.Event{Revision: revision, Count: 1, At: at, Kind: check.KindOfCatalog, Marked: []string{"s2"}}
 }
 
+// refuse adds a call of s2 that was refused at the end.
+func refuse(h *check.History, kind check.Kind, epoch uint64, reason string) {
+	h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "b", Kind: kind, Key: "k", Mode: "exclusive", Session: "s2", Epoch: epoch, Call: 9 * second, Return: 9*second + 5, Outcome: check.Refused, Reason: reason, Revision: 10})
+}
+
 func TestAGoodHistoryHasNoViolation(t *testing.T) {
 	r := check.Run(good(), check.Options{})
 	for _, v := range r.Violations {
@@ -292,6 +297,34 @@ func TestBadHistoriesAreFound(t *testing.T) {
 				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "b", Kind: check.KindPut, Key: "g", Value: "v7", Guard: &check.Hold{Key: "x", LockIndex: 2, Token: 9, Session: "s2"}, Call: 9*second + 5, Return: 9*second + 15, Outcome: check.OK, Revision: 12, Changed: true})
 			},
 			[]string{"was done under a hold of session s2, which had ended"},
+		},
+		"a call that was refused because its session is not found, which lives": {
+			func(h *check.History) { refuse(h, check.KindPut, 0, "session_not_found") },
+			[]string{"op 99 by b (put k at revision 10): was refused, but session s2 lives"},
+		},
+		"a call of the present epoch that was refused as of an old one": {
+			func(h *check.History) { refuse(h, check.KindPut, 1, "session_superseded") },
+			[]string{"was refused, but nobody took session s2 over from epoch 1"},
+		},
+		"a lock that was refused in a mode that goes with its use": {
+			func(h *check.History) { refuse(h, check.KindAcquire, 1, "lock_mode_mismatch") },
+			[]string{"was refused, but nothing stands against exclusive"},
+		},
+		"a guard that was refused and is none": {
+			func(h *check.History) { refuse(h, check.KindPut, 1, "fencing_token_stale") },
+			[]string{"was refused for a guard, and has none"},
+		},
+		"a comparison that failed and is none": {
+			func(h *check.History) { refuse(h, check.KindPut, 1, "compare_failed") },
+			[]string{"was refused for revision 0, and demanded none"},
+		},
+		"a request that was refused as another one": {
+			func(h *check.History) { refuse(h, check.KindPut, 1, "request_id_reused") },
+			[]string{"was refused: request_id_reused"},
+		},
+		"a session that was refused for an epoch": {
+			func(h *check.History) { refuse(h, check.KindCreate, 0, "epoch_mismatch") },
+			[]string{"was refused: epoch_mismatch"},
 		},
 		"an event that a watch missed": {
 			func(h *check.History) { h.Watches[0].Batches[1].Events = h.Watches[0].Batches[1].Events[1:] },

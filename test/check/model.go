@@ -144,6 +144,26 @@ func (m *model) fits(key, mode string, permits uint32) bool {
 	return mode != "semaphore" || !known || taken <= limit
 }
 
+// mismatches reports whether the lock's use, or what the caller has of it, does not go with what it asks for.
+func (m *model) mismatches(op *Op) bool {
+	l := m.lock(op.Key)
+	differs := func(mode string, permits uint32) bool { return mode != op.Mode || permits != op.Permits }
+	if h := l.find(op.Session, op.Owner); h != nil {
+		return differs(h.mode, h.permits)
+	}
+	used := ""
+	for _, w := range l.queue {
+		if w.session == op.Session && w.owner == op.Owner {
+			return differs(w.mode, w.permits)
+		}
+		used = w.mode
+	}
+	for _, h := range l.holds {
+		used = h.mode
+	}
+	return used != "" && ((used == "semaphore") != (op.Mode == "semaphore") || used == "semaphore" && op.Limit != m.limits[op.Key])
+}
+
 // begin starts a revision.
 func (m *model) begin(events []*Event) {
 	m.revision = events[0].Revision

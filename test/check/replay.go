@@ -205,22 +205,54 @@ func (r *replayer) holds(want Hold) bool {
 	return false
 }
 
-// refused checks that what a call was refused for is the case.
+// refused checks that what a call was refused for is the case. A reason that is not here is one that no client here should meet.
 func (r *replayer) refused(op *Op) {
 	switch op.Reason {
 	case "compare_failed":
-		if k := r.m.key(op.Key); op.IfRevision != nil && (k.mod != op.ModRevision || k.mod == *op.IfRevision) {
+		switch k := r.m.key(op.Key); {
+		case op.IfRevision == nil:
+			r.fail(op, "was refused for revision %d, and demanded none", op.ModRevision)
+		case k.mod != op.ModRevision || k.mod == *op.IfRevision:
 			r.fail(op, "demanded revision %d, was refused for %d, it is at %d", *op.IfRevision, op.ModRevision, k.mod)
 		}
 	case "fencing_token_stale":
 		r.c.count("stale guards refused", 1)
-		if op.Guard != nil && r.holds(*op.Guard) && r.m.alive(op.Guard.Session) {
+		switch {
+		case op.Guard == nil:
+			r.fail(op, "was refused for a guard, and has none")
+		case r.holds(*op.Guard) && r.m.alive(op.Guard.Session):
 			r.fail(op, "was refused, but hold %d of %s with token %d stands", op.Guard.LockIndex, op.Guard.Key, op.Guard.Token)
 		}
-	case "session_expired":
+	case "session_expired", "session_not_found":
+		r.c.count("calls of ended sessions refused", 1)
 		if r.m.alive(op.Session) {
 			r.fail(op, "was refused, but session %s lives", op.Session)
 		}
+	case "session_superseded":
+		r.c.count("old epochs refused", 1)
+		if s := r.m.sessions[op.Session]; s == nil || op.Epoch >= s.epoch {
+			r.fail(op, "was refused, but nobody took session %s over from epoch %d", op.Session, op.Epoch)
+		}
+	case "lock_mode_mismatch":
+		if op.Kind != KindAcquire || !r.m.mismatches(op) {
+			r.fail(op, "was refused, but nothing stands against %s with %d permits", op.Mode, op.Permits)
+		}
+	default:
+		if !beyondModel(op) {
+			r.fail(op, "was refused: %s", op.Reason)
+		}
+	}
+}
+
+// beyondModel reports whether a refusal is about nodes and checks, tokens and policies, or history: the model knows none.
+func beyondModel(op *Op) bool {
+	switch op.Kind {
+	case KindGet, KindPut, KindDelete, KindTxn, KindAcquire, KindRelease, KindCancel, KindBreak, KindGetLock, KindRenew, KindDestroy, KindTakeOver:
+		return false
+	case KindCreate: // What it is to be bound to is not there, or is critical.
+		return op.Reason == "node_not_found" || op.Reason == "check_not_found" || op.Reason == "check_critical"
+	default:
+		return true
 	}
 }
 
