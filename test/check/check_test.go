@@ -326,6 +326,14 @@ func TestBadHistoriesAreFound(t *testing.T) {
 			func(h *check.History) { refuse(h, check.KindCreate, 0, "epoch_mismatch") },
 			[]string{"was refused: epoch_mismatch"},
 		},
+		"a delay that is not its session's": {
+			func(h *check.History) { h.Events[9].DelayMs = 400 },
+			[]string{"the delay of hold 1 of x is 400 ms long, its session's is 1000 ms"},
+		},
+		"a lock whose numbers begin again while it is in use": {
+			func(h *check.History) { h.Events[11].LockIndex = 1 },
+			[]string{"x is granted as number 1, want 2"},
+		},
 		"an event that a watch missed": {
 			func(h *check.History) { h.Watches[0].Batches[1].Events = h.Watches[0].Batches[1].Events[1:] },
 			[]string{"event 7.0 is missing"},

@@ -58,6 +58,8 @@ type modelLock struct {
 	index uint64
 	holds []modelHold
 	queue []modelWait
+	// idle says that nobody used it, and it had no key, at some time since its last grant: it may have been forgotten.
+	idle bool
 }
 
 type modelSession struct {
@@ -276,6 +278,9 @@ func (m *model) applyLock(e *Event) error {
 			return fmt.Errorf("a delay of hold %d of %s begins, which was not lost in the same revision", e.LockIndex, e.Key)
 		}
 		h := m.lost[i]
+		if want, known := m.delays[h.Session]; known && e.DelayMs != want {
+			return fmt.Errorf("the delay of hold %d of %s is %d ms long, its session's is %d ms", e.LockIndex, e.Key, e.DelayMs, want)
+		}
 		h.delayed, h.begun, h.delayMs = true, e.At, e.DelayMs
 		m.lost = slices.Delete(m.lost, i, i+1)
 		l.holds = append(l.holds, h)
@@ -310,7 +315,7 @@ func (m *model) grantedEvent(l *modelLock, e *Event) error {
 	l.index++
 	at := slices.IndexFunc(l.queue, func(w modelWait) bool { return w.place == e.Place })
 	switch {
-	case e.LockIndex != l.index && e.LockIndex != 1: // It may begin again after compaction.
+	case e.LockIndex != l.index && (e.LockIndex != 1 || !l.idle): // What was forgotten begins again.
 		return fmt.Errorf("%s is granted as number %d, want %d", e.Key, e.LockIndex, l.index)
 	case !m.alive(e.Session):
 		return fmt.Errorf("%s is granted to session %s, which does not live", e.Key, e.Session)
@@ -323,7 +328,7 @@ func (m *model) grantedEvent(l *modelLock, e *Event) error {
 	case e.Place != 0 && at != 0 && !m.resigned:
 		return fmt.Errorf("%s is granted to place %d before place %d", e.Key, e.Place, l.queue[0].place)
 	}
-	l.index = e.LockIndex
+	l.index, l.idle = e.LockIndex, false
 	if e.Mode == "exclusive" {
 		if m.exclusive[e.Key]++; m.exclusive[e.Key] > 1 {
 			return fmt.Errorf("%s is granted twice in one revision", e.Key)
@@ -354,12 +359,28 @@ func (m *model) finish() error {
 	if err := m.because(); err != nil {
 		return err
 	}
+	m.noteIdle()
 	for _, id := range m.ended {
 		if err := m.nothingLeft(id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteIdle notes which of the locks that a revision changed, or whose keys it did, nobody uses any more.
+func (m *model) noteIdle() {
+	note := func(key string) {
+		if l := m.locks[key]; l != nil && len(l.holds) == 0 && len(l.queue) == 0 && !m.key(key).exists {
+			l.idle = true
+		}
+	}
+	for _, key := range m.touched {
+		note(key)
+	}
+	for key := range m.before {
+		note(key)
+	}
 }
 
 // nothingLeft looks for what an ended session still has.
