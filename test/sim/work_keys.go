@@ -290,6 +290,7 @@ func (c *client) compact(done func()) {
 		return
 	}
 	target := c.w.truth.revision - keep
+	c.w.compactTarget = max(c.w.compactTarget, target)
 	op := &check.Op{Kind: "compact"}
 	c.change(op, &storev1.Command{Kind: &storev1.Command_Compact{Compact: &storev1.Compact{Revision: target}}}, func(reply) {
 		if op.Outcome == check.OK {

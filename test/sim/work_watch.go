@@ -124,6 +124,10 @@ func (st *stream) pump(again func()) {
 	for {
 		b, more, err := st.cursor.Next(context.Background())
 		if errors.Is(err, watch.ErrCompacted) {
+			if st.after >= w.compactTarget {
+				w.violated("watch", "member %d: a watch has all through revision %d, and what follows is said to be forgotten; at most %d was to be",
+					r.m.id, st.after, w.compactTarget)
+			}
 			w.floors.WatchesCompacted++
 			st.over = true
 			st.ends()
