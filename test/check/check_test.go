@@ -394,6 +394,12 @@ func TestBadHistoriesAreFound(t *testing.T) {
 			},
 			[]string{"key x is deleted, and its lock is in use"},
 		},
+		"an event that a watch never delivered": {
+			func(h *check.History) {
+				h.Watches[0].Batches, h.Watches[0].DueBefore = h.Watches[0].Batches[:2], 8*second
+			},
+			[]string{"watches: watch 1 of w: event 9.0 was applied at 7000000000, and not delivered"},
+		},
 		"progress before the events": {
 			func(h *check.History) { h.Watches[0].Batches[0].Through = 7 },
 			[]string{"event 7.0 is missing"},

@@ -193,6 +193,8 @@ type Watch struct {
 	Sessions   bool    `json:"sessions,omitempty"`
 	// After is the revision behind which it began.
 	After uint64 `json:"after"`
+	// DueBefore is a time before which everything was applied that it should have delivered; zero: it may be far behind.
+	DueBefore int64 `json:"due_before,omitempty"`
 	// Batches are what it delivered, in order.
 	Batches []Batch `json:"batches,omitempty"`
 }

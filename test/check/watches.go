@@ -27,7 +27,8 @@ func (w *Watch) selects(e *Event) bool {
 	}
 }
 
-// checkWatch demands that each batch is exactly what is selected of the revisions from the last batch's to its own.
+// checkWatch demands that each batch is exactly what is selected of the revisions from the last batch's to its own, and that they
+// bring all that is due.
 func checkWatch(h *History, w *Watch, c *checker) {
 	through := w.After
 	next := sort.Search(len(h.Events), func(i int) bool { return h.Events[i].Revision > through })
@@ -55,6 +56,16 @@ func checkWatch(h *History, w *Watch, c *checker) {
 		c.count("batches", 1)
 		if p, text := differ(b.Events, want); text != "" {
 			c.fail("watch %d of %s, batch %d through revision %d: event %d.%d %s", w.ID, w.Client, i, through, p.Revision, p.Index, text)
+			return
+		}
+	}
+	if w.DueBefore != 0 {
+		c.count("watches that were due", 1)
+	}
+	for _, e := range h.Events[next:] {
+		if e.At < w.DueBefore && e.At != 0 && w.selects(e) {
+			c.fail("watch %d of %s: event %d.%d was applied at %d, and not delivered; it has all through revision %d",
+				w.ID, w.Client, e.Revision, e.Index, e.At, through)
 			return
 		}
 	}

@@ -40,10 +40,18 @@ const RoleNobody = "nobody"
 // cacheBytes is the block cache that all members share: it must be larger than their memtables.
 const cacheBytes = 192 << 20
 
+const (
+	// watchLag is how far a watch may be behind when nothing breaks any more: its streams end now and then, and begin again elsewhere.
+	watchLag = 10 * time.Second
+)
+
 // Run runs a plan. Log takes a line for everything that happens, if it is not nil.
 func Run(p *Plan, log io.Writer) *Result {
 	raftDice.install()
-	w := &World{plan: p, trace: fnv.New64a(), cache: pebble.NewCache(cacheBytes), sessions: map[storage.SessionID]*session{}}
+	w := &World{
+		plan: p, trace: fnv.New64a(), cache: pebble.NewCache(cacheBytes), sessions: map[storage.SessionID]*session{},
+		watching: map[*client]*check.Watch{},
+	}
 	defer w.cache.Unref()
 	if log != nil {
 		w.log = func(line string) { _, _ = fmt.Fprintln(log, line) }
@@ -177,6 +185,9 @@ func (w ending) silence() {
 	if len(w.broken) > 0 {
 		return
 	}
+	for _, watch := range w.watching {
+		watch.DueBefore = int64(w.now - watchLag)
+	}
 	w.converged()
 	w.allFree()
 	w.truth.pool.settled()
@@ -291,7 +302,9 @@ func (w *World) result() *Result {
 		Violations: w.broken,
 	}
 	// Two clocks may differ by twice their drift.
-	r.Report = check.Run(w.truth.history, check.Options{DriftPercent: w.plan.DriftPercent + 0.1, SearchMax: w.plan.SearchMax})
+	r.Report = check.Run(w.truth.history, check.Options{
+		DriftPercent: w.plan.DriftPercent + 0.1, SearchMax: w.plan.SearchMax,
+	})
 	r.Violations = append(r.Violations, r.Report.Violations...)
 	return r
 }

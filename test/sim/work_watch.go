@@ -27,6 +27,7 @@ func useWatch(c *client) {
 	// The beginning is what some member shows, at most a little back.
 	rec.After = c.w.truth.revision - min(c.w.truth.revision, c.dice.Uint64N(30))
 	c.w.truth.history.Watches = append(c.w.truth.history.Watches, rec)
+	c.w.watching[c] = rec
 	c.follow(rec, s.Normal(), c.asksToWatch(s))
 }
 
@@ -129,6 +130,7 @@ func (st *stream) pump(again func()) {
 					r.m.id, st.after, w.compactTarget)
 			}
 			w.floors.WatchesCompacted++
+			delete(w.watching, st.c)
 			st.over = true
 			st.ends()
 			st.cursor.Close()

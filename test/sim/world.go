@@ -42,7 +42,8 @@ type World struct {
 	steps   uint64
 	backup  *backup // nil until one was taken
 
-	compactTarget uint64 // highest revision up to which an operator asked to forget history
+	compactTarget uint64                   // highest revision up to which an operator asked to forget history
+	watching      map[*client]*check.Watch // those that go on
 
 	confIndex uint64 // applied index of the newest configuration that somebody looked at
 }
