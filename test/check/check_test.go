@@ -16,6 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const second = int64(1e9)
 
+// calm says that nothing was disturbed from the beginning on.
+var calm = check.Options{CalmFrom: 1}
+
 // good is a history in which nothing is wrong: two sessions, a lock that goes from one to the other, keys, a watch. One
 // session expires.
 func good() *check.History {
@@ -85,7 +88,7 @@ func refuse(h *check.History, kind check.Kind, epoch uint64, reason string) {
 }
 
 func TestAGoodHistoryHasNoViolation(t *testing.T) {
-	r := check.Run(good(), check.Options{})
+	r := check.Run(good(), calm)
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
@@ -277,6 +280,10 @@ func TestBadHistoriesAreFound(t *testing.T) {
 			},
 			[]string{"4000 ms after a renew_session"},
 		},
+		"a session that ended too late": {
+			func(h *check.History) { h.Events[7].At = 6*second + 11 },
+			[]string{"ttl: op 1 by a: session s1 expired at 6000000011 (revision 8), 6000 ms after a create_session was answered"},
+		},
 		"a renewal after the end": {
 			func(h *check.History) {
 				h.Ops = append(h.Ops, &check.Op{ID: 99, Client: "a", Kind: check.KindRenew, Session: "s1", Call: 6*second + 1, Return: 6*second + 5, Outcome: check.OK})
@@ -413,7 +420,7 @@ func TestBadHistoriesAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := good()
 			tt.spoil(h)
-			r := check.Run(h, check.Options{})
+			r := check.Run(h, calm)
 			for _, want := range tt.want {
 				if !strings.Contains(r.String(), want) {
 					t.Errorf("nobody says %q:\n%s", want, r)

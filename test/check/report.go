@@ -13,6 +13,8 @@ type Options struct {
 	DriftPercent float64
 	// SlackMs is how late an event's At may be behind its commit, and how early an answer's Return; 0 where both are exact.
 	SlackMs int64
+	// CalmFrom is from when on nothing was disturbed and one member led, so that sessions end in time; zero: never.
+	CalmFrom int64
 	// GrantsMayLag is set when grants of a lock may stand still, because a command reached its limit of grants.
 	GrantsMayLag bool
 	// SearchMax bounds the search of an order for the operations on one key; zero is 5 minutes.

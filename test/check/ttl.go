@@ -1,5 +1,7 @@
 package check
 
+import "time"
+
 // Missing is the reason of a renewal that was refused since its session is said to have ended, or never to have been.
 const Missing = "missing"
 
@@ -11,9 +13,16 @@ type lifetime struct {
 	mark  *Event // that ended it before the end was carried out; nil: none
 }
 
-// ttl checks that no session ended before its time, that none was renewed after its end, and none said to have ended before it.
+// endsWithin is how long after its TTL a session may end where nothing is disturbed: docs/guarantees.md.
+const endsWithin = int64(time.Second)
+
+// ttl checks that no session ended before its time, or too late, that none was renewed after its end, and none said to have
+// ended before it.
 func ttl(h *History, o Options, c *checker) {
 	lives := lifetimes(h)
+	if o.CalmFrom != 0 {
+		inTime(h, lives, o, c)
+	}
 	for _, op := range h.Ops {
 		l := lives[op.Session]
 		switch {
@@ -54,6 +63,33 @@ func (l lifetime) acknowledged(op *Op, o Options, c *checker) {
 	if e.At < earliest {
 		c.fail("op %d by %s: session %s expired at %d (revision %d), %d ms after a %s that was acknowledged; its TTL is %d ms",
 			op.ID, op.Client, op.Session, e.At, e.Revision, (e.At-op.Call)/1e6, op.Kind, int64(ttlNs/1e6))
+	}
+}
+
+// inTime demands that sessions end in time that were renewed last, or begun, when nothing was disturbed.
+func inTime(h *History, lives map[string]lifetime, o Options, c *checker) {
+	last := map[string]*Op{} // whose Return is the latest
+	lost := map[string]bool{}
+	for _, op := range h.Ops {
+		switch {
+		case op.Kind != KindCreate && op.Kind != KindRenew && op.Kind != KindTakeOver:
+		case op.Outcome == Unknown:
+			lost[op.Session] = lost[op.Session] || op.Call > o.CalmFrom // When it took effect is not known.
+		case op.Outcome == OK && (last[op.Session] == nil || op.Return > last[op.Session].Return):
+			last[op.Session] = op
+		}
+	}
+	for _, e := range h.Events {
+		l, op := lives[e.Session], last[e.Session]
+		if e != l.end || e.Cause != "expired" || l.ttlMs == 0 || op == nil || op.Call < o.CalmFrom || lost[e.Session] {
+			continue
+		}
+		c.count("sessions that had to expire in time", 1)
+		latest := op.Return + int64(float64(l.ttlMs)*1e6*(1+o.DriftPercent/100)) + endsWithin + o.SlackMs*1e6
+		if e.At > latest {
+			c.fail("op %d by %s: session %s expired at %d (revision %d), %d ms after a %s was answered; its TTL is %d ms",
+				op.ID, op.Client, e.Session, e.At, e.Revision, (e.At-op.Return)/1e6, op.Kind, l.ttlMs)
+		}
 	}
 }
 

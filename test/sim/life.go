@@ -222,6 +222,7 @@ func (r *life) leads() bool { return r.view.Lead().Role == core.RoleLeader }
 
 func (r *life) leadershipChanged(l core.Leadership) {
 	r.w.note("leadership", r.m.id, l.Term, l.Leader, uint64(l.Role))
+	r.w.calm = max(r.w.calm, r.w.now)
 	if l.Role != core.RoleLeader && r.core.Hangs() {
 		r.w.floors.HungSteppedDown += int(boolNumber(r.led))
 	}

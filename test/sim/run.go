@@ -43,6 +43,8 @@ const cacheBytes = 192 << 20
 const (
 	// watchLag is how far a watch may be behind when nothing breaks any more: its streams end now and then, and begin again elsewhere.
 	watchLag = 10 * time.Second
+	// calmAfter is how long a member that was paused until the end of all faults may take to notice how late it is.
+	calmAfter = time.Second
 )
 
 // Run runs a plan. Log takes a line for everything that happens, if it is not nil.
@@ -128,7 +130,7 @@ func (w ending) heal() {
 		return
 	}
 	w.note("heal")
-	w.quiet = true
+	w.quiet, w.calm = true, w.now+calmAfter
 	clear(w.net.cut)
 	clear(w.net.slowTo)
 	gossips(w).heal()
@@ -303,7 +305,7 @@ func (w *World) result() *Result {
 	}
 	// Two clocks may differ by twice their drift.
 	r.Report = check.Run(w.truth.history, check.Options{
-		DriftPercent: w.plan.DriftPercent + 0.1, SearchMax: w.plan.SearchMax,
+		DriftPercent: w.plan.DriftPercent + 0.1, SearchMax: w.plan.SearchMax, CalmFrom: int64(w.calm),
 	})
 	r.Violations = append(r.Violations, r.Report.Violations...)
 	return r

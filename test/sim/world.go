@@ -44,6 +44,7 @@ type World struct {
 
 	compactTarget uint64                   // highest revision up to which an operator asked to forget history
 	watching      map[*client]*check.Watch // those that go on
+	calm          time.Duration            // from then on nothing is disturbed and one member leads, unless it is moved again
 
 	confIndex uint64 // applied index of the newest configuration that somebody looked at
 }
