@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -97,10 +98,7 @@ func (f Floors) String() string {
 // Below returns what is below the floors that so many seeds have to reach.
 func (f Floors) Below() []string {
 	n := f.Seeds
-	tests := []struct {
-		name      string
-		got, want int
-	}{
+	tests := []floor{
 		{"simulated seconds", int(f.SimulatedSeconds), 60 * n},
 		{"operations", f.Operations, 300 * n},
 		{"transactions that only read", f.ReadTransactions, 5 * n},
@@ -146,7 +144,57 @@ func (f Floors) Below() []string {
 		{"streams ended by a change of rights", f.StreamsRevoked, n / 2},
 		{"watch events", f.WatchEvents, 100 * n},
 		{"watches passed by compaction", f.WatchesCompacted, n / 50},
+		{"disks lost", f.Wipes, n / 20},
+		{"members replaced", f.Replaced, n / 20},
+		{"clients frozen", f.ClientsFrozen, n / 4},
+		{"clients that died", f.ClientDeaths, n / 4},
+		{"clients that lapsed", f.ClientLapses, n / 4},
+		{"transfers", f.Transfers, n / 2},
+		{"crashes during an installation", f.InstallCrashes, n / 20},
+		{"compactions", f.Compactions, n},
+		{"writes of an old epoch", f.OldEpochs, n / 4},
+		{"living machines that a majority called failed", f.FalseEnds, n / 100},
+		{"changes of liveness of an earlier term in the log", f.OldFlips, n / 100},
 	}
+	return below(tests)
+}
+
+// Unchecked returns which of the checkers of package check looked at less than they have to in so many seeds.
+func (f Floors) Unchecked(counts map[string]int) []string {
+	n := f.Seeds
+	var tests []floor
+	for name, want := range map[string]int{
+		"linearizable keys":                           3 * n,
+		"linearizable operations":                     200 * n,
+		"linearizable locks":                          n,
+		"linearizable lock operations":                20 * n,
+		"locks beliefs":                               5 * n,
+		"locks grants":                                10 * n,
+		"replay guards held":                          20 * n,
+		"replay stale guards refused":                 n / 4,
+		"replay old epochs refused":                   n / 4,
+		"replay calls of ended sessions refused":      n,
+		"replay retried changes":                      5 * n,
+		"ttl renewals of sessions that expired":       20 * n,
+		"ttl renewals of sessions said to have ended": 2 * n,
+		"ttl sessions that had to expire in time":     n / 4,
+		"watches batches":                             100 * n,
+		"watches watches that were due":               n / 2,
+	} {
+		tests = append(tests, floor{name, counts[name], want})
+	}
+	slices.SortFunc(tests, func(a, b floor) int { return strings.Compare(a.name, b.name) })
+	return below(tests)
+}
+
+// floor is how much of something there has to be.
+type floor struct {
+	name      string
+	got, want int
+}
+
+// below returns the floors that were not reached.
+func below(tests []floor) []string {
 	var below []string
 	for _, t := range tests {
 		if t.got < t.want {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenure-io/tenure/test/check"
 	"github.com/tenure-io/tenure/test/planted"
 	"github.com/tenure-io/tenure/test/sim"
 )
@@ -84,10 +85,14 @@ func TestSeeds(t *testing.T) {
 		t.Skip("short")
 	}
 	var total sim.Floors
+	checked := map[string]int{}
 	failed := 0
 	var traces []string
 	sim.Many(*firstFlag, seeds(), func(r *sim.Result) bool {
 		total.Add(r.Floors)
+		for name, n := range r.Report.Counts {
+			checked[name] += n
+		}
 		traces = append(traces, fmt.Sprintf("%06d %016x\n", r.Plan.Seed, r.Trace))
 		if !r.Failed() {
 			return true
@@ -102,7 +107,7 @@ func TestSeeds(t *testing.T) {
 		}
 		return failed < 10
 	})
-	t.Logf("what happened:\n%s", total)
+	t.Logf("what happened:\n%s\nwhat was checked:\n%s", total, &check.Report{Counts: checked})
 	if *traceFlag != "" {
 		slices.Sort(traces)
 		if err := os.WriteFile(*traceFlag, []byte(strings.Join(traces, "")), 0o600); err != nil {
@@ -112,7 +117,7 @@ func TestSeeds(t *testing.T) {
 	if seeds() < floorsFrom {
 		return
 	}
-	for _, b := range total.Below() {
+	for _, b := range slices.Concat(total.Below(), total.Unchecked(checked)) {
 		t.Errorf("below the floor: %s", b)
 	}
 }
