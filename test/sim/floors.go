@@ -111,7 +111,7 @@ func (f Floors) Below() []string {
 		{"forced losses", f.ForcedLosses, 5 * n},
 		{"renewals that waited for an expiry", f.RenewalsWhileExpiring, n / 2},
 		{"renewals answered when their client had gone to another member", f.RenewalsAnsweredLate, n},
-		{"decisions of timers refused in a later term", f.OldDecisions, n / 4},
+		{"decisions of timers refused in a later term", f.OldDecisions, n / 6},
 		{"checksums compared", f.Checksums, 500 * n},
 		{"snapshots installed", f.Installs, n / 10},
 		{"installations finished after a crash", f.InstallsFinished, n / 100},
