@@ -206,12 +206,13 @@ func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, e
 	if err := c.AddOptions(ctx, change); err != nil {
 		return nil, err
 	}
-	return c.order(ctx, change)
+	return c.order(ctx, ctx, nil, change)
 }
 
-// order is Propose for a change whose options were added. It is ordered under the rights that its caller has now.
-func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, error) {
-	result, err := access.Ordered(ctx, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
+// order is Propose for a change whose options were added. It is ordered under the rights that its caller has now, who may go, at the end of asking,
+// while an attempt goes on.
+func (c *Caller) order(asking, ctx context.Context, asked *leader.Asked, change Change) (*storev1.Result, error) {
+	result, err := access.Ordered(asking, c.Node.Store, func(principal string, below uint64) (*storev1.Result, error) {
 		if storage.KnowsPrincipals(c.Node.Store().Applied().ClusterVersion) { // Older programs stop at fields that they do not know.
 			change.Command.AuthorisedBelow, change.Command.Findings = below, access.Findings(ctx)
 			if storage.KeepsPrincipal(change.Command) {
@@ -219,7 +220,7 @@ func (c *Caller) order(ctx context.Context, change Change) (*storev1.Result, err
 			}
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
-		result, err := c.Relay.Order(ctx, change.Command, Hashed(change.Options.GetSessionSecret()))
+		result, err := c.Relay.OrderFor(ctx, asked, change.Command, Hashed(change.Options.GetSessionSecret()))
 		return result, reason.WithSize(err, change.Command)
 	})
 	if err != nil {

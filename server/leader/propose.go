@@ -18,15 +18,25 @@ import (
 // the hash of the session secret that the client showed; nil for none. Beside a result that is outdated, an error says that an earlier attempt may
 // have been applied.
 func (r *Relay) Order(ctx context.Context, c *storev1.Command, shown []byte) (*storev1.Result, error) {
+	return r.OrderFor(ctx, nil, c, shown)
+}
+
+// OrderFor is Order for somebody who may go before ctx ends.
+func (r *Relay) OrderFor(ctx context.Context, asked *Asked, c *storev1.Command, shown []byte) (*storev1.Result, error) {
 	repeat := c.GetRequestId() != nil || len(c.GetIdempotencyKey()) > 0
+	if !asked.begins() {
+		return nil, newNotApplied(asked.life(ctx))
+	}
 	result, err := r.node.Propose(ctx, c)
-	if err == nil || !MayComeRight(ctx, err, repeat) {
+	asked.ended(err)
+	if err == nil || !MayComeRight(asked.life(ctx), err, repeat) {
 		return result, err
 	}
 	index := uint64(0)
 	err = r.Lead(ctx, Call{
 		Name:   MethodPropose,
 		Repeat: repeat,
+		Asked:  asked,
 		Blind:  func() bool { return storage.IsOutdated(result) },
 		Here: func(ctx context.Context) (err error) {
 			index = 0

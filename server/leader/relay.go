@@ -190,18 +190,20 @@ type Call struct {
 	Far  func(ctx context.Context, w *Way, options ...grpc.CallOption) error
 	// Repeat allows to do it again when the outcome of an earlier attempt is unknown.
 	Repeat bool
+	// Asked is who asks; nil: all ends with the context.
+	Asked *Asked
 	// Blind reports whether the last attempt did nothing, and says nothing of what earlier ones did; nil: none is so.
 	Blind func() bool
 }
 
 // Lead does what only the leader can do. It tries again while nothing was applied and there may be a leader soon: until
-// ctx ends or its patience does. If the last attempt was blind, it returns the error of an earlier one that may have been applied; nil if there is
+// ctx ends, or who asks goes, or its patience ends. If the last attempt was blind, it returns the error of an earlier one that may have been applied; nil if there is
 // none. err is why this member has failed to do it; nil if it did not try. A leader elsewhere is then
 // asked at once.
 func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 	patience := time.NewTimer(r.Patience)
 	defer patience.Stop()
-	j := NewJourney(c.Repeat, err)
+	j, asking := NewJourney(c.Repeat, err), c.Asked.life(ctx)
 	for {
 		w, changed := r.Present()
 		if pause := j.Pause(w != nil && !w.Here()); pause > 0 {
@@ -211,13 +213,17 @@ func (r *Relay) Lead(ctx context.Context, c Call, err error) error {
 			case <-retry.C:
 			case <-patience.C:
 				return j.Err()
-			case <-ctx.Done():
-				return j.instead(newNotApplied(ctx))
+			case <-asking.Done():
+				return j.instead(newNotApplied(asking))
 			}
 			retry.Stop()
 		}
+		if !c.Asked.begins() {
+			return j.instead(newNotApplied(asking))
+		}
 		err = r.attempt(ctx, c)
-		if j.Ended(err, ctx.Err() != nil) {
+		c.Asked.ended(err)
+		if j.Ended(err, asking.Err() != nil) {
 			if err == nil && c.Blind != nil && c.Blind() {
 				return j.Doubt()
 			}

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/leader"
 	"github.com/tenure-io/tenure/server/reason"
@@ -184,4 +185,53 @@ func TestABlindRefusalDoesNotHideAnAttemptBefore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// leaderless is a member that counts what is proposed to it, and leads a moment later.
+type leaderless struct {
+	silenced
+
+	proposed atomic.Int64
+}
+
+func (l *leaderless) Propose(context.Context, *storev1.Command) (*storev1.Result, error) {
+	l.proposed.Add(1)
+	return nil, raftnode.ErrNoLeader
+}
+
+// Who asks for a command, and goes while there is no leader, is told that nothing was applied; and nobody proposes it once there is one, although
+// the attempts have a life of their own.
+func TestNothingIsProposedForWhoHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := &leaderless{}
+		relay, err := leader.New(leader.Options{
+			Node: node, Arrivals: &leader.Arrivals{}, Stopping: t.Context(), Election: time.Second, Logger: zap.NewNop(),
+			Registerer: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, stop := context.WithCancel(t.Context())
+		defer stop()
+		go relay.Run(running)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began, asked := time.Now(), leader.NewAsked(ctx)
+		_, err = relay.OrderFor(t.Context(), asked, &storev1.Command{}, nil)
+		if e := reason.Of(err); e == nil || e.Applied == reason.AppliedUnknown || e.Applied == reason.AppliedYes || time.Since(began) != time.Second {
+			t.Errorf("got %v after %v, want that nothing was applied after 1 s", err, time.Since(began))
+		}
+		if asked.Gone() {
+			t.Error("an attempt is said to be under way")
+		}
+		before := node.proposed.Load()
+		node.leader.Store(1)
+		<-time.After(time.Minute)
+		if after := node.proposed.Load(); after != before {
+			t.Errorf("%d attempts began for who had gone", after-before)
+		}
+		if _, err = relay.OrderFor(t.Context(), asked, &storev1.Command{}, nil); reason.Of(err) == nil || node.proposed.Load() != before {
+			t.Errorf("asked for who has gone: %v", err)
+		}
+	})
 }
