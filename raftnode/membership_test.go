@@ -155,7 +155,6 @@ func TestTransferLeadership(t *testing.T) {
 	})
 }
 
-// A member that votes alone says at once why it cannot hand over the leadership.
 // A leader that is removed right after another member hands over to one that is still there: what it saw of the members is
 // from before the removal.
 func TestTheLeadershipIsNotHandedToARemovedMember(t *testing.T) {
@@ -178,6 +177,7 @@ func TestTheLeadershipIsNotHandedToARemovedMember(t *testing.T) {
 	})
 }
 
+// A member that votes alone says at once why it cannot hand over the leadership.
 func TestTheOnlyVoterCannotHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, nil)
