@@ -135,11 +135,11 @@ func (l *link) accepted(resp *peerv1.ExchangeResponse, inClear bool) {
 	p := l.p
 	p.t.o.Accepted()
 	p.counters.connects.Inc()
-	p.counters.connected.Set(1)
 	p.mu.Lock()
 	p.state.Connected, p.state.Since, p.state.Problem = true, time.Now(), resp.GetUnreachable()
 	at := p.peer
 	p.mu.Unlock()
+	p.t.showConnected(p.label)
 	p.t.log.Info("connected to peer", zap.String("peer", at.Name), zap.String("address", at.Address))
 }
 

@@ -237,7 +237,6 @@ func (p *peer) lost(err error) bool {
 	p.counters.dropped[laneUrgent].Add(float64(dropped))
 	dropped = p.appends.setDown(true)
 	p.counters.dropped[laneAppends].Add(float64(dropped))
-	p.counters.connected.Set(0)
 
 	problem := describe(err)
 	p.mu.Lock()
@@ -248,6 +247,7 @@ func (p *peer) lost(err error) bool {
 	p.state.Connected, p.state.Problem, p.leave, p.clear = false, problem, nil, false
 	at := p.peer
 	p.mu.Unlock()
+	p.t.showConnected(p.label)
 
 	p.t.o.Unreachable(p.id)
 	fields := []zap.Field{

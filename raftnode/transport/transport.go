@@ -191,7 +191,7 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 		kept := slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id })
 		if !kept && (t.removed[id] || !p.introduced) {
 			delete(t.peers, id)
-			if !labelled(t.peers, p.label) { // The one that replaces it may have it.
+			if !t.show(p.label) { // The one that replaces it may have it.
 				t.metrics.forget(p.label)
 			}
 		}
@@ -202,14 +202,29 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	t.wake()
 }
 
-// labelled reports whether one of some peers has a label.
-func labelled(peers map[uint64]*peer, label string) bool {
-	for _, p := range peers {
+// show shows whether a peer with a label is connected, and reports whether there is one; mu is held.
+func (t *Transport) show(label string) bool {
+	var one *peer
+	connected := 0.0
+	for _, p := range t.peers {
 		if p.label == label {
-			return true
+			one = p
+			if p.status().Connected {
+				connected = 1
+			}
 		}
 	}
-	return false
+	if one != nil {
+		one.counters.connected.Set(connected)
+	}
+	return one != nil
+}
+
+// showConnected shows whether a peer with a label is connected. Several have one label while one is replaced under its name.
+func (t *Transport) showConnected(label string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.show(label)
 }
 
 // put adds a peer or its new address, from a record or, told, by its own word; mu is held.

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -448,21 +449,6 @@ func TestMetricsStayWhileAPeerHasTheirName(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
-	shown := func() (names []string) {
-		t.Helper()
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, family := range families {
-			if family.GetName() == "tenure_peer_connected" {
-				for _, m := range family.GetMetric() {
-					names = append(names, m.GetLabel()[0].GetValue())
-				}
-			}
-		}
-		return names
-	}
 	b := func(id uint64) transport.Peer { return transport.Peer{ID: id, Name: "b", Address: "nowhere:1"} }
 	nameless := func(id uint64) transport.Peer { return transport.Peer{ID: id, Address: "nowhere:1"} }
 	for _, step := range []struct {
@@ -477,8 +463,69 @@ func TestMetricsStayWhileAPeerHasTheirName(t *testing.T) {
 		{"in the end", nil, nil, nil},
 	} {
 		a.SetPeers(step.peers, step.removed)
-		if got := shown(); !slices.Equal(got, step.want) {
+		if got := slices.Sorted(maps.Keys(shownConnected(t, registry))); !slices.Equal(got, step.want) {
 			t.Errorf("%s: got %q, want %q", step.what, got, step.want)
 		}
 	}
+}
+
+// While a peer is replaced under its name, its metric says whether either of the two is connected, and then whether the one that stays is.
+func TestOneConnectedPeerOfANameIsShown(t *testing.T) {
+	for _, c := range []struct {
+		what          string
+		first, second string // the addresses; empty: where the other member is
+		want          float64
+	}{
+		{"the new one is connected, the old one is away", "nowhere:1", "", 1},
+		{"the old one is connected, the new one is away", "", "nowhere:1", 0},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			registry := prometheus.NewRegistry()
+			var tries atomic.Int32 // of the one that is away
+			a := start(t, 1, transport.Options{Registerer: registry, BackoffMax: time.Millisecond, Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				if address == "nowhere:1" {
+					tries.Add(1)
+					return nil, errors.New("nobody is there")
+				}
+				return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			}})
+			id := uint64(2) // of the one that is there
+			if c.second == "" {
+				id = 3
+			}
+			there := start(t, id, transport.Options{})
+			peers := []transport.Peer{{ID: 2, Name: "b", Address: c.first}, {ID: 3, Name: "b", Address: c.second}}
+			peers[id-2].Address = there.peer().Address
+			a.SetPeers(peers, nil)
+			there.SetPeers([]transport.Peer{a.peer()}, nil)
+			a.awaitConnected(id)
+			since := tries.Load()
+			a.await("more tries", func() bool { return tries.Load() > since+2 })
+			if got := shownConnected(t, registry); !maps.Equal(got, map[string]float64{"b": 1}) {
+				t.Errorf("of both: got %v, want 1", got)
+			}
+			a.SetPeers(peers[1:], []uint64{2})
+			if got := shownConnected(t, registry); !maps.Equal(got, map[string]float64{"b": c.want}) {
+				t.Errorf("after the old one was removed: got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// shownConnected returns which peers are shown as connected, and which as not.
+func shownConnected(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() == "tenure_peer_connected" {
+			for _, m := range family.GetMetric() {
+				shown[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return shown
 }
