@@ -2,6 +2,7 @@ package certs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -111,12 +112,8 @@ func (f Files) check(m *material, now time.Time, uses []x509.ExtKeyUsage) error 
 		if err := usable(m.pair.Leaf, now, uses); err != nil {
 			return fmt.Errorf("%s: %w", f.Cert, err)
 		}
-		// Without the one that signed it nobody gets from it to the CA. For those further up there may be another way, as past a CA that another one has
-		// signed, too, for programs that do not know it.
-		if len(m.sent) > 1 {
-			if err := current(m.sent[1], now); err != nil {
-				return fmt.Errorf("%s: of the CA %q: %w", f.Cert, m.sent[1].Subject, err)
-			}
+		if err := signed(m.sent, now); err != nil {
+			return fmt.Errorf("%s: %w", f.Cert, err)
 		}
 	}
 	if end := lastEnd(m.cas); len(m.cas) > 0 && now.After(end) {
@@ -140,6 +137,23 @@ func usable(leaf *x509.Certificate, now time.Time, uses []x509.ExtKeyUsage) erro
 		}
 	}
 	return nil
+}
+
+// signed refuses a certificate, the first of those that are sent, if none of the file that may have signed it is current: nobody gets from it to the
+// CA then. For those further up there may be another way, as past a CA that another one has signed, too, for programs that do not know it.
+func signed(sent []*x509.Certificate, now time.Time) error {
+	var refusal error
+	for _, one := range sent[1:] {
+		if !bytes.Equal(one.RawSubject, sent[0].RawIssuer) {
+			continue
+		}
+		err := current(one, now)
+		if err == nil {
+			return nil
+		}
+		refusal = cmp.Or(refusal, fmt.Errorf("of the CA %q: %w", one.Subject, err))
+	}
+	return refusal
 }
 
 // current refuses a certificate that has ended, or whose time has not begun.

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,8 +104,9 @@ func TestWhatIsLoggedOfFiles(t *testing.T) {
 	}
 }
 
-// chain writes a certificate of a member with one between it and its CA, and the CA's own, and returns where. The one between ends after some days.
-func chain(t *testing.T, days int) certs.Files {
+// chain writes a certificate of a member with one between it and its CA, and the CA's own, and returns where. The one between ends after some days; if
+// there are more, it was renewed, and one that ends after each follows.
+func chain(t *testing.T, days ...int) certs.Files {
 	t.Helper()
 	now := time.Now()
 	issue := func(name string, days int, isCA bool, by *x509.Certificate, byKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
@@ -130,7 +132,17 @@ func chain(t *testing.T, days int) certs.Files {
 		return c, key
 	}
 	root, rootKey := issue("root", 9, true, nil, nil)
-	between, betweenKey := issue("between", days, true, root, rootKey)
+	between, betweenKey := issue("between", days[0], true, root, rootKey)
+	sent := []*x509.Certificate{between}
+	for _, d := range days[1:] {
+		renewed := *between
+		renewed.NotAfter = now.AddDate(0, 0, d)
+		raw, err := x509.CreateCertificate(rand.Reader, &renewed, root, betweenKey.Public(), rootKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, &x509.Certificate{Raw: raw})
+	}
 	other, _ := issue("other", 1, true, root, rootKey)
 	leaf, leafKey := issue("a", 90, false, between, betweenKey)
 	key, err := x509.MarshalPKCS8PrivateKey(leafKey)
@@ -138,7 +150,7 @@ func chain(t *testing.T, days int) certs.Files {
 		t.Fatal(err)
 	}
 	var all []byte
-	for _, c := range []*x509.Certificate{leaf, between, root, other} {
+	for _, c := range slices.Concat([]*x509.Certificate{leaf}, sent, []*x509.Certificate{root, other}) {
 		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
 	}
 	dir := t.TempDir()
@@ -185,6 +197,23 @@ func TestACertificateBetweenTheOwnAndTheCAEnds(t *testing.T) {
 	later = 31
 	if _, err = certs.Open(certs.Options{Files: files, Now: now}); !errors.Is(err, certs.ErrEnded) {
 		t.Errorf("after the end: got %v, want %v", err, certs.ErrEnded)
+	}
+}
+
+// A file with a CA's certificate that has ended is taken if the renewed one is there, too.
+func TestARenewedCertificateBetweenCounts(t *testing.T) {
+	for _, c := range []struct {
+		days []int
+		want error
+	}{
+		{[]int{30, 90}, nil},
+		{[]int{90, 30}, nil},
+		{[]int{30, 20}, certs.ErrEnded},
+	} {
+		later := func() time.Time { return time.Now().AddDate(0, 0, 31) }
+		if _, err := certs.Open(certs.Options{Files: chain(t, c.days...), Now: later}); !errors.Is(err, c.want) {
+			t.Errorf("those between end after %d days: after 31 days got %v, want %v", c.days, err, c.want)
+		}
 	}
 }
 
