@@ -66,7 +66,7 @@ func parseKeySet(data []byte) ([]key, error) {
 }
 
 // parseFetched reads the key set that a provider publishes. What does not belong there is left out, so that the rest of the set is still taken; a
-// set with nothing else is refused for it. ErrNoKey comes as with parseKeySet.
+// set with nothing else is refused for it, but says which keys everybody knows. ErrNoKey comes as with parseKeySet.
 func parseFetched(data []byte) (keySet, error) {
 	s, err := readKeySet(data)
 	if err == nil && len(s.keys) == 0 && s.refused != nil {
@@ -82,7 +82,8 @@ func parseFetched(data []byte) (keySet, error) {
 type keySet struct {
 	keys    []key
 	left    leftOut
-	refused error // why nobody should publish it; nil: no reason
+	refused error          // why nobody should publish it; nil: no reason
+	known   map[KeyID]bool // to everybody, as their private keys are in it
 }
 
 // leftOut counts the keys of a set that are left out, but for those that are for something else.
@@ -107,8 +108,7 @@ func readKeySet(data []byte) (keySet, error) {
 	if json.Unmarshal(data, &set) != nil || set.Keys == nil { // Without the member keys it is some other answer.
 		return keySet{}, ErrKeySet
 	}
-	s := keySet{keys: []key{}}
-	known := map[KeyID]bool{} // to everybody
+	s := keySet{keys: []key{}, known: map[KeyID]bool{}}
 	for _, raw := range set.Keys {
 		public, secret, foreign := strip(raw)
 		k, unreadable := readKey(public)
@@ -119,7 +119,7 @@ func readKeySet(data []byte) (keySet, error) {
 		case secret:
 			s.refused = cmp.Or(s.refused, ErrPrivateKey)
 			s.left.secret++
-			known[k.id] = true
+			s.known[k.id] = true
 		case unreadable != nil:
 			s.left.unknown++
 		case k.algorithm != "" && len(s.keys) < keysMax:
@@ -127,9 +127,14 @@ func readKeySet(data []byte) (keySet, error) {
 		}
 	}
 	all := len(s.keys)
-	s.keys = slices.DeleteFunc(s.keys, func(k key) bool { return known[k.id] })
+	s.keys = s.safe(s.keys)
 	s.left.secret += all - len(s.keys)
 	return s, nil
+}
+
+// safe returns those of some keys whose private keys are not in the set.
+func (s keySet) safe(keys []key) []key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return s.known[k.id] })
 }
 
 // strip returns a key without what only its owner may know, and reports whether it had that.

@@ -216,7 +216,7 @@ func (s *set) due(now time.Time) bool {
 	}
 }
 
-// attempt fetches the keys of a provider. If that fails, those that are there stay. An answer without a key that can be used is no failure: the
+// attempt fetches the keys of a provider. If that fails, those that are there stay, but for those that everybody can sign with. An answer without a key that can be used is no failure: the
 // provider has withdrawn its keys.
 func (k *Keys) attempt(ctx context.Context, s *set) {
 	within, cancel := context.WithTimeout(ctx, fetchTimeout)
@@ -240,6 +240,11 @@ func (k *Keys) attempt(ctx context.Context, s *set) {
 		if ctx.Err() == nil {
 			k.metrics.fetches.WithLabelValues("failed").Inc()
 			k.log.Warn("keys of a provider could not be fetched", zap.String("provider", p.GetName()), zap.Error(err))
+		}
+		before := len(s.keys)
+		if s.keys = got.safe(s.keys); len(s.keys) < before {
+			k.log.Warn("a provider publishes private keys of keys in use, which are not used any more",
+				zap.String("provider", p.GetName()), zap.Int("before", before), zap.Int("keys", len(s.keys)))
 		}
 		return
 	}

@@ -338,6 +338,40 @@ func TestWhatCannotBeUsedIsLeftOut(t *testing.T) {
 	})
 }
 
+// A key in use whose private key is published is not used any more, although nothing else in that set can be used and other keys stay.
+func TestAKeyInUseIsPublishedWithItsPrivateKey(t *testing.T) {
+	inside(t, func(r *rig) {
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaked := jose.JSONWebKey{Key: private, KeyID: "leaked"}
+		r.publish(leaked.Public())
+		r.after(0)
+		other, cause := r.verify(r.issuer.Sign(r.claims(nil)))
+		if cause != 0 {
+			t.Fatalf("got %v", cause)
+		}
+		text := issuer.Sign(leaked, jose.ES256, r.claims(map[string]any{"iss": r.issuer.URL(), "aud": "tenure"}))
+		if _, cause = r.verify(text); cause != 0 {
+			t.Fatalf("before its private key is published: got %v", cause)
+		}
+		data, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{leaked}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		only := string(data)
+		r.published.Store(&only)
+		r.after(11 * time.Minute)
+		if _, cause = r.verify(text); cause != provider.CauseKey {
+			t.Errorf("the key that everybody knows: got %v, want that it is unknown", cause)
+		}
+		if s := r.keys.State("ci"); s.Keys != 1 || s.Failure != provider.ErrPrivateKey.Error() || !r.keys.Holds("ci", other.Key) {
+			t.Errorf("got %+v, want that the other key stays", s)
+		}
+	})
+}
+
 // TestKeysStayWhenTheirSourceIsEdited edits where the keys of a provider are while its server is away.
 func TestKeysStayWhenTheirSourceIsEdited(t *testing.T) {
 	record := ci("https://issuer.test")
