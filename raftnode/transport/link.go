@@ -139,7 +139,7 @@ func (l *link) accepted(resp *peerv1.ExchangeResponse, inClear bool) {
 	p.state.Connected, p.state.Since, p.state.Problem = true, time.Now(), resp.GetUnreachable()
 	at := p.peer
 	p.mu.Unlock()
-	p.t.showConnected(p.label)
+	p.show()
 	p.t.log.Info("connected to peer", zap.String("peer", at.Name), zap.String("address", at.Address))
 }
 

@@ -247,7 +247,7 @@ func (p *peer) lost(err error) bool {
 	p.state.Connected, p.state.Problem, p.leave, p.clear = false, problem, nil, false
 	at := p.peer
 	p.mu.Unlock()
-	p.t.showConnected(p.label)
+	p.show()
 
 	p.t.o.Unreachable(p.id)
 	fields := []zap.Field{
@@ -263,6 +263,13 @@ func (p *peer) lost(err error) bool {
 		p.t.log.Info("cannot connect to peer", fields...)
 	}
 	return was
+}
+
+// show shows whether the peer, or another one with its label, is connected.
+func (p *peer) show() {
+	p.t.mu.Lock()
+	defer p.t.mu.Unlock()
+	show(p.t.peers, p.label)
 }
 
 // fences tells whether a refusal is for good.

@@ -191,7 +191,7 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 		kept := slices.ContainsFunc(peers, func(p Peer) bool { return p.ID == id })
 		if !kept && (t.removed[id] || !p.introduced) {
 			delete(t.peers, id)
-			if !t.show(p.label) { // The one that replaces it may have it.
+			if !show(t.peers, p.label) { // The one that replaces it may have it.
 				t.metrics.forget(p.label)
 			}
 		}
@@ -202,11 +202,12 @@ func (t *Transport) SetPeers(peers []Peer, removed []uint64) {
 	t.wake()
 }
 
-// show shows whether a peer with a label is connected, and reports whether there is one; mu is held.
-func (t *Transport) show(label string) bool {
+// show shows whether one of some peers with a label is connected, and reports whether there is one. Several have one label while one is replaced under
+// its name.
+func show(peers map[uint64]*peer, label string) bool {
 	var one *peer
 	connected := 0.0
-	for _, p := range t.peers {
+	for _, p := range peers {
 		if p.label == label {
 			one = p
 			if p.status().Connected {
@@ -218,13 +219,6 @@ func (t *Transport) show(label string) bool {
 		one.counters.connected.Set(connected)
 	}
 	return one != nil
-}
-
-// showConnected shows whether a peer with a label is connected. Several have one label while one is replaced under its name.
-func (t *Transport) showConnected(label string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.show(label)
 }
 
 // put adds a peer or its new address, from a record or, told, by its own word; mu is held.
