@@ -34,7 +34,8 @@ type peer struct {
 	conns  [connKinds]*callConn
 	before []*callConn // for calls that began before there was a reason for another
 	closed bool
-	said   uint64 // the start in which it told its address itself; 0 if it did not
+	ending sync.WaitGroup // connections that are being closed; nothing begins once closed is set
+	said   uint64         // the start in which it told its address itself; 0 if it did not
 }
 
 // counters are the peer's metrics.
@@ -61,6 +62,9 @@ func isLeft(err error) bool {
 // endsAfter is how long after there is a reason for another connection for calls the earlier one is closed at the latest: a call of a client is over by
 // then, and so is nearly every snapshot; another is sent again. One whose certificate is no longer valid is closed earlier, by whoever secured it.
 var endsAfter = [connKinds]time.Duration{connRelay: time.Minute, connSnapshot: time.Hour}
+
+// beginsWithin is how long after its connection was set aside a snapshot may begin on it at the latest: whoever sends it may have the connection already.
+const beginsWithin = time.Second
 
 func newPeer(t *Transport, p Peer) *peer {
 	label := p.Name
@@ -137,24 +141,33 @@ func (p *peer) setAside(kind connKind) {
 		return
 	}
 	p.conns[kind] = nil
-	if kind == connSnapshot && cc.streams == 0 {
-		_ = cc.Close() // Its only error is that it is closed already.
-		return
-	}
 	p.before = append(p.before, cc)
-	time.AfterFunc(endsAfter[kind], func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.closeBefore(cc)
-	})
+	after := func(wait time.Duration, is func() bool) {
+		time.AfterFunc(wait, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if is() {
+				p.closeBefore(cc)
+			}
+		})
+	}
+	after(endsAfter[kind], func() bool { return true })
+	if kind == connSnapshot {
+		after(beginsWithin, func() bool { return cc.streams == 0 })
+	}
 }
 
 // closeBefore closes a connection that was set aside; mu is held.
 func (p *peer) closeBefore(cc *callConn) {
 	if i := slices.Index(p.before, cc); i >= 0 {
 		p.before = slices.Delete(p.before, i, i+1)
-		_ = cc.Close() // Its only error is that it is closed already.
+		p.end(cc)
 	}
+}
+
+// end closes a connection that nobody else closes, on the side: that takes seconds if the peer takes no more bytes. mu is held.
+func (p *peer) end(cc *callConn) {
+	p.ending.Go(func() { _ = cc.Close() }) // Its only error is that it is closed already.
 }
 
 // met notes whether the present connection is without TLS, which it must not stay if the peer was found to speak it meanwhile.
@@ -317,12 +330,12 @@ func (p *peer) conn(kind connKind) (grpc.ClientConnInterface, error) {
 func (p *peer) closeConns() {
 	for kind, cc := range p.conns {
 		if cc != nil {
-			_ = cc.Close() // Its only error is that it is closed already.
+			p.end(cc)
 			p.conns[kind] = nil
 		}
 	}
 	for _, cc := range p.before {
-		_ = cc.Close()
+		p.end(cc)
 	}
 	p.before = nil
 }
@@ -331,8 +344,9 @@ func (p *peer) close() {
 	p.urgent.setDown(true)
 	p.appends.setDown(true)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.closed = true
 	p.state.Connected = false
 	p.closeConns()
+	p.mu.Unlock()
+	p.ending.Wait()
 }

@@ -529,3 +529,64 @@ func shownConnected(t *testing.T, registry *prometheus.Registry) map[string]floa
 	}
 	return shown
 }
+
+// A connection for calls whose peer takes no more bytes is closed on the side: nothing else of the member waits for that.
+func TestNothingWaitsForTheEndOfAConnection(t *testing.T) {
+	var conns []*stuck
+	var mu sync.Mutex // guards conns
+	full, drained := make(chan struct{}), make(chan struct{})
+	a := start(t, 1, transport.Options{Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, &stuck{Conn: raw, full: full, drained: drained})
+		return conns[len(conns)-1], nil
+	}})
+	b := start(t, 2, transport.Options{})
+	meet(a, b)
+	a.awaitConnected(2)
+	conn, err := a.Conn(2)
+	if err == nil {
+		_, err = peerv1.NewPeerServiceClient(conn).Compare(t.Context(), &peerv1.CompareRequest{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	last := conns[len(conns)-1]
+	mu.Unlock()
+	close(full)
+	moved := b.peer()
+	moved.Starts, moved.Address = transport.NextStarts(moved.Starts, 9), start(t, 3, transport.Options{}).peer().Address
+	a.SetPeers([]transport.Peer{moved}, nil)
+	if last.closed.Load() {
+		t.Error("the peer's new address was taken only after the connection to the old one had ended")
+	}
+	close(drained)
+	a.await("its end", last.closed.Load)
+}
+
+// stuck takes nothing more between two moments.
+type stuck struct {
+	net.Conn
+
+	full, drained chan struct{}
+	closed        atomic.Bool
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	select {
+	case <-s.full:
+		<-s.drained
+	default:
+	}
+	return s.Conn.Write(p)
+}
+
+func (s *stuck) Close() error {
+	s.closed.Store(true)
+	return s.Conn.Close()
+}

@@ -129,7 +129,7 @@ func TestAPeerThatBeginsToSpeakTLSIsMetAgain(t *testing.T) {
 	}
 }
 
-// The connection for snapshots that was made without TLS to a peer that speaks it ends with the last snapshot on it, and at once without one.
+// The connection for snapshots that was made without TLS to a peer that speaks it ends with the last snapshot on it, and soon without one.
 func TestTheConnectionForSnapshotsWithoutTLSEndsWithTheLastOfThem(t *testing.T) {
 	for what, goesOn := range map[string]bool{"a snapshot is under way": true, "none is": false} {
 		t.Run(what, func(t *testing.T) {
@@ -174,6 +174,26 @@ func TestTheConnectionForSnapshotsWithoutTLSEndsWithTheLastOfThem(t *testing.T) 
 			}
 			a.await("the end of all without TLS", func() bool { return dialed.clear.Load() == 0 })
 		})
+	}
+}
+
+// A snapshot may begin on the connection that its sender got just before there was a reason for another.
+func TestASnapshotBeginsOnTheConnectionThatItGot(t *testing.T) {
+	a, b := start(t, 1, transport.Options{Security: &transport.Security{
+		Server: insecure.NewCredentials(), Client: new(handshakes).client,
+		Proves: func(grpccredentials.AuthInfo, string) error { return nil },
+	}}), start(t, 2, transport.Options{})
+	meet(a, b)
+	a.awaitConnected(2)
+	conn, err := a.SnapshotConn(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	speaks := b.peer()
+	speaks.SpeaksTLS = true
+	a.SetPeers([]transport.Peer{speaks}, nil)
+	if _, err = peerv1.NewPeerServiceClient(conn).Exchange(t.Context()); err != nil {
+		t.Errorf("after there was a reason for another connection: %v", err)
 	}
 }
 
