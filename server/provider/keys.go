@@ -216,8 +216,8 @@ func (s *set) due(now time.Time) bool {
 	}
 }
 
-// attempt fetches the keys of a provider. If that fails, those that are there stay, but for those that everybody can sign with. An answer without a key that can be used is no failure: the
-// provider has withdrawn its keys.
+// attempt fetches the keys of a provider. If that fails, those that are there stay, but for those that everybody can sign with. An answer without a
+// key that can be used is no failure: the provider has withdrawn its keys.
 func (k *Keys) attempt(ctx context.Context, s *set) {
 	within, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
