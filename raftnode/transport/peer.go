@@ -64,7 +64,7 @@ func isLeft(err error) bool {
 var endsAfter = [connKinds]time.Duration{connRelay: time.Minute, connSnapshot: time.Hour}
 
 // beginsWithin is how long after its connection was set aside a snapshot may begin on it at the latest: whoever sends it may have the connection already.
-const beginsWithin = time.Second
+const beginsWithin = 5 * time.Second
 
 func newPeer(t *Transport, p Peer) *peer {
 	label := p.Name
