@@ -3,6 +3,7 @@ package tenure_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,4 +90,65 @@ func TestASourceThatHangsFromTheStartIsNoRefusal(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestARefusedCallWaitsForASlowSource makes a call when the token has ended, while its source takes long: the call has until its own context ends.
+func TestARefusedCallWaitsForASlowSource(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		err  error
+		want error
+	}{
+		"it has another token":        {text: "another"},
+		"it has the same one":         {text: "text", want: tenure.ErrAuth},
+		"it fails":                    {err: errors.New("none"), want: tenure.ErrAuth},
+		"it takes longer than it may": {err: context.DeadlineExceeded, want: tenure.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				slow, f := atomic.Bool{}, newFakeCluster(2)
+				c, err := tenure.Open("tenure://"+strings.Join(f.list, ",")+"/app", tenure.OverMemory(f.net), tenure.WithInsecure(),
+					tenure.WithTokenSource(func(ctx context.Context) (string, error) {
+						switch {
+						case !slow.Load():
+							return "text", nil
+						case errors.Is(test.err, context.DeadlineExceeded):
+							<-ctx.Done()
+							return "", ctx.Err()
+						}
+						select {
+						case <-time.After(20 * time.Second):
+							return test.text, test.err
+						case <-ctx.Done(): // The client is closed.
+							return "", ctx.Err()
+						}
+					}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				if _, err = c.KV().Put(ctx, "k", nil); err != nil {
+					t.Fatal(err)
+				}
+				slow.Store(true)
+				f.mu.Lock()
+				f.token = "another"
+				f.mu.Unlock()
+				<-time.After(11 * time.Second)
+				_, err = c.KV().Put(ctx, "k", nil)
+				if !errors.Is(err, test.want) || err != nil && tenure.AppliedOf(err) != tenure.AppliedNo {
+					t.Errorf("got %v, want %v, and that nothing is applied if it fails", err, test.want)
+				}
+				f.mu.Lock()
+				if len(slices.Compact(slices.Clone(f.putAt))) != 1 {
+					t.Errorf("the member was given up for the source: calls came to %v", f.putAt)
+				}
+				f.mu.Unlock()
+				if err = c.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenure-io/tenure/clients/go/internal/backoff"
 	"github.com/tenure-io/tenure/clients/go/internal/conn"
+	"github.com/tenure-io/tenure/clients/go/internal/secure"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
@@ -178,6 +179,8 @@ func (r *retrying) once(ctx context.Context, l *conn.Link, f attempt) error {
 	info := errorinfo.Of(err)
 	r.sent = r.sent || !r.reading && info.GetMetadata()["applied"] != string(AppliedNo)
 	switch {
+	case errors.Is(err, secure.ErrLate):
+		// The member is not to blame.
 	case timedOut && l.Answers() == before, errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		l.Fail()
 	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,

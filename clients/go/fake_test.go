@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -40,6 +41,7 @@ type fakeCluster struct {
 	puts       []*tenurev1.PutRequest
 	outdated   int             // How many attempts to attach are refused.
 	loseNext   int             // How many answers to puts are lost.
+	token      string          // What puts must carry; empty: nothing.
 	refuseRest error           // What puts that come again are refused with; nil: they are not.
 	pause      time.Duration   // How long the next put takes.
 	slow       map[string]bool // Keys of which puts are not answered at present.
@@ -321,7 +323,7 @@ func (f *fakeCluster) renew(r *tenurev1.SessionRenewal) *tenurev1.RenewalVerdict
 }
 
 // Put counts each request once, however often it comes.
-func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
+func (m *fakeMember) Put(ctx context.Context, r *tenurev1.PutRequest) (*tenurev1.PutResponse, error) {
 	f := m.cluster
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -333,6 +335,10 @@ func (m *fakeMember) Put(_ context.Context, r *tenurev1.PutRequest) (*tenurev1.P
 	}
 	f.puts = append(f.puts, r)
 	f.putAt = append(f.putAt, m.address)
+	sent, _ := metadata.FromOutgoingContext(ctx) // The network in memory hands the caller's context on.
+	if f.token != "" && !slices.Equal(sent.Get("authorization"), []string{"Bearer " + f.token}) {
+		return nil, refusal(codes.Unauthenticated, tenurev1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "no")
+	}
 	id := fmt.Sprintf("%v %x", r.GetOptions().GetRequestId(), r.GetOptions().GetIdempotencyKey())
 	f.results[id]++
 	if f.slow[r.GetKey()] {

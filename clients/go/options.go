@@ -65,7 +65,7 @@ func WithTokenFile(path string) Option {
 
 // WithTokenSource is like WithTokenFile, with a function of the program in place of the file. It is called in a goroutine of its own, for all calls that
 // need a token, and not concurrently. It must return when ctx ends, which is after 30 s or when the client is closed. While it takes long or fails, calls
-// use the token before, if there is one.
+// use the previous token, if there is one and members accept it.
 func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
 	return func(o *clientOptions) { o.secured.source = source }
 }

@@ -19,15 +19,16 @@ import (
 type Token interface {
 	// Get returns the token. That there is none yet is a secure.ErrLate.
 	Get(ctx context.Context) (string, error)
-	// Renew looks for another one after a member refused the one that was used, and reports whether there is.
-	Renew(ctx context.Context, used string) bool
+	// Renew looks for another one after a member refused the one that was used, and reports whether there is. That it is not known yet is a
+	// secure.ErrLate.
+	Renew(ctx context.Context, used string) (bool, error)
 }
 
 // errClear says that a token would be read by whoever listens.
 var errClear = &CauseError{text: "the token is not sent there without TLS: use tenures://, or insecure=true"}
 
 // Bearing returns a Dial whose connections send a token with each call that shows no credential of its own. A call that is refused for that token
-// is made again if there is another token by then. OnlyLocal refuses all connections but those to this machine: where there is no TLS.
+// waits for what its source answers, and is made again if that is another token. OnlyLocal refuses all connections but those to this machine: where there is no TLS.
 func Bearing(dial Dial, token Token, onlyLocal bool) Dial {
 	return func(ctx context.Context, address string) (Transport, error) {
 		if onlyLocal && !Local(address) {
@@ -70,16 +71,32 @@ func shows(ctx context.Context) bool {
 // carrying returns a context of a call that sends the token, and the token.
 func (b *bearer) carrying(ctx context.Context) (inner context.Context, used string, err error) {
 	used, err = b.token.Get(ctx)
-	switch {
-	case errors.Is(err, secure.ErrLate) && ctx.Err() != nil:
-		return nil, "", unapplied(status.FromContextError(ctx.Err()).Code(), err.Error())
-	case errors.Is(err, secure.ErrLate):
-		return nil, "", unapplied(codes.Unavailable, err.Error())
-	case err != nil:
-		return nil, "", unapplied(codes.Unauthenticated, err.Error())
+	if err != nil {
+		return nil, "", noToken(ctx, err)
 	}
 	return metadata.AppendToOutgoingContext(ctx, authorization, "Bearer "+used), used, nil
 }
+
+// noToken returns the error of a call for which there is no token. If that is because the source is late, the call may be made again.
+func noToken(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, secure.ErrLate) && ctx.Err() != nil:
+		return late{unapplied(status.FromContextError(ctx.Err()).Code(), err.Error())}
+	case errors.Is(err, secure.ErrLate):
+		return late{unapplied(codes.Unavailable, err.Error())}
+	default:
+		return unapplied(codes.Unauthenticated, err.Error())
+	}
+}
+
+// late is the error of a call that waited in vain for the source of its token: a secure.ErrLate. It tells nothing of the member.
+type late struct{ error }
+
+// Is reports whether it is such an error.
+func (late) Is(target error) bool { return target == secure.ErrLate }
+
+// GRPCStatus returns what it is for grpc.
+func (l late) GRPCStatus() *status.Status { return status.Convert(l.error) }
 
 // Invoke makes a call.
 func (b *bearer) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
@@ -91,7 +108,13 @@ func (b *bearer) Invoke(ctx context.Context, method string, args, reply any, opt
 		return err
 	}
 	err = b.Transport.Invoke(calling, method, args, reply, options...)
-	if status.Code(err) != codes.Unauthenticated || !b.token.Renew(ctx, used) {
+	if status.Code(err) != codes.Unauthenticated {
+		return err
+	}
+	switch another, missing := b.token.Renew(ctx, used); {
+	case missing != nil:
+		return noToken(ctx, missing)
+	case !another:
 		return err
 	}
 	if calling, _, err = b.carrying(ctx); err != nil {
@@ -115,7 +138,16 @@ func (b *bearer) NewStream(
 	if err != nil {
 		return nil, err
 	}
-	return &bearerStream{ClientStream: s, renew: func() bool { return b.token.Renew(ctx, used) }}, nil
+	return &bearerStream{ClientStream: s, refused: func(err error) error {
+		switch another, missing := b.token.Renew(ctx, used); {
+		case missing != nil:
+			return noToken(ctx, missing)
+		case another:
+			return unapplied(codes.Unavailable, "the token was replaced")
+		default:
+			return err
+		}
+	}}, nil
 }
 
 // Streams asks with the token.
@@ -134,15 +166,15 @@ func (b *bearer) Streams(ctx context.Context) int {
 type bearerStream struct {
 	grpc.ClientStream
 
-	renew func() bool // Looks for another token.
+	refused func(err error) error // Looks for another token, and returns how the stream ends.
 }
 
-// RecvMsg receives a message. A stream that is refused for its token, where there is another one by now, ends as one that breaks: it is opened
-// again.
+// RecvMsg receives a message. A stream that is refused for its token, where there is another one by now or may be soon, ends as one that breaks: it
+// is opened again.
 func (s *bearerStream) RecvMsg(message any) error {
 	err := s.ClientStream.RecvMsg(message)
-	if status.Code(err) == codes.Unauthenticated && s.renew() {
-		return unapplied(codes.Unavailable, "the token was replaced")
+	if status.Code(err) == codes.Unauthenticated {
+		return s.refused(err)
 	}
 	return err
 }

@@ -21,9 +21,9 @@ type tokens struct{ renewals int }
 
 func (*tokens) Get(context.Context) (string, error) { return "own", nil }
 
-func (k *tokens) Renew(context.Context, string) bool {
+func (k *tokens) Renew(context.Context, string) (bool, error) {
 	k.renewals++
-	return true
+	return true, nil
 }
 
 // refuser is a connection to a member that knows no token, and notes what each call shows.

@@ -16,8 +16,6 @@ const (
 	tokenAge = 10 * time.Second
 	// overdue is how long calls wait for a new token while there is an old one.
 	overdue = time.Second
-	// renewPatience is how long a call whose token was refused waits for another one.
-	renewPatience = 5 * time.Second
 	// failedPause is how long a source that failed is not asked again while there is an old token, unless a member refuses that.
 	failedPause = 5 * time.Second
 	// askPatience is how long a source may take.
@@ -40,10 +38,11 @@ type Token struct {
 
 // question is what the source is being asked.
 type question struct {
-	at     time.Time // When it began.
-	cancel context.CancelFunc
-	done   chan struct{} // Closed when there is an answer.
-	err    error         // Set before that.
+	at      time.Time // When it began.
+	refused string    // The token that a member had refused before; empty: it began for another reason.
+	cancel  context.CancelFunc
+	done    chan struct{} // Closed when there is an answer.
+	err     error         // Set before that.
 }
 
 // FixedToken returns a token that never changes.
@@ -106,34 +105,40 @@ func (t *Token) look() (text string, q *question, patience time.Duration) {
 	switch {
 	case t.text != "" && !t.failedAt.IsZero():
 		if now.Sub(t.failedAt) >= failedPause {
-			t.ask()
+			t.ask("")
 		}
 		return t.text, nil, 0
 	case t.text != "" && now.Sub(t.at) < tokenAge:
 		return t.text, nil, 0
 	}
-	q = t.ask()
+	q = t.ask("")
 	return t.text, q, q.at.Add(overdue).Sub(now)
 }
 
-// Renew asks the source again, after a member refused a token that was used. It reports whether there is another one now.
-func (t *Token) Renew(ctx context.Context, used string) bool {
-	ctx, cancel := context.WithTimeout(ctx, renewPatience)
-	defer cancel()
+// Renew asks the source again, after a member refused a token that was used, and waits for what it answers until ctx ends, which is an ErrLate. It
+// reports whether there is another token then. If the source fails, or has the same one, what the member said stands.
+func (t *Token) Renew(ctx context.Context, used string) (bool, error) {
 	t.mu.Lock()
 	before := t.asking
 	t.mu.Unlock()
-	if before != nil { // It began before the member was asked, and may have the same answer.
-		_ = before.wait(ctx)
+	if before != nil && before.refused != used { // It began before the member was asked, and may have the same answer.
+		if err := before.wait(ctx); err != nil {
+			return false, err
+		}
 	}
 	if t.last() != used {
-		return true // Another call has asked since.
+		return true, nil // Another call has asked since.
 	}
 	t.mu.Lock()
-	q := t.ask()
+	q := t.ask(used)
 	t.mu.Unlock()
-	_ = q.wait(ctx) // Without another token what the member said stands.
-	return t.last() != used
+	if err := q.wait(ctx); err != nil {
+		return false, err
+	}
+	if errors.Is(q.err, ErrLate) {
+		return false, q.err
+	}
+	return t.last() != used, nil
 }
 
 // Close ends what the source is being asked. It does not wait for the source, which is the program's own.
@@ -154,7 +159,7 @@ func (t *Token) last() string {
 }
 
 // ask returns what the source is being asked; that begins if nothing is. Call it under mu.
-func (t *Token) ask() *question {
+func (t *Token) ask(refused string) *question {
 	if t.asking != nil {
 		return t.asking
 	}
@@ -162,7 +167,7 @@ func (t *Token) ask() *question {
 	if t.closed {
 		cancel()
 	}
-	t.asking = &question{at: t.now(), cancel: cancel, done: make(chan struct{})}
+	t.asking = &question{at: t.now(), refused: refused, cancel: cancel, done: make(chan struct{})}
 	go t.read(ctx, t.asking) // Close ends it.
 	return t.asking
 }

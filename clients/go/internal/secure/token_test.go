@@ -29,13 +29,16 @@ func TestATokenIsReadAgainWhenItIsOld(t *testing.T) {
 		err = errors.New("none") // What there was may be good still.
 		pass(tokenAge)
 		want("b", 3)
-		if token.Renew(t.Context(), "b") || asked != 4 {
-			t.Errorf("there is another token after %d times, want none after 4", asked)
+		renewed := func(want bool, times int) {
+			t.Helper()
+			if another, failed := token.Renew(t.Context(), "b"); another != want || failed != nil || asked != times {
+				t.Errorf("there is another token: %v, %v after %d times; want %v after %d", another, failed, asked, want, times)
+			}
 		}
+		renewed(false, 4)
 		text, err = "c", nil
-		if !token.Renew(t.Context(), "b") || asked != 5 || !token.Renew(t.Context(), "b") || asked != 5 {
-			t.Errorf("there is no other token after %d times, want one after 5", asked)
-		}
+		renewed(true, 5)
+		renewed(true, 5)
 		want("c", 5)
 	})
 }
@@ -95,8 +98,10 @@ func TestCallsShareOneQuestion(t *testing.T) {
 		}
 		calls.Wait()
 		want(0) // It has hung for long by now.
-		if token.Renew(t.Context(), "a") {
-			t.Error("a source that hangs has another token")
+		refused, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		if another, err := token.Renew(refused, "a"); another || !errors.Is(err, ErrLate) {
+			t.Errorf("of a source that hangs: %v, %v; want that it is late", another, err)
 		}
 		wantAsked(2)
 		pass(askPatience) // Its time is up: it has failed.
