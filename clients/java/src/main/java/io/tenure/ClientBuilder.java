@@ -92,7 +92,8 @@ public final class ClientBuilder {
 
   /**
    * Sets a function that returns the token. It is called again when the token is 10 s old, and when a member refuses it, on a thread
-   * of its own, never concurrently. While it takes long or fails, calls use the token before, if there is one.
+   * of its own, never concurrently. While it takes long or fails, calls use the previous token, if there is one
+   * and members accept it.
    *
    * @param from returns the token
    * @return this builder

@@ -83,7 +83,7 @@ final class Door {
     if (token == null) {
       told.accept(why);
     } else {
-      token.refused(used, why, back, told);
+      token.refused(used, why, Token.FIRST_NANOS, back, told);
     }
   }
 

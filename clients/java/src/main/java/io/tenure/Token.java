@@ -7,6 +7,7 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.Deadline;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Metadata;
@@ -21,6 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -36,14 +38,13 @@ final class Token implements ClientInterceptor {
   static final long AGE_NANOS = 10_000_000_000L;
   /** How long calls wait for a new token while there is an old one. */
   static final long OVERDUE_NANOS = 1_000_000_000L;
-  /** How long a call whose token was refused waits for another one. */
-  static final long RENEW_NANOS = 5_000_000_000L;
   /** How long a source that failed is not asked again while there is an old token, unless a member refuses that. */
   static final long FAILED_NANOS = 5_000_000_000L;
-  /** How long a call waits for the first token; then it is tried again, if it may. */
+  /** How long a call without a good token waits for one, unless it ends before; then it is tried again, if it may. */
   static final long FIRST_NANOS = 30_000_000_000L;
-  /** What a call ends with that was refused for its token, where there is another one by now: it is tried again. */
+  /** What a call ends with that was refused for its token, where there is another one by now or may be soon: it is tried again. */
   static final String REPLACED = "TOKEN_REPLACED";
+  private static final String LATE = "no token: the function that returns it has not answered";
 
   /** Where a call has it noted with which token it was begun; empty before. */
   static final CallOptions.Key<AtomicReference<String>> USED = CallOptions.Key.create("tenure-token-used");
@@ -75,13 +76,16 @@ final class Token implements ClientInterceptor {
   /** What the source is asked. Guarded by the token. */
   private static final class Question {
     private final long at;
+    /** The token that a member had refused before; empty: it is asked for another reason. */
+    private final String refused;
     private final Set<Waiter> waiters = new LinkedHashSet<>();
     private boolean over;
     /** Why there is no answer; null: there is, or not yet. */
     private RuntimeException failure;
 
-    Question(long at) {
+    Question(long at, String refused) {
       this.at = at;
+      this.refused = refused;
     }
   }
 
@@ -132,7 +136,7 @@ final class Token implements ClientInterceptor {
         return text;
       }
     }
-    ask();
+    ask("");
     return last();
   }
 
@@ -143,7 +147,7 @@ final class Token implements ClientInterceptor {
       back.execute(() -> told.accept(ready));
       return () -> { };
     }
-    Question q = ask();
+    Question q = ask("");
     long patience = last().isEmpty() ? FIRST_NANOS : q.at + OVERDUE_NANOS - nanos.getAsLong();
     return await(q, patience, back, () -> {
       String last = last();
@@ -155,26 +159,36 @@ final class Token implements ClientInterceptor {
     });
   }
 
-  /** Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token. */
-  void refused(String used, StatusRuntimeException why, Executor back, Consumer<StatusRuntimeException> told) {
-    long until = nanos.getAsLong() + RENEW_NANOS;
-    Runnable end = () -> told.accept(last().equals(used) ? why : replaced());
+  /**
+   * Has it told by {@code back} what a call ends with whose token was refused: with another error if there is another token, or after {@code patience}
+   * without an answer of the source. If the source fails, or has the same token, what the member said stands.
+   */
+  void refused(String used, StatusRuntimeException why, long patience, Executor back, Consumer<StatusRuntimeException> told) {
+    long until = nanos.getAsLong() + patience;
     Runnable again = () -> {
       if (last().equals(used)) {
-        await(ask(), until - nanos.getAsLong(), back, end);
+        Question q = ask(used);
+        await(q, until - nanos.getAsLong(), back, () -> told.accept(outcome(used, q, why)));
       } else {
-        back.execute(end); // Another call has asked since.
+        back.execute(() -> told.accept(retried("the token was replaced"))); // Another call has asked since.
       }
     };
     Question before;
     synchronized (this) {
       before = asked;
     }
-    if (before == null) {
+    if (before == null || before.refused.equals(used)) {
       again.run();
     } else { // It was asked before the member was, and may answer the same.
-      await(before, RENEW_NANOS, Runnable::run, again);
+      await(before, patience, Runnable::run, again);
     }
+  }
+
+  private synchronized StatusRuntimeException outcome(String used, Question q, StatusRuntimeException why) {
+    if (!text.equals(used)) {
+      return retried("the token was replaced");
+    }
+    return q.over ? why : retried(LATE);
   }
 
   /** Returns how much waits for an answer. */
@@ -187,13 +201,13 @@ final class Token implements ClientInterceptor {
   }
 
   /** Returns what the source is being asked; that begins if nothing is. */
-  private Question ask() {
+  private Question ask(String refused) {
     Question q;
     synchronized (this) {
       if (asked != null) {
         return asked;
       }
-      q = new Question(nanos.getAsLong());
+      q = new Question(nanos.getAsLong(), refused);
       asked = q;
     }
     asking.execute(() -> answer(q));
@@ -258,8 +272,7 @@ final class Token implements ClientInterceptor {
   /** Returns why there is no token: because of the source, or because it has not answered, and may still. */
   private synchronized StatusRuntimeException none(Question q) {
     if (q.failure == null) {
-      return Errors.unsent(TenureException.of(
-          ErrorKind.UNAVAILABLE, Applied.NO, "no token: the function that returns it has not answered"));
+      return Errors.unsent(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, LATE));
     }
     return Status.UNAUTHENTICATED.withDescription("no token: " + q.failure.getMessage()).withCause(q.failure).asRuntimeException();
   }
@@ -304,7 +317,9 @@ final class Token implements ClientInterceptor {
               return;
             }
             Executor back = options.getExecutor();
-            refused(used.get(), status.asRuntimeException(trailers), back == null ? loop : back,
+            Deadline end = options.getDeadline();
+            long left = end == null ? FIRST_NANOS : end.timeRemaining(TimeUnit.NANOSECONDS);
+            refused(used.get(), status.asRuntimeException(trailers), left, back == null ? loop : back,
                 why -> super.onClose(why.getStatus(), why.getTrailers()));
           }
         }, headers);
@@ -313,9 +328,9 @@ final class Token implements ClientInterceptor {
   }
 
   /** Returns the error of a call that another token may help. */
-  private static StatusRuntimeException replaced() {
+  private static StatusRuntimeException retried(String text) {
     return StatusProto.toStatusRuntimeException(com.google.rpc.Status.newBuilder()
-        .setCode(Status.Code.UNAVAILABLE.value()).setMessage("the token was replaced")
+        .setCode(Status.Code.UNAVAILABLE.value()).setMessage(text)
         .addDetails(Any.pack(ErrorInfo.newBuilder()
             .setDomain(Errors.DOMAIN).setReason(REPLACED).putMetadata("applied", "no").build()))
         .build());

@@ -319,7 +319,7 @@ final class TokenTest {
   }
 
   @Test
-  void callsShareOneQuestionAndUseTheTokenBefore() {
+  void callsShareOneQuestionAndUseThePreviousToken() {
     AtomicLong clock = new AtomicLong(1);
     AtomicReference<String> text = new AtomicReference<>("a");
     Deque<Runnable> asked = new ArrayDeque<>(); // While they are here, the source hangs.
@@ -360,32 +360,46 @@ final class TokenTest {
   }
 
   @Test
-  void aRefusedCallWaitsForAnotherTokenNotForLong() {
+  void aCallWhoseTokenIsRefusedWaitsForTheAnswerUntilItEnds() {
     AtomicLong clock = new AtomicLong(1);
     AtomicReference<String> text = new AtomicReference<>("a");
     Deque<Runnable> asked = new ArrayDeque<>();
     List<Runnable> timers = new ArrayList<>();
+    List<Long> patience = new ArrayList<>();
     Token token = new Token(text::get, clock::get, asked::add, (nanos, task) -> {
+      patience.add(nanos);
       timers.add(task);
       return new CompletableFuture<>();
     }, Runnable::run);
     token.read();
     List<Status.Code> told = new ArrayList<>();
     Runnable refused = () -> token.refused(
-        "a", Status.UNAUTHENTICATED.asRuntimeException(), Runnable::run, why -> told.add(why.getStatus().getCode()));
+        "a", Status.UNAUTHENTICATED.asRuntimeException(), 20, Runnable::run, why -> told.add(why.getStatus().getCode()));
     refused.run();
-    refused.run();
-    clock.addAndGet(Token.RENEW_NANOS);
+    clock.addAndGet(5);
+    refused.run(); // It waits for the same answer first.
+    assertEquals(List.of(20L, 20L), patience);
+    clock.addAndGet(20);
     List.copyOf(timers).forEach(Runnable::run);
-    assertEquals(List.of(Status.Code.UNAUTHENTICATED, Status.Code.UNAUTHENTICATED), told);
+    assertEquals(List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE), told, "the source has not answered, and may");
     assertEquals("0 1", token.waiting() + " " + asked.size());
     refused.run();
+    asked.remove().run(); // It was asked after a refusal: this call need not ask again.
+    assertEquals(Status.Code.UNAUTHENTICATED, told.get(2), "it is the same token");
+    assertTrue(asked.isEmpty());
+    clock.addAndGet(Token.AGE_NANOS);
+    token.get(Runnable::run, got -> { }, why -> { });
+    refused.run();
     asked.remove().run(); // It may have answered before the member did.
-    assertEquals("2 1 1", told.size() + " " + token.waiting() + " " + asked.size());
+    assertEquals("3 1 1", told.size() + " " + token.waiting() + " " + asked.size());
+    text.set("");
+    asked.remove().run();
+    assertEquals(Status.Code.UNAUTHENTICATED, told.get(3), "there is none");
+    refused.run();
     text.set("b");
     asked.remove().run();
     refused.run();
-    assertEquals(List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE), told.subList(2, 4));
+    assertEquals(List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE), told.subList(4, 6));
     assertTrue(asked.isEmpty());
   }
 
