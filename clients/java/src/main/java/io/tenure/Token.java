@@ -239,7 +239,7 @@ final class Token implements ClientInterceptor {
     }
     for (Waiter w : all) {
       w.patience.cancel(false);
-      w.back.execute(w.then);
+      Loop.guarded(() -> w.back.execute(w.then)); // One whose executor is gone takes nothing from the others.
     }
   }
 

@@ -33,6 +33,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -401,6 +402,19 @@ final class TokenTest {
     refused.run();
     assertEquals(List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE), told.subList(4, 6));
     assertTrue(asked.isEmpty());
+  }
+
+  @Test
+  void aWaiterWhoseExecutorIsGoneTakesNoTokenFromTheOthers() {
+    Deque<Runnable> asked = new ArrayDeque<>();
+    Token token = new Token(() -> "a", () -> 1, asked::add, NEVER, Runnable::run);
+    List<String> told = new ArrayList<>();
+    token.get(task -> {
+      throw new RejectedExecutionException("gone");
+    }, told::add, why -> { });
+    token.get(Runnable::run, told::add, why -> { });
+    asked.remove().run();
+    assertEquals(List.of("a"), told);
   }
 
   /** A function for the token that hangs when it is told to, and the client's clock. */
