@@ -247,8 +247,13 @@ class Line:
     # What is sent.
 
     async def _write(self) -> None:
-        """Writes what is queued until the line is over, or was idle."""
+        """Writes what is queued until the line is over, or was idle.
+
+        It begins once the member has taken the line: where a write fails, gRPC puts an INTERNAL of its own in the place
+        of the status with which the member refused the line.
+        """
         loop = asyncio.get_running_loop()
+        await asyncio.wait({self.ready})
         while True:
             if not self._any():
                 self._wake = loop.create_future()
