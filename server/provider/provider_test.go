@@ -347,7 +347,7 @@ func TestAKeyInUseIsPublishedWithItsPrivateKey(t *testing.T) {
 		}
 		leaked := jose.JSONWebKey{Key: private, KeyID: "leaked"}
 		r.publish(leaked.Public())
-		r.after(0)
+		r.after(30 * time.Minute) // The keys may have been fetched before.
 		other, cause := r.verify(r.issuer.Sign(r.claims(nil)))
 		if cause != 0 {
 			t.Fatalf("got %v", cause)
