@@ -40,6 +40,7 @@ BYTES_BEFORE = 1 << 20
 TOKENS_MAX = 8
 # How long a line without calls stays open, at least; at most twice as long.
 IDLE_SECONDS = 30.0
+TAKEN_SECONDS = 0.25  # How long a line waits at most for the member to take it before it sends.
 # How many cancels, and how many credits, are in a message at most.
 LIST_MAX = 4096
 # How far a call with parts may be ahead of its reader. The last message may exceed the bytes.
@@ -249,11 +250,11 @@ class Line:
     async def _write(self) -> None:
         """Writes what is queued until the line is over, or was idle.
 
-        It begins once the member has taken the line: where a write fails, gRPC puts an INTERNAL of its own in the place
-        of the status with which the member refused the line.
+        It begins once the member has taken the line, or a moment later, as what passes streams on may wait for the
+        client: where a write fails, gRPC puts an INTERNAL of its own in the place of the status that refused the line.
         """
         loop = asyncio.get_running_loop()
-        await asyncio.wait({self.ready})
+        await asyncio.wait({self.ready}, timeout=TAKEN_SECONDS)
         while True:
             if not self._any():
                 self._wake = loop.create_future()
@@ -434,7 +435,14 @@ class Line:
         ):  # Whatever the member says of the line, it says nothing of the calls.
             error = errors.Unavailable(f"the line ended without an answer: {error}", applied=None)
         for call in queue:
-            call.end(Alone() if refused else errors.LinkLost(f"the line ended: {error}", applied=False))
+            if refused:
+                call.end(Alone())
+            elif self.opened:
+                call.end(errors.LinkLost(f"the line ended: {error}", applied=False))
+            else:  # It is said of the calls for which the line was opened.
+                unsent = copy(error)
+                unsent.applied = False
+                call.end(unsent)
         for call in open_.values():
             call.end(Alone() if refused else copy(error))
 
