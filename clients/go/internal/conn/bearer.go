@@ -77,7 +77,7 @@ func (b *bearer) carrying(ctx context.Context) (inner context.Context, used stri
 	return metadata.AppendToOutgoingContext(ctx, authorization, "Bearer "+used), used, nil
 }
 
-// noToken returns the error of a call for which there is no token. If that is because the source is late, the call may be made again.
+// noToken returns the error of a call that has no token to send. If the source has only not answered yet, the call may be made again.
 func noToken(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, secure.ErrLate) && ctx.Err() != nil:
