@@ -80,7 +80,7 @@ final class Token implements ClientInterceptor {
     private final String refused;
     private final Set<Waiter> waiters = new LinkedHashSet<>();
     private boolean over;
-    /** Why there is no answer; null: there is, or not yet. */
+    /** Why the question failed; null while it is open, or if it was answered. */
     private RuntimeException failure;
 
     Question(long at, String refused) {
@@ -243,7 +243,7 @@ final class Token implements ClientInterceptor {
     }
   }
 
-  /** Has something done by {@code back} once there is an answer, or after so long without one. What is returned has it not done any more. */
+  /** Runs something on {@code back} once there is an answer, or after this long without one. Run what is returned to give up the wait. */
   private Runnable await(Question q, long patience, Executor back, Runnable then) {
     Waiter w = new Waiter(back, then);
     synchronized (this) {
@@ -269,7 +269,7 @@ final class Token implements ClientInterceptor {
     return q.waiters.remove(w);
   }
 
-  /** Returns why there is no token: because of the source, or because it has not answered, and may still. */
+  /** Returns why there is no token: the source failed, or has not answered yet. */
   private synchronized StatusRuntimeException none(Question q) {
     if (q.failure == null) {
       return Errors.unsent(TenureException.of(ErrorKind.UNAVAILABLE, Applied.NO, LATE));
