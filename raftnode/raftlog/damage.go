@@ -23,6 +23,7 @@ import (
 // writes of it is too low, by more with every block. But it grows with every sync, and one writer alone waits for each:
 // between two chunks of which the later one names a higher offset there was a sync, and it covered the earlier one. The
 // offset in a chunk may be that of the sync before the last one, so damage in the last two writes may not be provable.
+// An offset that lies behind a chunk is proof alone: what is before it was synced. Pebble knows only this proof.
 const (
 	walBlock         = 32 << 10
 	walHeaderLen     = 11
@@ -58,8 +59,8 @@ type walReader struct {
 }
 
 // checkWAL looks whether the write-ahead logs in a directory can be read as far as they were synced. Pebble takes
-// much of what it cannot read for a write that a crash interrupted: acknowledged entries would be gone in silence. Damage that is known for certain is ErrCorrupt; an end that may be one that was
-// never synced is only logged.
+// much of what it cannot read for a write that a crash interrupted: acknowledged entries would be gone in silence.
+// Damage that is known for certain is ErrCorrupt; an end that may be one that was never synced is only logged.
 func checkWAL(fs vfs.FS, dir string, log *zap.Logger) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -152,6 +153,8 @@ func (r *walReader) read(synced uint64) error {
 	switch {
 	case r.bad < 0:
 		r.synced = synced
+	case synced > uint64(r.bad):
+		return r.damaged()
 	case !r.known:
 		r.badSynced, r.known = synced, true
 	case synced > r.badSynced:

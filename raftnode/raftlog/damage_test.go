@@ -194,3 +194,58 @@ func TestAChunkOfTheNextLogInTheMiddleIsDamage(t *testing.T) {
 		t.Errorf("got %v, want %v", err, raftlog.ErrCorrupt)
 	}
 }
+
+// A chunk that cannot be read is damage as soon as one behind it says that the log was synced further than that, also where no
+// later one says more. How far a log says that it was synced depends on when its blocks were written, so here it is written anew.
+func TestASyncBehindTheDamageProvesIt(t *testing.T) {
+	const header, checksumAt, lengthAt, kindAt, syncedAt = 19, 0, 4, 6, 11
+	disk := writing{entries: 60, bytes: 1500}.disk(t)
+	file, content := longestWAL(t, disk)
+	const damaged, later = walBlockBytes, 2 * walBlockBytes
+	if len(content) < later+walBlockBytes/4 {
+		t.Fatalf("%s has %d bytes, want over two blocks", file, len(content))
+	}
+	for at := later; at+header < len(content) && content[at+kindAt] != 0; {
+		next := at + header + int(binary.LittleEndian.Uint16(content[at+lengthAt:]))
+		binary.LittleEndian.PutUint64(content[at+syncedAt:], damaged+100)
+		binary.LittleEndian.PutUint32(content[at+checksumAt:], raftlog.WALChecksum(content[at+kindAt:next]))
+		at = next
+	}
+	content[damaged+kindAt] = 0xff
+	if err := datadir.WriteFile(disk, "log", file, content); err != nil {
+		t.Fatal(err)
+	}
+	l, err := raftlog.Open(raftlog.Options{FS: disk, Dir: "log"})
+	if err == nil {
+		err = l.Close()
+	}
+	if !errors.Is(err, raftlog.ErrCorrupt) || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v, want %v with the name of the file", err, raftlog.ErrCorrupt)
+	}
+}
+
+// Damage in another file of the log's directory, which only Pebble can find, is told as damage too.
+func TestDamageThatPebbleFindsIsCorruption(t *testing.T) {
+	disk := writing{entries: 3, bytes: 10, closed: true}.disk(t)
+	names, err := disk.List("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for _, n := range names {
+		if !strings.HasPrefix(n, "MANIFEST-") {
+			continue
+		}
+		if err = datadir.WriteFile(disk, "log", n, bytes.Repeat([]byte{0xff}, 64)); err != nil {
+			t.Fatal(err)
+		}
+		damaged++
+	}
+	l, err := raftlog.Open(raftlog.Options{FS: disk, Dir: "log"})
+	if err == nil {
+		err = l.Close()
+	}
+	if damaged == 0 || !errors.Is(err, raftlog.ErrCorrupt) {
+		t.Errorf("%d files were damaged; got %v, want %v", damaged, err, raftlog.ErrCorrupt)
+	}
+}

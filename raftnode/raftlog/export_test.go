@@ -15,3 +15,6 @@ func RaiseFormat(l *Log) error {
 	}
 	return l.commit(b, true)
 }
+
+// WALChecksum is the checksum of a chunk of Pebble's write-ahead log.
+var WALChecksum = walChecksum

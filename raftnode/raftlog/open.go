@@ -111,14 +111,18 @@ func prepare(dir string, po *pebble.Options) error {
 	return closeDB(db)
 }
 
-// openDB opens Pebble, which panics rather than returns some errors of the disk.
+// openDB opens Pebble, which panics rather than returns some errors of the disk. Damage that Pebble finds is ErrCorrupt.
 func openDB(dir string, po *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("pebble: %v", r)
 		}
 	}()
-	return pebble.Open(dir, po)
+	db, err = pebble.Open(dir, po)
+	if err != nil && pebble.IsCorruptionError(err) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return db, err
 }
 
 func (l *Log) load() error {
