@@ -33,7 +33,8 @@ serving() {
     if curl -sf --noproxy '*' --cacert certs/ca.crt "https://$1:7401/readyz" >/dev/null; then return; fi
     sleep 0.1
   done
-  echo "$1 does not serve" >&2
+  echo "$1 does not serve; the last line of each member's log:" >&2
+  tail -qn 1 ./*.log >&2
   return 1
 }
 stop() { kill -- "$1"; wait "$1" || true; }
