@@ -130,13 +130,14 @@ func badInputs(m *wholeMember, open, secret string) map[string]badInput {
 			r.Options = &tenurev1.CallOptions{IdempotencyKey: []byte("short")}
 		}), "PUT", "/v1/kv/bad", "x", []string{"Idempotency-Key", "short"}, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 
-		"a negative ttl":           {create(&tenurev1.CreateSessionRequest{Ttl: negative}), "POST", "/v1/sessions", `{"ttl":"-1s"}`, nil, codes.InvalidArgument, 400, "TTL_OUT_OF_RANGE"},
-		"a ttl that is none":       {create(&tenurev1.CreateSessionRequest{Ttl: &durationpb.Duration{Seconds: 1, Nanos: -1}}), "POST", "/v1/sessions", `{"ttl":"soon"}`, nil, codes.InvalidArgument, 400, "TTL_OUT_OF_RANGE"},
-		"a negative lock-delay":    {create(&tenurev1.CreateSessionRequest{LockDelay: negative}), "POST", "/v1/sessions", `{"lockDelay":"-1s"}`, nil, codes.InvalidArgument, 400, "LOCK_DELAY_OUT_OF_RANGE"},
-		"a lock-delay too long":    {create(&tenurev1.CreateSessionRequest{LockDelay: durationpb.New(61 * time.Second)}), "POST", "/v1/sessions", `{"lockDelay":"61s"}`, nil, codes.InvalidArgument, 400, "LOCK_DELAY_OUT_OF_RANGE"},
-		"a name too long":          {create(&tenurev1.CreateSessionRequest{Name: long}), "POST", "/v1/sessions", `{"name":"` + long + `"}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		"checks without a node":    {create(&tenurev1.CreateSessionRequest{Checks: &tenurev1.SessionChecks{NodeChecks: []string{"disk"}}}), "POST", "/v1/sessions", `{"checks":{"nodeChecks":["disk"]}}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		"a secret given and asked": {create(&tenurev1.CreateSessionRequest{Secret: wrong, WantSecret: true}), "POST", "/v1/sessions", `{"secret":"` + text64(wrong) + `","wantSecret":true}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a negative ttl":            {create(&tenurev1.CreateSessionRequest{Ttl: negative}), "POST", "/v1/sessions", `{"ttl":"-1s"}`, nil, codes.InvalidArgument, 400, "TTL_OUT_OF_RANGE"},
+		"a ttl that is none":        {create(&tenurev1.CreateSessionRequest{Ttl: &durationpb.Duration{Seconds: 1, Nanos: -1}}), "POST", "/v1/sessions", `{"ttl":"soon"}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a lock-delay that is none": {create(&tenurev1.CreateSessionRequest{LockDelay: &durationpb.Duration{Seconds: 1, Nanos: -1}}), "POST", "/v1/sessions", `{"lockDelay":15}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a negative lock-delay":     {create(&tenurev1.CreateSessionRequest{LockDelay: negative}), "POST", "/v1/sessions", `{"lockDelay":"-1s"}`, nil, codes.InvalidArgument, 400, "LOCK_DELAY_OUT_OF_RANGE"},
+		"a lock-delay too long":     {create(&tenurev1.CreateSessionRequest{LockDelay: durationpb.New(61 * time.Second)}), "POST", "/v1/sessions", `{"lockDelay":"61s"}`, nil, codes.InvalidArgument, 400, "LOCK_DELAY_OUT_OF_RANGE"},
+		"a name too long":           {create(&tenurev1.CreateSessionRequest{Name: long}), "POST", "/v1/sessions", `{"name":"` + long + `"}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"checks without a node":     {create(&tenurev1.CreateSessionRequest{Checks: &tenurev1.SessionChecks{NodeChecks: []string{"disk"}}}), "POST", "/v1/sessions", `{"checks":{"nodeChecks":["disk"]}}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
+		"a secret given and asked":  {create(&tenurev1.CreateSessionRequest{Secret: wrong, WantSecret: true}), "POST", "/v1/sessions", `{"secret":"` + text64(wrong) + `","wantSecret":true}`, nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		"force without a reason": {func(ctx context.Context) error {
 			return result(m.sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: open, Force: true}))
 		}, "DELETE", "/v1/sessions/" + open + "?force", "", nil, codes.InvalidArgument, 400, "INVALID_ARGUMENT"},

@@ -108,7 +108,7 @@ func TestRequestsForJoinTokensAreChecked(t *testing.T) {
 		"no time":            {&tenurev1.AddMemberRequest{Name: "b", Ttl: durationpb.New(0)}, "TTL_OUT_OF_RANGE"},
 		"negative":           {&tenurev1.AddMemberRequest{Name: "b", Ttl: durationpb.New(-time.Hour)}, "TTL_OUT_OF_RANGE"},
 		"longer than 30 d":   {&tenurev1.AddMemberRequest{Name: "b", Ttl: durationpb.New(30*24*time.Hour + 1)}, "TTL_OUT_OF_RANGE"},
-		"no duration at all": {&tenurev1.AddMemberRequest{Name: "b", Ttl: &durationpb.Duration{Seconds: 1, Nanos: -1}}, "TTL_OUT_OF_RANGE"},
+		"no duration at all": {&tenurev1.AddMemberRequest{Name: "b", Ttl: &durationpb.Duration{Seconds: 1, Nanos: -1}}, "INVALID_ARGUMENT"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := addMember(t, m, test.request)

@@ -120,8 +120,11 @@ func GrantedTTL(d *durationpb.Duration, ttlMin time.Duration) (time.Duration, er
 	if d == nil {
 		return 0, nil
 	}
-	if d.CheckValid() != nil || d.AsDuration() < 0 {
-		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be a duration, zero or more")
+	if d.CheckValid() != nil {
+		return 0, reason.Invalid("ttl", "is not a duration")
+	}
+	if d.AsDuration() < 0 {
+		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must not be negative")
 	}
 	ttl := d.AsDuration()
 	if ttl == 0 {
@@ -135,7 +138,10 @@ func GrantedLockDelay(d *durationpb.Duration) (time.Duration, error) {
 	if d == nil {
 		return lockDelayDefault, nil
 	}
-	if d.CheckValid() != nil || d.AsDuration() < 0 || d.AsDuration() > lockDelayMax {
+	if d.CheckValid() != nil {
+		return 0, reason.Invalid("lock_delay", "is not a duration")
+	}
+	if d.AsDuration() < 0 || d.AsDuration() > lockDelayMax {
 		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE, "lock_delay",
 			"must be between 0 and %v", lockDelayMax)
 	}

@@ -121,8 +121,11 @@ func joinTTL(d *durationpb.Duration) (time.Duration, error) {
 	if d == nil {
 		return joinTTLDefault, nil
 	}
+	if d.CheckValid() != nil {
+		return 0, reason.Invalid("ttl", "is not a duration")
+	}
 	ttl := d.AsDuration()
-	if d.CheckValid() != nil || ttl < joinTTLMin || ttl > joinTTLMax {
+	if ttl < joinTTLMin || ttl > joinTTLMax {
 		return 0, reason.InvalidAs(tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE, "ttl", "must be 1 s to 30 days (720h)")
 	}
 	return ttl, nil

@@ -105,16 +105,25 @@ func checkJSONText(field protoreflect.FieldDescriptor, name, text string) *restE
 	}
 }
 
-// wrongDuration is the error for a text that is no duration.
+// wrongDuration is the error for a text that is not a duration, or a longer one than there can be.
 func wrongDuration(field protoreflect.FieldDescriptor, name, text string) *restError {
-	reason := tenurev1.ErrorReason_ERROR_REASON_MALFORMED_REQUEST
+	why := tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT
+	if !isSeconds(text) {
+		return refused(why, name, `%.64q is not a duration; write seconds, such as "15s" or "0.5s"`, text)
+	}
 	switch field.Name() {
 	case "ttl":
-		reason = tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE
+		why = tenurev1.ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE
 	case "lock_delay":
-		reason = tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE
+		why = tenurev1.ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE
 	}
-	return refused(reason, name, `%.64q is no duration; write seconds, such as "15s" or "0.5s"`, text)
+	return refused(why, name, "%.64q is out of range", text)
+}
+
+// isSeconds reports whether a text is a whole number of seconds. One that is not a duration has too many.
+func isSeconds(text string) bool {
+	digits, ok := strings.CutSuffix(strings.TrimPrefix(text, "-"), "s")
+	return ok && digits != "" && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
 }
 
 // checkTimestamp refuses a text that is no timestamp.
