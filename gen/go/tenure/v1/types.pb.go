@@ -111,7 +111,7 @@ const (
 	ErrorReason_ERROR_REASON_RESUME_TOKEN_INVALID ErrorReason = 7
 	// INVALID_ARGUMENT: the text of a sequencer is damaged.
 	ErrorReason_ERROR_REASON_SEQUENCER_INVALID ErrorReason = 8
-	// INVALID_ARGUMENT: the TTL is negative or not a duration.
+	// INVALID_ARGUMENT: the TTL is negative, or that of a join token outside 1 s to 30 days.
 	ErrorReason_ERROR_REASON_TTL_OUT_OF_RANGE ErrorReason = 9
 	// INVALID_ARGUMENT: the lock-delay is outside 0 to 60 s.
 	ErrorReason_ERROR_REASON_LOCK_DELAY_OUT_OF_RANGE ErrorReason = 10

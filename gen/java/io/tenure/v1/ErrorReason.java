@@ -89,7 +89,7 @@ public enum ErrorReason
   ERROR_REASON_SEQUENCER_INVALID(8),
   /**
    * <pre>
-   * INVALID_ARGUMENT: the TTL is negative or not a duration.
+   * INVALID_ARGUMENT: the TTL is negative, or that of a join token outside 1 s to 30 days.
    * </pre>
    *
    * <code>ERROR_REASON_TTL_OUT_OF_RANGE = 9;</code>
@@ -652,7 +652,7 @@ public enum ErrorReason
   public static final int ERROR_REASON_SEQUENCER_INVALID_VALUE = 8;
   /**
    * <pre>
-   * INVALID_ARGUMENT: the TTL is negative or not a duration.
+   * INVALID_ARGUMENT: the TTL is negative, or that of a join token outside 1 s to 30 days.
    * </pre>
    *
    * <code>ERROR_REASON_TTL_OUT_OF_RANGE = 9;</code>
