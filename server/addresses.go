@@ -48,7 +48,13 @@ func (r *running) writeAddresses() error {
 	if err := writeFile(r.config.FS, path, append(data, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	r.stack.push(func() error { return r.config.FS.Remove(path) })
+	r.stack.push(func() error {
+		// It may be gone already, with the whole directory.
+		if err := r.config.FS.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 	return nil
 }
 

@@ -190,6 +190,18 @@ func TestMemberTellsWhereItListens(t *testing.T) {
 	}
 }
 
+// TestAMemberStopsThoughItsAddressesAreGone has a data directory that something else cleans while the member runs.
+func TestAMemberStopsThoughItsAddressesAreGone(t *testing.T) {
+	m := start(t)
+	if err := m.fs.Remove("data/addresses.json"); err != nil {
+		t.Fatal(err)
+	}
+	m.stop()
+	if err := m.wait(); err != nil {
+		t.Errorf("got %v, want a clean stop", err)
+	}
+}
+
 func TestStateSurvivesARestart(t *testing.T) {
 	fs := storage.NewMemFS()
 	onFS := func(c *server.Config) { c.FS = fs }
