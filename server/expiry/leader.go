@@ -154,7 +154,11 @@ func (l *leader) tick(now time.Duration) {
 	if late := elapsed - tickInterval; late > stallMin {
 		l.timers.stall.Add(int64(late))
 		l.timers.metrics.stalls.Add(late.Seconds())
-		l.timers.log.Warn("this process was paused; all timers are extended", zap.Duration("stalled", late))
+		level := zap.InfoLevel // A busy machine is late by some tenths of a second every few minutes.
+		if late >= stallToWarn {
+			level = zap.WarnLevel
+		}
+		l.timers.log.Log(level, "this process was paused; all timers are extended", zap.Duration("stalled", late))
 		elapsed = tickInterval
 		l.grace(now)
 	}

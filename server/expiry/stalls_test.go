@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
 	"github.com/tenure-io/tenure/server/expiry"
 )
 
@@ -86,6 +89,29 @@ func TestStallsInARowEndNobodyWhoWaitsToBeRead(t *testing.T) {
 			t.Errorf("got verdict %d, want Renewed", v)
 		}
 	})
+}
+
+// TestALongPauseIsAWarning has ticks that are late because the machine is busy, which needs nobody's attention, and a pause that a client may have felt.
+func TestALongPauseIsAWarning(t *testing.T) {
+	for name, test := range map[string]struct {
+		gap  time.Duration
+		want zapcore.Level
+	}{
+		"of some tenths of a second": {expiry.TickInterval + 999*time.Millisecond, zap.InfoLevel},
+		"of a second":                {expiry.TickInterval + time.Second, zap.WarnLevel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				defer c.lead()()
+				c.late(t, test.gap)
+				told := c.logs.FilterMessage("this process was paused; all timers are extended").All()
+				if len(told) != 1 || told[0].Level != test.want {
+					t.Errorf("got %v, want one line of level %v", told, test.want)
+				}
+			})
+		})
+	}
 }
 
 // TestATermBeginsAfterStalls has a member that leads again after stalls right after its start: lease time is far behind its clock.

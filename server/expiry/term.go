@@ -19,6 +19,8 @@ const (
 	tickInterval = 50 * time.Millisecond
 	// stallMin is how late a tick must be for this process to have stood still.
 	stallMin = 200 * time.Millisecond
+	// stallToWarn is from what stall on the log warns of it.
+	stallToWarn = time.Second
 	// stallGrace is for how long after a stall a timer must have run out before anything is proposed: meanwhile what waits in
 	// the sockets is read. It is as long as five late ticks, in lease time.
 	stallGrace = 250 * time.Millisecond
