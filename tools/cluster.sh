@@ -49,6 +49,9 @@ for i in 0 1 2; do
     if ! kill -0 "${members[$i]}" 2>/dev/null; then
       echo "error: $name did not start:" >&2
       tail -n 20 "$data/$name.log" >&2
+      if grep -q 'already in use' "$data/$name.log"; then
+        echo "To use other ports: CLUSTER_PORT=$((base + 100)) make cluster" >&2
+      fi
       exit 1
     fi
     sleep 0.1
@@ -77,7 +80,7 @@ In other terminals:
     --data-dir $data/tenure-4 --listen 127.0.0.1:$((base + 30)) --http 127.0.0.1:$((base + 31)) --peer 127.0.0.1:$((base + 32))
   curl http://127.0.0.1:$((base + 11))/v1/status
 
-Ctrl-C stops the three members${remove:+ and removes their data}. A member that you started yourself stops with its own Ctrl-C.
+Ctrl-C stops the three members${remove:+ and removes their data}. Stop a member that you started yourself first, with its own Ctrl-C.
 END
 # Bash would tell at length of a member that was killed.
 wait 2>/dev/null
