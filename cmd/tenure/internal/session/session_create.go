@@ -42,8 +42,8 @@ all processes that it started, if tenure dies.
 
 With --node, the session is bound to that node of the catalog: it ends when the node is deregistered.
 With --check, it also ends when that check of the node turns critical or is deregistered. Without
---check, that is so for the check liveness, if the node has it; with an empty --check, for no check. If there
-is no such node, a note says so, and the session is bound to none.`,
+--check, the session is bound to the node's check "liveness", if there is one; an empty --check binds it to
+none. If there is no such node, a note says so, and the session is bound to no node.`,
 		Example: `  ID=$(tenure session create --name "$(hostname)" --ttl 30s)
   tenure session create --ttl 10s --lock-delay 0s --behavior delete
   tenure session create --name worker -- ./worker.sh
