@@ -148,5 +148,8 @@ func conveyed(err error) error {
 	if _, ok := errors.AsType[*cli.UnreachableError](err); ok {
 		return outOfReachError{err}
 	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return status.FromContextError(err).Err()
+	}
 	return err
 }

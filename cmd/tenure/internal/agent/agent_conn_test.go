@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -75,6 +76,62 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 			}
 			if test.code == codes.Unknown && errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN {
 				t.Errorf("the reason is %v", errorinfo.Reason(err))
+			}
+		})
+	}
+}
+
+// A call that has no answer when its time is over, or when its caller has gone, ends with the code that a connection to a member would give it.
+func TestAnAgentsCallEndsAsThatToAMember(t *testing.T) {
+	address := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+		if info.FullMethod != tenurev1.ClusterService_ListMembers_FullMethodName && info.FullMethod != tenurev1.KVService_Put_FullMethodName {
+			return nil, status.Errorf(codes.Unimplemented, "unknown method %s", info.FullMethod)
+		}
+		<-ctx.Done() // As one that finds no leader.
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}))
+	client, err := tenure.Open("tenure://" + address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	c := clusterConn{client}
+	late := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(t.Context(), 50*time.Millisecond)
+	}
+	gone := func() (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		return ctx, cancel
+	}
+	over := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 0) }
+	read := func(ctx context.Context) error {
+		return c.Invoke(ctx, tenurev1.ClusterService_ListMembers_FullMethodName, &tenurev1.ListMembersRequest{}, &tenurev1.ListMembersResponse{})
+	}
+	change := func(ctx context.Context) error {
+		return c.Invoke(ctx, tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: "a"}, &tenurev1.PutResponse{})
+	}
+	watch := func(ctx context.Context) error {
+		_, err := c.NewStream(ctx, &tenurev1.WatchService_ServiceDesc.Streams[0], tenurev1.WatchService_Watch_FullMethodName)
+		return err
+	}
+	for name, test := range map[string]struct {
+		call func(context.Context) error
+		ends func() (context.Context, context.CancelFunc)
+		code codes.Code
+	}{
+		"a read whose time is over":     {read, late, codes.DeadlineExceeded},
+		"a read whose caller has gone":  {read, gone, codes.Canceled},
+		"a change whose time is over":   {change, late, codes.DeadlineExceeded},
+		"a read whose time was over":    {read, over, codes.DeadlineExceeded},
+		"a watch whose time was over":   {watch, over, codes.DeadlineExceeded},
+		"a change whose caller is gone": {change, gone, codes.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := test.ends()
+			defer cancel()
+			if err := test.call(ctx); status.Code(err) != test.code {
+				t.Errorf("got %v, want the code %v", err, test.code)
 			}
 		})
 	}
