@@ -34,7 +34,7 @@ func (e *aclEndpoints) routes() []route {
 func (e *aclEndpoints) who(ctx context.Context) (*tenurev1.WhoAmIResponse, error) {
 	who, err := e.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
 	if err == nil {
-		e.sawMode(who.GetMode())
+		e.mode.Saw(who.GetMode())
 	}
 	off := err == nil && who.GetMode() == tenurev1.AuthMode_AUTH_MODE_OFF
 	if off || status.Code(err) == codes.PermissionDenied && e.servesAnybody(ctx) {

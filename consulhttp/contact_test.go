@@ -19,13 +19,15 @@ import (
 
 // island answers as a member that may know no leader.
 type island struct {
-	mu     sync.Mutex // guards hung
+	mu     sync.Mutex // guards hung and asked
 	leader bool
 	mode   tenurev1.AuthMode
-	asked  int  // for the mode
-	silent bool // it does not say the mode
-	hangs  bool // linearizable reads and renewals wait for a leader
-	hung   int  // how many do
+	asked  int           // for the mode
+	silent bool          // it does not say the mode
+	slow   time.Duration // it takes so long to say the mode
+	lost   bool          // it fails to say the mode, for want of a leader
+	hangs  bool          // linearizable reads and renewals wait for a leader
+	hung   int           // how many do
 }
 
 // waits says whether a call waits for a leader.
@@ -55,9 +57,19 @@ func (i *island) Invoke(ctx context.Context, _ string, request, response any, _ 
 		}
 		r.Members = []*tenurev1.Member{{Id: 1, Leader: true}, {Id: 2}}
 	case *tenurev1.WhoAmIResponse:
+		i.mu.Lock()
 		i.asked++
-		if i.silent {
+		i.mu.Unlock()
+		select {
+		case <-time.After(i.slow):
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		switch {
+		case i.silent:
 			return status.Error(codes.PermissionDenied, "it says that to nobody")
+		case i.lost:
+			return status.Error(codes.Unavailable, "it knows no leader")
 		}
 		r.Mode = i.mode
 	case *tenurev1.GetResponse:
@@ -202,6 +214,80 @@ func TestAModeThatIsNotSaidIsNotAskedForEachTime(t *testing.T) {
 		read("")
 		if m.asked != 3 {
 			t.Errorf("the mode was asked for %d times, want three times", m.asked)
+		}
+	})
+}
+
+// TestAModeThatIsNotSaidHoldsUpNoRead reads where a member without a leader takes long to say that it cannot say the mode. Whoever asks, the answer
+// takes as long as that for the leader, and a member that has just failed is not asked again.
+func TestAModeThatIsNotSaidHoldsUpNoRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, token string
+		agent       consulhttp.Agent
+		asked       int
+	}{
+		"a stale read without a token":    {"/v1/kv/a?stale", "", nil, 2},
+		"a stale read with a token":       {"/v1/kv/a?stale", "token", nil, 2},
+		"a stale read at an agent":        {"/v1/kv/a?stale", "token", machine{}, 2},
+		"a read that a leader has served": {"/v1/kv/a", "token", nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &island{slow: 3 * time.Second, lost: true}
+				h, err := consulhttp.New(consulhttp.Options{Conn: m, Agent: test.agent})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", test.path, nil)
+					r.Header.Set("X-Consul-Token", test.token)
+					began := time.Now()
+					h.ServeHTTP(w, r)
+					if took := time.Since(began); w.Code != 200 || took > time.Second {
+						t.Errorf("got %d after %v, want 200 within a second", w.Code, took)
+					}
+				}
+				if m.asked != test.asked {
+					t.Errorf("the mode was asked for %d times, want %d", m.asked, test.asked)
+				}
+			})
+		})
+	}
+}
+
+// TestOneReadAsksForTheModeForAll lets many clients read at once. One of them asks for the mode, and if it goes away, another one does.
+func TestOneReadAsksForTheModeForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &island{leader: true, slow: 500 * time.Millisecond, mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE}
+		h, err := consulhttp.New(consulhttp.Options{Conn: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(ctx context.Context, token string) *httptest.ResponseRecorder {
+			w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/v1/kv/a", nil)
+			r.Header.Set("X-Consul-Token", token)
+			go h.ServeHTTP(w, r)
+			synctest.Wait()
+			return w
+		}
+		first, leave := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer leave()
+		read(first, "gone")
+		second := read(t.Context(), "second")
+		<-time.After(200 * time.Millisecond)
+		var others []*httptest.ResponseRecorder
+		for i := range 10 {
+			others = append(others, read(t.Context(), fmt.Sprint(i)))
+		}
+		if m.asked != 2 {
+			t.Errorf("the mode was asked for %d times, want once by the first, and once by the next", m.asked)
+		}
+		<-time.After(500 * time.Millisecond)
+		synctest.Wait()
+		for _, w := range append(others, second) {
+			if got := w.Header().Get("X-Consul-Default-ACL-Policy"); w.Code != 200 || got != "deny" {
+				t.Errorf("got %d with %q, want 200 with deny", w.Code, got)
+			}
 		}
 	})
 }

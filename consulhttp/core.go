@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/mode"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -30,10 +32,9 @@ type core struct {
 	queries  tenurev1.QueryServiceClient
 	metrics  *metrics
 	contact  contact
-	mode     atomic.Pointer[modeAt]
-	refused  atomic.Pointer[modeAt] // when it was asked for in vain, by a request that shows nothing of its client
-	blocked  *share.Pool            // of requests that wait for a change
-	shared   *wake.Watches          // with which they wait
+	mode     mode.Seen
+	blocked  *share.Pool   // of requests that wait for a change
+	shared   *wake.Watches // with which they wait
 	// turns are those of requests that have waited, and read now. Stale ones have their own: they need no leader, and so do not wait for those that do.
 	turns, turnsStale *share.Turns
 	longs             *share.Turns // of answers that have more than a page; nil at a member, which bounds them itself
@@ -81,69 +82,31 @@ func (c *core) beginLong(ctx context.Context, q *request) error {
 	return nil
 }
 
-// modeFor is for how long the mode is known that was asked for.
-const modeFor = time.Second
-
-// modeAt is what the policy of requests without a rule was at a time.
-type modeAt struct {
-	at     time.Time
-	policy string
-}
-
-// Policies for requests that no rule is about, in Consul's words.
-const (
-	policyAllow = "allow"
-	policyDeny  = "deny"
-)
-
-// policy returns what becomes of requests that no rule is about: they are refused only where rules are enforced. A mode that is not known
-// is the last one, or else says allow, as a cluster without rules.
+// policy returns what becomes of requests that no rule is about, in Consul's words. It takes no longer than one looks for the leader.
 func (c *core) policy(ctx context.Context) string {
-	known := c.mode.Load()
-	if known != nil && time.Since(known.at) < modeFor {
-		return known.policy
-	}
-	now := &modeAt{at: time.Now(), policy: policyAllow}
-	last := now
-	if known != nil {
-		last = known
-	}
-	// A member does not say it to those who show nothing of themselves. That does not keep others from asking.
-	anonymous := ask.Anonymous(ctx)
-	if refused := c.refused.Load(); anonymous && refused != nil && now.at.Sub(refused.at) < modeFor {
-		return last.policy
-	}
-	who, err := c.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
-	if err != nil {
-		if anonymous {
-			c.refused.Store(now)
-		}
-		return last.policy
-	}
-	return c.sawMode(who.GetMode())
-}
-
-// sawMode remembers the mode, and returns the policy that goes with it.
-func (c *core) sawMode(mode tenurev1.AuthMode) string {
-	now := &modeAt{at: time.Now(), policy: policyAllow}
-	if mode == tenurev1.AuthMode_AUTH_MODE_ENFORCE {
-		now.policy = policyDeny
-	}
-	c.mode.Store(now)
-	return now.policy
+	return c.mode.Policy(ctx, leaderWait, ask.Anonymous(ctx), func(ctx context.Context) (tenurev1.AuthMode, error) {
+		// What it says is for all, and so it takes no client's turn.
+		who, err := c.auth.WhoAmI(wake.WithCaller(ctx, share.Caller{}), &tenurev1.WhoAmIRequest{})
+		return who.GetMode(), err
+	})
 }
 
 // stateAt returns what the headers of a read say that shows a revision, after a wait.
 func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uint64) (reply.State, error) {
 	c.shared.Saw(revision)
-	s := reply.State{Index: revision, Consistency: r.consistency, KnownLeader: true, Policy: c.policy(ctx)}
+	s := reply.State{Index: revision, Consistency: r.consistency, KnownLeader: true}
 	if waited == unchanged {
 		s.Index = r.blocking.index
 	}
 	if r.consistency != ask.Stale {
+		s.Policy = c.policy(ctx)
 		return s, nil
 	}
+	// Both may take as long as one looks for the leader, but not one after the other.
+	var asking sync.WaitGroup
+	asking.Go(func() { s.Policy = c.policy(ctx) })
 	known, err := c.knowsLeader(ctx)
+	asking.Wait()
 	s.KnownLeader = known
 	s.LastContact = c.contact.since(known)
 	return s, err
