@@ -103,6 +103,8 @@ type read struct {
 	// settled returns up to which revision it is known without history that nothing has changed after an index; 0 if it is not
 	// known. nil is never.
 	settled func(ctx context.Context, index uint64) (uint64, error)
+	// leaderless says that the leader was asked for already, in vain.
+	leaderless bool
 }
 
 // answered waits until something has changed after the index, or the time is up, and returns what respond makes then. What one change wakes, and

@@ -123,7 +123,8 @@ func (q *request) nearRead() (read, error) {
 	return q.read()
 }
 
-// rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
+// rankOf returns how near nodes are to the one that a request names; in one rank if it names none. Errors may name the node that answers, so it is for
+// those who may read what they ask for.
 func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
 	near := q.Text("near")
 	if near == "" {
@@ -174,6 +175,10 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode), counted: counting(ofNode)}
 	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
+		nodes, err := c.nodePages(ctx, r)
+		if err != nil {
+			return nil, err
+		}
 		ranks, rank, err := c.rankOf(ctx, q)
 		if err != nil {
 			return nil, err
@@ -189,10 +194,6 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 				}
 				return 1
 			}
-		}
-		nodes, err := c.nodePages(ctx, r)
-		if err != nil {
-			return nil, err
 		}
 		s, err := c.stateAt(ctx, r, waited, nodes.revision)
 		if err != nil {

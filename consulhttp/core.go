@@ -102,6 +102,10 @@ func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uin
 		s.Policy = c.policy(ctx)
 		return s, nil
 	}
+	if r.leaderless && r.blocking.index == 0 { // A wait may have taken long since.
+		s.KnownLeader, s.LastContact, s.Policy = false, c.contact.since(false), c.mode.Last()
+		return s, nil
+	}
 	// Both may take as long as one looks for the leader, but not one after the other.
 	var asking sync.WaitGroup
 	asking.Go(func() { s.Policy = c.policy(ctx) })

@@ -81,6 +81,8 @@ type Options struct {
 	Conn grpc.ClientConnInterface
 	// Agent is the agent of this machine, if one serves; nil: a member does, which has none.
 	Agent Agent
+	// Member is the name of the member that serves, if no agent does: then it is the node that answers. Without either, no node is.
+	Member string
 	// Datacenter is the name of the datacenter; empty is dc1. Requests for another one are refused.
 	Datacenter string
 	// SessionTTLMin is the shortest TTL that a session may ask for; 0 is 10 s.

@@ -94,11 +94,11 @@ func (c *catalog) instancesRead(
 	}
 	r.selection = waits(r.consistency)
 	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
-		ranks, rank, err := c.rankOf(ctx, q)
+		list, err := c.instancePages(ctx, q.Rest, r.consistency)
 		if err != nil {
 			return nil, err
 		}
-		list, err := c.instancePages(ctx, q.Rest, r.consistency)
+		ranks, rank, err := c.rankOf(ctx, q)
 		if err != nil {
 			return nil, err
 		}

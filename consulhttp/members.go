@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -19,6 +20,18 @@ type memberList struct {
 	self   *tenurev1.Member // the answering one
 	leader *tenurev1.Member // nil if there is none
 	header *tenurev1.ResponseHeader
+	// unconfirmed says that the answering member found no leader that knows better.
+	unconfirmed bool
+}
+
+// named returns a member's name as it is written; empty if there is none.
+func (l *memberList) named(name string) string {
+	for _, m := range l.all {
+		if strings.EqualFold(m.GetName(), name) {
+			return m.GetName()
+		}
+	}
+	return ""
 }
 
 // members returns the members.
@@ -57,20 +70,18 @@ func (c *core) membersSeen(ctx context.Context) (*memberList, error) {
 	if failure != nil {
 		return nil, err // It takes a right.
 	}
-	return newMemberList(seen.GetMembers(), seen.GetHeader()), nil
+	list = newMemberList(seen.GetMembers(), seen.GetHeader())
+	list.unconfirmed = true
+	return list, nil
 }
 
 // ownNode returns the name of the node that answers.
 func (c *core) ownNode(ctx context.Context) (string, error) {
-	if c.options.Agent != nil {
-		own, err := c.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
-		return own.GetNode(), err
+	if c.options.Agent == nil {
+		return c.options.Member, nil
 	}
-	list, err := c.members(ctx)
-	if err != nil {
-		return "", err
-	}
-	return list.self.GetName(), nil
+	own, err := c.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+	return own.GetNode(), err
 }
 
 // nodeID returns the id of a member as a node: a UUID.

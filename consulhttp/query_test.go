@@ -221,3 +221,17 @@ func TestQueriesNeedRights(t *testing.T) {
 		t.Errorf("got %d %s, want 403 for want of query * read", got.status, got.body)
 	}
 }
+
+// TestOnlyThoseWithARightLearnWhichNodeAnswers asks for what is near it, with no right to anything.
+func TestOnlyThoseWithARightLearnWhichNodeAnswers(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.bootstrap("service * read\n")
+	for _, path := range []string{"catalog/nodes?near=_agent", "catalog/service/web?near=_agent", "health/service/web?stale&near=_agent", "query/web/execute"} {
+		if got := r.send("GET", "/v1/"+path, ""); got.status != 403 || strings.Contains(got.body, "node-1") {
+			t.Errorf("%s: got %d %s, want 403 without the name of the node", path, got.status, got.body)
+		}
+	}
+	if got := r.send("PUT", "/v1/session/create", ""); got.status != 403 || strings.Contains(got.body, "node-1") {
+		t.Errorf("a new session: got %d %s, want 403 without the name of the node", got.status, got.body)
+	}
+}

@@ -43,13 +43,13 @@ func newRig(t *testing.T, adjust ...func(*consulhttp.Options)) *rig {
 // newMemberRig is newRig with a member that is set up otherwise.
 func newMemberRig(t *testing.T, set func(*server.Config), adjust ...func(*consulhttp.Options)) *rig {
 	t.Helper()
-	registry := prometheus.NewRegistry()
+	registry, name := prometheus.NewRegistry(), ""
 	config := server.Config{
 		DataDir: "data", FS: storage.NewMemFS(), Name: "node-1", Version: "test",
 		ListenAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", PeerAddr: "127.0.0.1:0", ConsulAddr: "127.0.0.1:0",
 		Tick: 5 * time.Millisecond, Registry: registry,
 		Consul: func(conn grpc.ClientConnInterface) (http.Handler, error) {
-			o := consulhttp.Options{Conn: conn, Version: "test", Registerer: registry}
+			o := consulhttp.Options{Conn: conn, Member: name, Version: "test", Registerer: registry}
 			for _, a := range adjust {
 				a(&o)
 			}
@@ -57,6 +57,7 @@ func newMemberRig(t *testing.T, set func(*server.Config), adjust ...func(*consul
 		},
 	}
 	set(&config)
+	name = config.Name
 	s, err := server.New(config)
 	if err != nil {
 		t.Fatal(err)

@@ -201,7 +201,11 @@ func begunOrEnded(_ context.Context, e *tenurev1.Event) (bool, error) {
 
 // listSessions serves GET /v1/session/list.
 func (e *sessionEndpoints) listSessions(ctx context.Context, q *request) (*reply.Answer, error) {
-	return e.sessionList(ctx, q, "", begunOrEnded)
+	r, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	return e.sessionList(ctx, r, "", begunOrEnded)
 }
 
 // sessionsOfNode serves GET /v1/session/node/NODE.
@@ -212,11 +216,15 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	if !utf8.ValidString(q.Rest) {
 		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
 	}
-	node, err := e.catalog.nodeNamed(ctx, q.Rest)
+	r, err := q.read()
 	if err != nil {
 		return nil, err
 	}
-	return e.sessionList(ctx, q, node, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
+	node, err := e.catalog.nodeNamed(ctx, &r, q.Rest)
+	if err != nil {
+		return nil, err
+	}
+	return e.sessionList(ctx, r, node, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
 		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
 			return event.GetSession().GetNode() == node, nil
@@ -247,12 +255,8 @@ func addLive(w *reply.Array, sessions []*tenurev1.Session) error {
 
 // sessionList answers with the sessions of a node, or all.
 func (e *sessionEndpoints) sessionList(
-	ctx context.Context, q *request, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
+	ctx context.Context, r read, node string, counts func(context.Context, *tenurev1.Event) (bool, error),
 ) (*reply.Answer, error) {
-	r, err := q.read()
-	if err != nil {
-		return nil, err
-	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllSessions: true}, counts: counts, counted: "sessions of " + node}
 	return e.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		list := &tenurev1.ListSessionsRequest{Node: node, Read: ask.ReadOptions(r.consistency)}

@@ -1,6 +1,7 @@
 package consulhttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -34,6 +35,12 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 	}
 	name := body.Node
 	if name == "" {
+		if c.options.Agent == nil {
+			// Errors may name the node that answers, so that is for those who have any right.
+			if _, err = c.members(ctx); err != nil {
+				return err
+			}
+		}
 		if name, err = c.ownNode(ctx); err != nil {
 			return err
 		}
@@ -53,10 +60,12 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 	create.Node = n.node.GetName()
 	if n.node == nil {
 		// A member belongs to the cluster without being registered.
-		member, err := c.memberNamed(ctx, name)
-		switch {
-		case err != nil:
+		members, err := c.members(ctx)
+		if err != nil {
 			return err
+		}
+		member := members.named(name)
+		switch {
 		case member == "":
 			return reply.Known(reply.Refusal(http.StatusInternalServerError, textNoNode))
 		case len(checks) > 0:
@@ -84,33 +93,29 @@ func (c *catalog) registered(ctx context.Context, name string) (*wholeNode, erro
 	return c.wholeNode(ctx, name, ask.Leader)
 }
 
-// memberNamed returns a member's name as it is written; empty if there is none.
-func (c *catalog) memberNamed(ctx context.Context, name string) (string, error) {
-	members, err := c.members(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, m := range members.all {
-		if strings.EqualFold(m.GetName(), name) {
-			return m.GetName(), nil
-		}
-	}
-	return "", nil
-}
-
-// nodeNamed returns a node's name as it is written in sessions.
-func (c *catalog) nodeNamed(ctx context.Context, name string) (string, error) {
-	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: name})
+// nodeNamed returns a node's name as it is written in sessions. If a stale read asks a leader for it in vain, the read remembers that.
+func (c *catalog) nodeNamed(ctx context.Context, r *read, name string) (string, error) {
+	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: name, Read: ask.ReadOptions(r.consistency)})
 	switch errorinfo.Reason(err) {
 	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
 	default:
 		return found.GetNode().GetName(), err
 	}
-	member, err := c.memberNamed(ctx, name)
-	if member == "" {
-		member = name
+	list := c.members
+	if r.consistency == ask.Stale {
+		list = c.membersSeen
 	}
-	return member, err
+	members, err := list(ctx)
+	switch {
+	case err == nil:
+		r.leaderless = members.unconfirmed
+		return cmp.Or(members.named(name), name), nil
+	case r.consistency == ask.Stale && ctx.Err() == nil && leaderless(err):
+		r.leaderless = true
+		return name, nil // As most write it.
+	default:
+		return "", err
+	}
 }
 
 // unbound returns the error of a session that could not be created, as Consul says it.

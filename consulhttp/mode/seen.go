@@ -51,7 +51,7 @@ func (s *Seen) Policy(
 ) string {
 	c, own := s.begin(anonymous, false)
 	if c == nil {
-		return s.policy()
+		return s.Last()
 	}
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -60,7 +60,7 @@ func (s *Seen) Policy(
 		case <-c.ended:
 			c, own = s.begin(anonymous, c.refused)
 		case <-asking.Done():
-			return s.policy()
+			return s.Last()
 		}
 	}
 	if c != nil {
@@ -70,7 +70,7 @@ func (s *Seen) Policy(
 		}
 		s.end(c, anonymous, err, ctx.Err() != nil)
 	}
-	return s.policy()
+	return s.Last()
 }
 
 // begin returns a call for the mode, and whether it is to be made, or is under way. It is nil if there is no need to ask. One that asks alone does not wait
@@ -110,8 +110,8 @@ func (s *Seen) end(c *call, anonymous bool, err error, gone bool) {
 	close(c.ended)
 }
 
-// policy returns what goes with the last mode that is known.
-func (s *Seen) policy() string {
+// Last is Policy with the last mode that is known: it does not ask.
+func (s *Seen) Last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == tenurev1.AuthMode_AUTH_MODE_ENFORCE {

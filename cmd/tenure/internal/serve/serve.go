@@ -173,6 +173,7 @@ func serve(ctx context.Context, env *cli.Environment, f *serveFlags) (err error)
 			return nil, invalid
 		}
 		o.Callers = callers
+		o.Member = config.Name
 		if inside.local != nil {
 			o.Agent = inside.local
 		}

@@ -1,0 +1,115 @@
+package consulhttp_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenure-io/tenure/consulhttp"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/reason"
+)
+
+// alone is a member without a leader that has something to show.
+type alone struct {
+	*island
+	node  string // the one that it knows
+	tells bool   // it tells its status
+}
+
+// newAlone returns one. It does not say the mode, either.
+func newAlone() *alone {
+	return &alone{island: &island{hangs: true, slow: time.Hour, lost: true}, node: "a"}
+}
+
+// Invoke answers a call.
+func (a *alone) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	if a.waits(request) {
+		return a.island.Invoke(ctx, method, request, response, options...)
+	}
+	header := &tenurev1.ResponseHeader{Revision: 7, MemberId: 1}
+	switch r := response.(type) {
+	case *tenurev1.ListNodesResponse:
+		r.Header, r.Nodes = header, []*tenurev1.Node{{Name: a.node}, {Name: "node-1"}}
+	case *tenurev1.GetNodeResponse:
+		get, ok := request.(*tenurev1.GetNodeRequest)
+		if !ok || get.GetNode() != a.node {
+			s, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, "it knows no such node"), "")
+			return s.Err()
+		}
+		r.Header, r.Node = header, &tenurev1.Node{Name: a.node}
+	case *tenurev1.ListInstancesResponse:
+		r.Header, r.Instances = header, []*tenurev1.ServiceInstance{{Node: &tenurev1.Node{Name: a.node}, Service: &tenurev1.Service{Name: "web"}}}
+	case *tenurev1.ExecuteQueryResponse:
+		r.Header, r.Service = header, "web"
+	case *tenurev1.ListSessionsResponse:
+		r.Header = header
+		if list, ok := request.(*tenurev1.ListSessionsRequest); ok {
+			r.Sessions = []*tenurev1.Session{{SessionId: idA, Node: list.GetNode()}}
+		}
+	case *tenurev1.GetStatusResponse:
+		if !a.tells {
+			return status.Error(codes.PermissionDenied, "it says that to nobody")
+		}
+		r.Header, r.Members = header, []*tenurev1.Member{{Id: 1, Name: "node-1"}, {Id: 2, Name: "node-2"}}
+	default:
+		return a.island.Invoke(ctx, method, request, response, options...)
+	}
+	return nil
+}
+
+// TestStaleReadsNeedNoLeader reads from a member without one: all that it has is shown, within the second for which a stale read asks for the leader.
+func TestStaleReadsNeedNoLeader(t *testing.T) {
+	for _, path := range []string{
+		"kv/a?stale", "catalog/nodes?stale", "catalog/nodes?stale&near=a", "catalog/nodes?stale&near=_agent", "catalog/service/web?stale&near=_agent",
+		"health/service/web?stale&near=_agent", "query/web/execute?stale", "session/node/a?stale", "session/node/node-2?stale",
+	} {
+		for name, agent := range map[string]consulhttp.Agent{"a member": nil, "an agent": machine{}} {
+			t.Run(path+" at "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h, err := consulhttp.New(consulhttp.Options{Conn: newAlone(), Agent: agent, Member: "node-1"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					w, began := httptest.NewRecorder(), time.Now()
+					h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/v1/"+path, nil))
+					if took := time.Since(began); w.Code != 200 || took > time.Second {
+						t.Errorf("got %d %s after %v, want 200 within a second", w.Code, w.Body, took)
+					}
+					if known := w.Header().Get("X-Consul-KnownLeader"); known != "false" {
+						t.Errorf("X-Consul-KnownLeader is %q, want false", known)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAMembersSessionsAreFoundWithoutALeader asks a member without one for the sessions of another, whose name is written otherwise. Only those whom it
+// tells which members it knows find them.
+func TestAMembersSessionsAreFoundWithoutALeader(t *testing.T) {
+	for tells, want := range map[bool]string{true: "node-2", false: "NODE-2"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newAlone()
+			m.tells = tells
+			h, err := consulhttp.New(consulhttp.Options{Conn: m, Member: "node-1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, began := httptest.NewRecorder(), time.Now()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/session/node/NODE-2?stale", nil))
+			if took := time.Since(began); w.Code != 200 || !strings.Contains(w.Body.String(), `"Node":"`+want+`"`) || took > time.Second {
+				t.Errorf("got %d %s after %v, want the sessions of %s within a second", w.Code, w.Body, took, want)
+			}
+		})
+	}
+}
