@@ -102,7 +102,7 @@ func (c *core) stateAt(ctx context.Context, r read, waited outcome, revision uin
 		s.Policy = c.policy(ctx)
 		return s, nil
 	}
-	if r.leaderless && r.blocking.index == 0 { // A wait may have taken long since.
+	if r.leaderless {
 		s.KnownLeader, s.LastContact, s.Policy = false, c.contact.since(false), c.mode.Last()
 		return s, nil
 	}

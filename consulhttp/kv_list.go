@@ -2,11 +2,13 @@ package consulhttp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/reply"
@@ -16,49 +18,78 @@ import (
 // keyPages are keys with a prefix, in order, all of one revision, a page at a time.
 type keyPages struct {
 	revision uint64
-	page     []*tenurev1.KeyValue // the first
-	rest     grpc.ServerStreamingClient[tenurev1.WatchResponse]
+	page     []*tenurev1.KeyValue // the first; nil if next has it, too
+	// next reads the next page, and reports whether another one follows; nil if there is no other.
+	next func() (page []*tenurev1.KeyValue, more bool, _ error)
 }
 
-// keyPages reads keys with the prefix of a request. More than a page comes from one snapshot of the store, while it is written.
-func (e *keyEndpoints) keyPages(ctx context.Context, q *request, keysOnly bool, consistency string) (*keyPages, error) {
-	prefix := q.Rest
-	page, err := e.kv.List(ctx, &tenurev1.ListRequest{Prefix: prefix, KeysOnly: keysOnly, Read: ask.ReadOptions(consistency)})
+// keyPages reads keys with the prefix of a request. More than a page comes from one snapshot of the store, while it is written. Only a leader lets one begin;
+// a stale read that finds none remembers that, and reads page after page, as long as they are of one revision.
+func (e *keyEndpoints) keyPages(ctx context.Context, r *read, keysOnly bool) (*keyPages, error) {
+	list := &tenurev1.ListRequest{Prefix: r.request.Rest, KeysOnly: keysOnly, Read: ask.ReadOptions(r.consistency)}
+	page, err := e.kv.List(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	if page.GetNextPageToken() == "" {
-		return &keyPages{revision: page.GetHeader().GetRevision(), page: page.GetKvs()}, nil
+	out := &keyPages{revision: page.GetHeader().GetRevision(), page: page.GetKvs()}
+	list.PageToken = page.GetNextPageToken()
+	if list.GetPageToken() == "" {
+		return out, nil
 	}
-	if err = e.beginLong(ctx, q); err != nil {
+	if err = e.beginLong(ctx, r.request); err != nil {
 		return nil, err
 	}
-	stream, err := e.watches.Watch(ctx, &tenurev1.WatchRequest{Prefixes: []string{prefix}, Initial: true, KeysOnly: keysOnly})
+	snapshot, err := e.keySnapshot(ctx, &tenurev1.WatchRequest{Prefixes: []string{list.GetPrefix()}, Initial: true, KeysOnly: keysOnly}, r.consistency)
+	if r.consistency != ask.Stale || ctx.Err() != nil || !leaderless(err) {
+		return snapshot, err
+	}
+	r.leaderless = true
+	out.next = func() ([]*tenurev1.KeyValue, bool, error) {
+		page, err := e.kv.List(ctx, list)
+		if err == nil && page.GetHeader().GetRevision() != out.revision {
+			err = errors.New("the keys have changed while they were read")
+		}
+		list.PageToken = page.GetNextPageToken()
+		return page.GetKvs(), list.GetPageToken() != "", err
+	}
+	return out, nil
+}
+
+// keySnapshot begins to read all keys from one snapshot. With stale, it does not wait for a leader for longer than one looks for it.
+func (e *keyEndpoints) keySnapshot(ctx context.Context, request *tenurev1.WatchRequest, consistency string) (*keyPages, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	patience := time.AfterFunc(leaderWait, cancel)
+	if consistency != ask.Stale {
+		patience.Stop()
+	}
+	stream, err := e.watches.Watch(ctx, request)
+	var started *tenurev1.WatchResponse
+	if err == nil {
+		started, err = stream.Recv()
+	}
+	if consistency == ask.Stale && !patience.Stop() {
+		return nil, status.FromContextError(context.DeadlineExceeded).Err()
+	}
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	started, err := stream.Recv()
-	if err != nil {
-		return nil, err
-	}
-	return &keyPages{revision: started.GetStarted().GetAfterRevision(), rest: stream}, nil
+	return &keyPages{revision: started.GetStarted().GetAfterRevision(), next: func() ([]*tenurev1.KeyValue, bool, error) {
+		message, err := stream.Recv()
+		return message.GetInitial().GetKvs(), !message.GetInitial().GetComplete(), err
+	}}, nil
 }
 
 // each calls take with every page.
 func (p *keyPages) each(take func([]*tenurev1.KeyValue) error) error {
-	if p.rest == nil {
-		return take(p.page)
-	}
-	for {
-		message, err := p.rest.Recv()
-		if err != nil {
-			return err
-		}
-		initial := message.GetInitial()
-		if err := take(initial.GetKvs()); err != nil || initial.GetComplete() {
-			return err
+	err := take(p.page)
+	for more := p.next != nil; more && err == nil; {
+		var page []*tenurev1.KeyValue
+		if page, more, err = p.next(); err == nil {
+			err = take(page)
 		}
 	}
+	return err
 }
 
 // listRows answers GET /v1/kv/PREFIX?recurse.
@@ -102,8 +133,7 @@ func (e *keyEndpoints) list(
 func (e *keyEndpoints) listed(
 	ctx context.Context, r read, waited outcome, keysOnly bool, add func(w *reply.Array, kv *tenurev1.KeyValue) error,
 ) (*reply.Answer, error) {
-	q := r.request
-	pages, err := e.keyPages(ctx, q, keysOnly, r.consistency)
+	pages, err := e.keyPages(ctx, &r, keysOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +141,13 @@ func (e *keyEndpoints) listed(
 	if err != nil {
 		return nil, err
 	}
-	if pages.rest == nil && len(pages.page) == 0 {
-		if keysOnly && q.Rest == "" {
+	if pages.next == nil && len(pages.page) == 0 {
+		if keysOnly && r.request.Rest == "" {
 			return (&reply.Answer{JSON: []string{}}).Of(s), nil
 		}
 		return (&reply.Answer{Status: http.StatusNotFound}).Of(s), nil
 	}
-	return (&reply.Answer{Long: pages.rest != nil, Stream: func(to io.Writer, pretty bool) error {
+	return (&reply.Answer{Long: pages.next != nil, Stream: func(to io.Writer, pretty bool) error {
 		w := &reply.Array{To: to, Pretty: pretty}
 		err := pages.each(func(page []*tenurev1.KeyValue) error {
 			for _, kv := range page {

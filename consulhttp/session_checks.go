@@ -108,10 +108,10 @@ func (c *catalog) nodeNamed(ctx context.Context, r *read, name string) (string, 
 	members, err := list(ctx)
 	switch {
 	case err == nil:
-		r.leaderless = members.unconfirmed
+		r.leaderless = members.unconfirmed && r.blocking.index == 0 // After a wait, there may be one again.
 		return cmp.Or(members.named(name), name), nil
 	case r.consistency == ask.Stale && ctx.Err() == nil && leaderless(err):
-		r.leaderless = true
+		r.leaderless = r.blocking.index == 0
 		return name, nil // As most write it.
 	default:
 		return "", err

@@ -2,6 +2,8 @@ package consulhttp_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -110,6 +112,86 @@ func TestAMembersSessionsAreFoundWithoutALeader(t *testing.T) {
 			if took := time.Since(began); w.Code != 200 || !strings.Contains(w.Body.String(), `"Node":"`+want+`"`) || took > time.Second {
 				t.Errorf("got %d %s after %v, want the sessions of %s within a second", w.Code, w.Body, took, want)
 			}
+		})
+	}
+}
+
+// vastAlone is a member without a leader whose keys are three pages.
+type vastAlone struct {
+	*alone
+	moves bool // it applies a change before the last page
+}
+
+// Invoke answers a call.
+func (v *vastAlone) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	list, ok := request.(*tenurev1.ListRequest)
+	answer, _ := response.(*tenurev1.ListResponse)
+	if !ok || v.waits(request) {
+		return v.alone.Invoke(ctx, method, request, response, options...)
+	}
+	answer.Header = &tenurev1.ResponseHeader{Revision: 7}
+	switch list.GetPageToken() {
+	case "":
+		answer.Kvs, answer.NextPageToken = []*tenurev1.KeyValue{{Key: "a"}}, "second"
+	case "second":
+		answer.Kvs, answer.NextPageToken = []*tenurev1.KeyValue{{Key: "b"}}, "third"
+	case "third":
+		answer.Kvs = []*tenurev1.KeyValue{{Key: "c"}}
+		if v.moves {
+			answer.Header.Revision = 8
+		}
+	}
+	return nil
+}
+
+// NewStream opens a watch that waits for a leader before it begins.
+func (*vastAlone) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	return &unbegun{changedOnce{ctx: ctx}}, nil
+}
+
+// unbegun is a watch that does not begin.
+type unbegun struct{ changedOnce }
+
+// RecvMsg returns when the watch has ended.
+func (u *unbegun) RecvMsg(any) error {
+	<-u.ctx.Done()
+	return status.FromContextError(u.ctx.Err()).Err()
+}
+
+// TestLongStaleListsNeedNoLeader reads more than a page of keys from a member without a leader: all are of one revision, or the answer is not whole.
+func TestLongStaleListsNeedNoLeader(t *testing.T) {
+	for name, test := range map[string]struct {
+		agent consulhttp.Agent
+		moves bool
+	}{
+		"a member that stands still":   {},
+		"an agent":                     {agent: machine{}},
+		"a member that applies more":   {moves: true},
+		"an agent that changes member": {agent: machine{}, moves: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, err := consulhttp.New(consulhttp.Options{Conn: &vastAlone{newAlone(), test.moves}, Agent: test.agent, Member: "node-1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w, began := httptest.NewRecorder(), time.Now()
+				defer func() {
+					cut := recover()
+					if err, _ := cut.(error); errors.Is(err, http.ErrAbortHandler) != test.moves || (cut != nil) != test.moves {
+						t.Errorf("the answer ended with %v, want that it is cut: %v", cut, test.moves)
+					}
+					if took := time.Since(began); took > time.Second || w.Header().Get("X-Consul-KnownLeader") != "false" || w.Header().Get("X-Consul-Index") != "7" {
+						t.Errorf("got %v after %v, want the index 7, without a leader, within a second", w.Header(), took)
+					}
+				}()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/v1/kv/?keys&stale", nil))
+				if w.Code != 200 || w.Body.String() != list("a", "b", "c") {
+					t.Errorf("got %d %s, want all keys", w.Code, w.Body)
+				}
+			})
 		})
 	}
 }
