@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
@@ -133,6 +135,9 @@ func (n *node) tellCheck(r, before, sameBut *storev1.CheckRecord) error {
 	if err = n.Command.NeedSpace(); err != nil {
 		return err
 	}
+	if names, err = n.withLeft(names, r, before); err != nil {
+		return err
+	}
 	n.Command.Emit(&storev1.Event{Kind: &storev1.Event_CheckPut{CheckPut: &storev1.CheckPut{
 		Node: r.GetNode(), Check: proto.CloneOf(r.GetCheck()), CreateRevision: r.GetCreateRevision(), Origin: r.GetOrigin(),
 		ServiceNames: names, ServiceName: r.GetServiceName(),
@@ -146,6 +151,21 @@ func (n *node) countsFor(r *storev1.CheckRecord) ([]string, error) {
 		return []string{r.GetServiceName()}, nil
 	}
 	return n.countedNames()
+}
+
+// withLeft adds the names of the services for which a check counted before it moved to another instance, or between an instance and the node: what is
+// shown of them changes, too. Before version 3, they were not told.
+func (n *node) withLeft(names []string, r, before *storev1.CheckRecord) ([]string, error) {
+	if n.State.ClusterVersion < layout.Version3 || before == nil || before.GetCheck().GetServiceId() == r.GetCheck().GetServiceId() {
+		return names, nil
+	}
+	left, err := n.countsFor(before)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(names, left)
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // deleteCheckOf deletes a check that is of an origin; others stay.
