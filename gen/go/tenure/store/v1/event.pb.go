@@ -2193,7 +2193,8 @@ type CheckPut struct {
 	CreateRevision uint64 `protobuf:"varint,3,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`
 	// Who made it.
 	Origin CatalogOrigin `protobuf:"varint,4,opt,name=origin,proto3,enum=tenure.store.v1.CatalogOrigin" json:"origin,omitempty"`
-	// Names of the services for which it counts, sorted: that of its instance, or of all instances on its node.
+	// Names of the services for which it counts, sorted: that of its instance, or of all instances on its node. From cluster version 3
+	// on, also of those for which it counted before, if it moved to another instance, or between an instance and its node.
 	ServiceNames []string `protobuf:"bytes,5,rep,name=service_names,json=serviceNames,proto3" json:"service_names,omitempty"`
 	// Name of the service that it is about; empty: it is about the node.
 	ServiceName   string `protobuf:"bytes,6,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
