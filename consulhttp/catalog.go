@@ -2,7 +2,6 @@ package consulhttp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -40,76 +39,6 @@ func (c *catalog) routes() []route {
 // datacenters serves GET /v1/catalog/datacenters.
 func (c *catalog) datacenters(context.Context, *request) (*reply.Answer, error) {
 	return &reply.Answer{JSON: []string{c.options.Datacenter}}, nil
-}
-
-// paged is a list that is read in pages. The first tells the revision; what changes while the others are read is after it.
-type paged[T any] struct {
-	revision uint64
-	first    []T
-	token    string
-	next     func(ctx context.Context, token string) (page[T], error)
-}
-
-// page is a part of a list.
-type page[T any] struct {
-	items    []T
-	token    string // of the next one; empty if this is the last
-	revision uint64
-}
-
-// newPaged reads the first page.
-func newPaged[T any](ctx context.Context, next func(ctx context.Context, token string) (page[T], error)) (*paged[T], error) {
-	first, err := next(ctx, "")
-	return &paged[T]{revision: first.revision, first: first.items, token: first.token, next: next}, err
-}
-
-// long reports whether there is more than the first page.
-func (p *paged[T]) long() bool { return p.token != "" }
-
-// each visits all items.
-func (p *paged[T]) each(ctx context.Context, visit func(T) error) error {
-	items, token := p.first, p.token
-	for {
-		for _, item := range items {
-			if err := visit(item); err != nil {
-				return err
-			}
-		}
-		if token == "" {
-			return nil
-		}
-		more, err := p.next(ctx, token)
-		if err != nil {
-			return err
-		}
-		items, token = more.items, more.token
-	}
-}
-
-// array writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns the elements of an item; none leave
-// it out.
-func (p *paged[T]) array(ctx context.Context, ranks int, rank func(T) int, shown func(T) ([]any, error)) func(io.Writer, bool) error {
-	return func(to io.Writer, pretty bool) error {
-		w := &reply.Array{To: to, Pretty: pretty}
-		for r := range ranks {
-			err := p.each(ctx, func(item T) error {
-				if rank(item) != r {
-					return nil
-				}
-				elements, err := shown(item)
-				for _, element := range elements {
-					if err == nil {
-						err = w.Add(element)
-					}
-				}
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return w.Close()
-	}
 }
 
 // nearRanks is how many ranks nearness has: the node itself, those of its zone, and the others.
@@ -195,12 +124,12 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 				return 1
 			}
 		}
-		s, err := c.stateAt(ctx, r, waited, nodes.revision)
+		s, err := c.stateAt(ctx, r, waited, nodes.Revision())
 		if err != nil {
 			return nil, err
 		}
 		_, fits := metaOf(q)
-		return (&reply.Answer{Long: nodes.long(), Stream: nodes.array(ctx, ranks, rank, func(n *tenurev1.Node) ([]any, error) {
+		return (&reply.Answer{Long: nodes.Long(), Stream: nodes.Array(ctx, ranks, rank, func(n *tenurev1.Node) ([]any, error) {
 			if !fits(n) {
 				return nil, nil
 			}
@@ -210,10 +139,10 @@ func (c *catalog) listNodes(ctx context.Context, q *request) (*reply.Answer, err
 }
 
 // nodePages reads all nodes.
-func (c *catalog) nodePages(ctx context.Context, r read) (*paged[*tenurev1.Node], error) {
-	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Node], error) {
+func (c *catalog) nodePages(ctx context.Context, r read) (*reply.Pages[*tenurev1.Node], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Node], error) {
 		list, err := c.nodes.ListNodes(ctx, &tenurev1.ListNodesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return page[*tenurev1.Node]{list.GetNodes(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.Node]{Items: list.GetNodes(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
 	})
 }
 
@@ -250,14 +179,14 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, 
 
 // servicesEverywhere adds the names of all services, with their tags.
 func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string][]string) (revision uint64, _ error) {
-	list, err := newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceSummary], error) {
+	list, err := reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.ServiceSummary], error) {
 		list, err := c.nodes.ListServices(ctx, &tenurev1.ListServicesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return page[*tenurev1.ServiceSummary]{list.GetServices(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.ServiceSummary]{Items: list.GetServices(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return list.revision, list.each(ctx, func(s *tenurev1.ServiceSummary) error {
+	return list.Revision(), list.Each(ctx, func(s *tenurev1.ServiceSummary) error {
 		out[s.GetName()] = append([]string{}, s.GetTags()...)
 		return nil
 	})
@@ -271,7 +200,7 @@ func (c *catalog) servicesOnNodes(
 	if err != nil {
 		return 0, err
 	}
-	return nodes.revision, nodes.each(ctx, func(n *tenurev1.Node) error {
+	return nodes.Revision(), nodes.Each(ctx, func(n *tenurev1.Node) error {
 		if !fits(n) {
 			return nil
 		}

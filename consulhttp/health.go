@@ -35,7 +35,7 @@ func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) 
 		return selection{}, err
 	}
 	nodes := map[string]bool{}
-	err = list.each(ctx, func(i *tenurev1.ServiceInstance) error {
+	err = list.Each(ctx, func(i *tenurev1.ServiceInstance) error {
 		nodes[strings.ToLower(i.GetNode().GetName())] = true
 		return nil
 	})
@@ -54,12 +54,12 @@ func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) 
 }
 
 // instancePages reads the instances of a service.
-func (c *catalog) instancePages(ctx context.Context, service, consistency string) (*paged[*tenurev1.ServiceInstance], error) {
-	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.ServiceInstance], error) {
+func (c *catalog) instancePages(ctx context.Context, service, consistency string) (*reply.Pages[*tenurev1.ServiceInstance], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.ServiceInstance], error) {
 		list, err := c.nodes.ListInstances(ctx, &tenurev1.ListInstancesRequest{
 			Service: service, PageToken: token, Read: ask.ReadOptions(consistency),
 		})
-		return page[*tenurev1.ServiceInstance]{list.GetInstances(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.ServiceInstance]{Items: list.GetInstances(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
 	})
 }
 
@@ -102,12 +102,12 @@ func (c *catalog) instancesRead(
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, list.revision)
+		s, err := c.stateAt(ctx, r, waited, list.Revision())
 		if err != nil {
 			return nil, err
 		}
 		rankOf := func(i *tenurev1.ServiceInstance) int { return rank(i.GetNode()) }
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) ([]any, error) {
+		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, ranks, rankOf, func(i *tenurev1.ServiceInstance) ([]any, error) {
 			if !fits(i) {
 				return nil, nil
 			}
@@ -174,13 +174,13 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.stateAt(ctx, r, waited, list.revision)
+		s, err := c.stateAt(ctx, r, waited, list.Revision())
 		if err != nil {
 			return nil, err
 		}
 		_, fits := metaOf(q)
 		n := &wholeNode{node: &tenurev1.Node{}}
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) ([]any, error) {
+		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) ([]any, error) {
 			// Checks of a node come together.
 			if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
 				var err error
@@ -197,12 +197,12 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 }
 
 // checkPages reads the checks with a status; unspecified is any.
-func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, consistency string) (*paged[*tenurev1.Check], error) {
-	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Check], error) {
+func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, consistency string) (*reply.Pages[*tenurev1.Check], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Check], error) {
 		list, err := c.nodes.ListChecks(ctx, &tenurev1.ListChecksRequest{
 			Status: status, PageToken: token, Read: ask.ReadOptions(consistency),
 		})
-		return page[*tenurev1.Check]{list.GetChecks(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.Check]{Items: list.GetChecks(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
 	})
 }
 

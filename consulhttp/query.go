@@ -159,21 +159,21 @@ func (e *queryEndpoints) list(ctx context.Context, q *request) (*reply.Answer, e
 		if err != nil {
 			return nil, err
 		}
-		s, err := e.stateAt(ctx, r, waited, list.revision)
+		s, err := e.stateAt(ctx, r, waited, list.Revision())
 		if err != nil {
 			return nil, err
 		}
 		first := func(*tenurev1.Query) int { return 0 }
 		shown := func(p *tenurev1.Query) ([]any, error) { return []any{prepared.Of(p)}, nil }
-		return (&reply.Answer{Long: list.long(), Stream: list.array(ctx, 1, first, shown)}).Of(s), nil
+		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, 1, first, shown)}).Of(s), nil
 	})
 }
 
 // queryPages reads all queries.
-func (e *queryEndpoints) queryPages(ctx context.Context, r read) (*paged[*tenurev1.Query], error) {
-	return newPaged(ctx, func(ctx context.Context, token string) (page[*tenurev1.Query], error) {
+func (e *queryEndpoints) queryPages(ctx context.Context, r read) (*reply.Pages[*tenurev1.Query], error) {
+	return reply.NewPages(ctx, func(ctx context.Context, token string) (reply.Page[*tenurev1.Query], error) {
 		list, err := e.queries.ListQueries(ctx, &tenurev1.ListQueriesRequest{PageToken: token, Read: ask.ReadOptions(r.consistency)})
-		return page[*tenurev1.Query]{list.GetQueries(), list.GetNextPageToken(), list.GetHeader().GetRevision()}, err
+		return reply.Page[*tenurev1.Query]{Items: list.GetQueries(), Token: list.GetNextPageToken(), Revision: list.GetHeader().GetRevision()}, err
 	})
 }
 

@@ -1,0 +1,76 @@
+package reply
+
+import (
+	"context"
+	"io"
+)
+
+// Pages are a list that is read in pages. The first has the revision; what changes while the others are read is after it.
+type Pages[T any] struct {
+	first Page[T]
+	next  func(ctx context.Context, token string) (Page[T], error)
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items    []T
+	Token    string // of the next one; empty if this is the last
+	Revision uint64
+}
+
+// NewPages reads the first page.
+func NewPages[T any](ctx context.Context, next func(ctx context.Context, token string) (Page[T], error)) (*Pages[T], error) {
+	first, err := next(ctx, "")
+	return &Pages[T]{first, next}, err
+}
+
+// Revision is that of the first page.
+func (p *Pages[T]) Revision() uint64 { return p.first.Revision }
+
+// Long reports whether there is more than the first page.
+func (p *Pages[T]) Long() bool { return p.first.Token != "" }
+
+// Each visits all items.
+func (p *Pages[T]) Each(ctx context.Context, visit func(T) error) error {
+	page := p.first
+	for {
+		for _, item := range page.Items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		if page.Token == "" {
+			return nil
+		}
+		var err error
+		if page, err = p.next(ctx, page.Token); err != nil {
+			return err
+		}
+	}
+}
+
+// Array returns what writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns the elements of an item;
+// none leave it out.
+func (p *Pages[T]) Array(ctx context.Context, ranks int, rank func(T) int, shown func(T) ([]any, error)) func(io.Writer, bool) error {
+	return func(to io.Writer, pretty bool) error {
+		w := &Array{To: to, Pretty: pretty}
+		for r := range ranks {
+			err := p.Each(ctx, func(item T) error {
+				if rank(item) != r {
+					return nil
+				}
+				elements, err := shown(item)
+				for _, element := range elements {
+					if err == nil {
+						err = w.Add(element)
+					}
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	}
+}
