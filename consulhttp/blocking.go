@@ -80,7 +80,7 @@ const (
 // selection is what a request shows, and so waits for.
 type selection struct {
 	request *tenurev1.WatchRequest
-	// also returns what else counts, if it must be read to be known; nil, or no request, is nothing.
+	// also returns what else counts, if it must be read to be known; nil, or no request, is nothing. Whoever may not watch it waits without it.
 	also func(ctx context.Context) (selection, error)
 	// counts reports whether an event is a change of what is shown; nil is always. It may call.
 	counts func(ctx context.Context, e *tenurev1.Event) (bool, error)
@@ -289,12 +289,18 @@ func (c *core) awaitAfter(ctx context.Context, r read, after uint64) (uint64, er
 		err      error
 	}
 	ends := make(chan end, 2)
-	for _, s := range []selection{r.selection, also} {
-		go func() {
-			revision, err := c.awaitEvent(ctx, s, after)
-			ends <- end{revision, err}
-		}()
-	}
+	go func() {
+		revision, err := c.awaitEvent(ctx, r.selection, after)
+		ends <- end{revision, err}
+	}()
+	go func() {
+		revision, err := c.awaitEvent(ctx, also, after)
+		if status.Code(err) == codes.PermissionDenied { // To watch a node takes rights that to read a service on it does not.
+			<-ctx.Done()
+			err = ctx.Err()
+		}
+		ends <- end{revision, err}
+	}()
 	first := <-ends
 	cancel()
 	<-ends

@@ -10,6 +10,7 @@ import (
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // catalog serves nodes, services and checks.
@@ -52,27 +53,43 @@ func (q *request) nearRead() (read, error) {
 	return q.read()
 }
 
-// rankOf returns how near nodes are to the one that a request names; in one rank if it names none. Errors may name the node that answers, so it is for
-// those who may read what they ask for.
-func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
+// nearNode returns the node to which a request wants others to be near; nil if it wants none. Of one that is not registered only the name is known, and
+// one that no node can be has none. Errors may name the node that answers, so it is for those who may read what they ask for.
+func (c *core) nearNode(ctx context.Context, q *request) (*tenurev1.Node, error) {
 	near := q.Text("near")
 	if near == "" {
-		return 1, func(*tenurev1.Node) int { return 0 }, nil
+		return nil, nil
 	}
 	var err error
 	if near == "_agent" {
 		if near, err = c.ownNode(ctx); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 	}
-	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: ask.ReadOptions(ask.Stale)})
-	if ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT) != nil {
-		return 0, nil, err
+	found, err := c.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: near, Read: ask.ReadOptions(ask.Stale)})
+	switch errorinfo.Reason(err) {
+	case tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		return &tenurev1.Node{Name: near}, nil
+	case tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:
+		return &tenurev1.Node{}, nil
+	default:
+		return found.GetNode(), err
 	}
-	zone := found.GetNode().GetZone()
+}
+
+// rankOf returns how near nodes are to the one that a request names; in one rank if it names none.
+func (c *catalog) rankOf(ctx context.Context, q *request) (ranks int, rank func(*tenurev1.Node) int, _ error) {
+	near, err := c.nearNode(ctx, q)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case near == nil:
+		return 1, func(*tenurev1.Node) int { return 0 }, nil
+	}
+	zone := near.GetZone()
 	return nearRanks, func(n *tenurev1.Node) int {
 		switch {
-		case strings.EqualFold(n.GetName(), near):
+		case strings.EqualFold(n.GetName(), near.GetName()):
 			return 0
 		case zone != "" && n.GetZone() == zone:
 			return 1

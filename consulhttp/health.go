@@ -20,17 +20,20 @@ const watchedNodesMax = 128
 // stateAny selects checks in any state.
 const stateAny = "any"
 
-// ofInstances selects the events of some kinds of a service, and those of the nodes on which it runs, which are shown with it.
-func (c *catalog) ofInstances(service, consistency string, counted kinds) selection {
+// ofInstances selects the events of some kinds of the service that a request names, and those of the nodes that ofNodesWith selects. From cluster
+// version 3 on, the events of a service include those of the nodes on which it runs.
+func (c *catalog) ofInstances(q *request, consistency string, counted kinds) selection {
 	return selection{
-		request: &tenurev1.WatchRequest{Services: []string{service}}, counts: events(counted), counted: "instances " + strconv.Itoa(int(counted)),
-		also: func(ctx context.Context) (selection, error) { return c.ofNodesWith(ctx, service, consistency) },
+		request: &tenurev1.WatchRequest{Services: []string{q.Rest}}, counts: events(counted | ofNode),
+		counted: "instances " + strconv.Itoa(int(counted)) + " near " + strconv.Quote(q.Text("near")),
+		also:    func(ctx context.Context) (selection, error) { return c.ofNodesWith(ctx, q, consistency) },
 	}
 }
 
-// ofNodesWith selects the events of the nodes on which a service runs.
-func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) (selection, error) {
-	list, err := c.instancePages(ctx, service, consistency)
+// ofNodesWith selects the events of the nodes on which the service that a request names runs, which are shown with it or select and order what is
+// shown, and of the node to which the request wants them to be near.
+func (c *catalog) ofNodesWith(ctx context.Context, q *request, consistency string) (selection, error) {
+	list, err := c.instancePages(ctx, q.Rest, consistency)
 	if err != nil {
 		return selection{}, err
 	}
@@ -41,6 +44,13 @@ func (c *catalog) ofNodesWith(ctx context.Context, service, consistency string) 
 	})
 	if err != nil || len(nodes) == 0 {
 		return selection{}, err
+	}
+	near, err := c.nearNode(ctx, q)
+	if err != nil {
+		return selection{}, err
+	}
+	if near.GetName() != "" {
+		nodes[strings.ToLower(near.GetName())] = true
 	}
 	request := &tenurev1.WatchRequest{AllNodes: len(nodes) > watchedNodesMax}
 	for name := range nodes {
@@ -118,7 +128,7 @@ func (c *catalog) instancesRead(
 
 // service serves GET /v1/catalog/service/SERVICE.
 func (c *catalog) service(ctx context.Context, q *request) (*reply.Answer, error) {
-	waits := func(consistency string) selection { return c.ofInstances(q.Rest, consistency, ofService) }
+	waits := func(consistency string) selection { return c.ofInstances(q, consistency, ofService) }
 	return c.instancesRead(ctx, q, waits, fitsInstance(q), func(i *tenurev1.ServiceInstance) []any {
 		return []any{wire.CatalogServiceOf(i, c.options.Datacenter)}
 	})
@@ -127,7 +137,7 @@ func (c *catalog) service(ctx context.Context, q *request) (*reply.Answer, error
 // healthOfService serves GET /v1/health/service/SERVICE.
 func (c *catalog) healthOfService(ctx context.Context, q *request) (*reply.Answer, error) {
 	passing := q.Has("passing") && q.Text("passing") != "0" && q.Text("passing") != "false"
-	waits := func(consistency string) selection { return c.ofInstances(q.Rest, consistency, ofService|ofCheck) }
+	waits := func(consistency string) selection { return c.ofInstances(q, consistency, ofService|ofCheck) }
 	return c.instancesRead(ctx, q, waits, fitsInstance(q), func(i *tenurev1.ServiceInstance) []any {
 		if passing && i.GetStatus() != tenurev1.CheckStatus_CHECK_STATUS_PASSING {
 			return nil
@@ -138,13 +148,19 @@ func (c *catalog) healthOfService(ctx context.Context, q *request) (*reply.Answe
 
 // checksOfService serves GET /v1/health/checks/SERVICE. Checks of nodes count for the service, too, but are not shown. Tags do not select.
 func (c *catalog) checksOfService(ctx context.Context, q *request) (*reply.Answer, error) {
-	own := func(_ context.Context, e *tenurev1.Event) (bool, error) {
-		return e.GetService() != nil || e.GetCheck().GetServiceId() != "", nil
+	wantsMeta, fits := metaOf(q)
+	others := ofService // Checks are shown with the tags of their service.
+	if wantsMeta || q.Text("near") != "" {
+		others |= ofNode
 	}
-	waits := func(string) selection {
-		return selection{request: &tenurev1.WatchRequest{Services: []string{q.Rest}}, counts: own, counted: "checks"}
+	waits := func(consistency string) selection {
+		s := c.ofInstances(q, consistency, others)
+		s.counts, s.counted = checksOrKinds(others), "checks of "+s.counted
+		if others&ofNode == 0 {
+			s.also = nil
+		}
+		return s
 	}
-	_, fits := metaOf(q)
 	return c.instancesRead(ctx, q, waits, func(i *tenurev1.ServiceInstance) bool { return fits(i.GetNode()) }, func(i *tenurev1.ServiceInstance) []any {
 		var checks []any
 		for _, k := range i.GetChecks() {
@@ -154,6 +170,17 @@ func (c *catalog) checksOfService(ctx context.Context, q *request) (*reply.Answe
 		}
 		return checks
 	})
+}
+
+// checksOrKinds counts the events of checks that are or may have been of a service, not of its node, and the events of other kinds.
+func checksOrKinds(others kinds) func(context.Context, *tenurev1.Event) (bool, error) {
+	return func(_ context.Context, e *tenurev1.Event) (bool, error) {
+		k := e.GetCheck()
+		if k == nil {
+			return kindOf(e)&others != 0, nil
+		}
+		return k.GetServiceId() != "" || e.GetType() == tenurev1.EventType_EVENT_TYPE_CHECK_PUT, nil
+	}
 }
 
 // checksInState serves GET /v1/health/state/STATE.
@@ -168,7 +195,15 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 			return nil, reply.Refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
 		}
 	}
-	r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status), counted: "state " + status.String()}
+	wantsMeta, fits := metaOf(q)
+	others := ofService // Checks are shown with the tags of their service.
+	if wantsMeta {
+		others |= ofNode
+	}
+	r.selection = selection{
+		request: &tenurev1.WatchRequest{AllNodes: true}, counts: inState(status, others),
+		counted: "state " + status.String() + " and " + counting(others),
+	}
 	return c.answered(ctx, r, func(ctx context.Context, waited outcome) (*reply.Answer, error) {
 		list, err := c.checkPages(ctx, status, r.consistency)
 		if err != nil {
@@ -178,7 +213,6 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 		if err != nil {
 			return nil, err
 		}
-		_, fits := metaOf(q)
 		n := &wholeNode{node: &tenurev1.Node{}}
 		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) ([]any, error) {
 			// Checks of a node come together.
@@ -206,12 +240,12 @@ func (c *catalog) checkPages(ctx context.Context, status tenurev1.CheckStatus, c
 	})
 }
 
-// inState counts the events of checks that are or may have been in a state; unspecified is any.
-func inState(status tenurev1.CheckStatus) func(context.Context, *tenurev1.Event) (bool, error) {
+// inState counts the events of checks that are or may have been in a state, where unspecified is any, and all events of other kinds.
+func inState(status tenurev1.CheckStatus, others kinds) func(context.Context, *tenurev1.Event) (bool, error) {
 	return func(_ context.Context, e *tenurev1.Event) (bool, error) {
 		k := e.GetCheck()
 		if k == nil {
-			return false, nil
+			return kindOf(e)&others != 0, nil
 		}
 		return status == 0 || e.GetType() != tenurev1.EventType_EVENT_TYPE_CHECK_STATUS ||
 			k.GetStatus() == status || e.GetPreviousStatus() == status, nil

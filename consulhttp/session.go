@@ -227,13 +227,13 @@ func (e *sessionEndpoints) sessionsOfNode(ctx context.Context, q *request) (*rep
 	return e.sessionList(ctx, r, node, func(ctx context.Context, event *tenurev1.Event) (bool, error) {
 		switch event.GetType() {
 		case tenurev1.EventType_EVENT_TYPE_SESSION_BEGUN:
-			return event.GetSession().GetNode() == node, nil
+			return strings.EqualFold(event.GetSession().GetNode(), node), nil
 		case tenurev1.EventType_EVENT_TYPE_SESSION_ENDED:
 			ended, err := e.sessions.GetSession(ctx, &tenurev1.GetSessionRequest{
 				SessionId: event.GetSession().GetSessionId(), Read: &tenurev1.ReadOptions{Stale: true},
 			})
 			// One that is forgotten already may have been of this node.
-			return err != nil || ended.GetSession().GetNode() == node, ignoring(err, noSuchSession...)
+			return err != nil || strings.EqualFold(ended.GetSession().GetNode(), node), ignoring(err, noSuchSession...)
 		default:
 			return false, nil
 		}

@@ -106,6 +106,29 @@ func TestAStaleReadWaitsWithTheRightsOfARead(t *testing.T) {
 	}
 }
 
+// TestAWaitForAServiceTakesTheRightsOfItsRead waits with a token that may read one service and all nodes, while the service runs on one: for a change
+// in vain, and for one of the node.
+func TestAWaitForAServiceTakesTheRightsOfItsRead(t *testing.T) {
+	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
+	r.want("PUT", "/v1/catalog/register", registerA, 200, "true")
+	r.want("PUT", "/v1/kv/a", "1", 200, "true")
+	token := r.bootstrap("service \"web\" read\nnode * read\nnode \"web-a\" write\n")
+	show := func(q *http.Request) { q.Header.Set("X-Consul-Token", token) }
+	for i, path := range []string{"catalog/service/web?", "health/service/web?", "health/checks/web?node-meta=rack:r1&"} {
+		index := r.sendAs("GET", "/v1/"+path, "", show).index(t)
+		if got := r.sendAs("GET", fmt.Sprintf("/v1/%sindex=%d&wait=20ms", path, index), "", show); got.status != 200 || got.index(t) != index {
+			t.Fatalf("%s: got %d %s with index %q, want 200 with %d", path, got.status, got.body, got.header.Get("X-Consul-Index"), index)
+		}
+		set := fmt.Sprintf(`[{"Node":{"Verb":"set","Node":{"Node":"web-A","Address":"10.0.1.%d"}}}]`, i)
+		if got := r.sendAs("PUT", "/v1/txn", set, show); got.status != 200 {
+			t.Fatalf("set the node: got %d %s", got.status, got.body)
+		}
+		if got := r.sendAs("GET", fmt.Sprintf("/v1/%sindex=%d&wait=10m", path, index), "", show); got.status != 200 || got.index(t) <= index {
+			t.Errorf("%s: got %d %s with index %q, want 200 with one after %d", path, got.status, got.body, got.header.Get("X-Consul-Index"), index)
+		}
+	}
+}
+
 // behind is a connection to a member that lacks the last changes, or to one without a leader.
 type behind struct {
 	grpc.ClientConnInterface
