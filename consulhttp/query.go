@@ -70,7 +70,7 @@ func (q *request) queryID() (string, error) {
 		return "", reply.Refusal(http.StatusBadRequest, "Missing query ID")
 	}
 	id := strings.ToLower(q.Rest)
-	if !uuidShaped(id) {
+	if !wire.UUIDShaped(id) {
 		return "", reply.Refusal(http.StatusNotFound, textNoQuery)
 	}
 	return id, nil
@@ -225,7 +225,7 @@ func (q *request) queryName() (string, error) {
 	if !utf8.ValidString(q.Rest) {
 		return "", reply.Refusal(http.StatusBadRequest, "The query name is not valid UTF-8.")
 	}
-	if uuidShaped(strings.ToLower(q.Rest)) {
+	if wire.UUIDShaped(strings.ToLower(q.Rest)) {
 		return strings.ToLower(q.Rest), nil
 	}
 	return q.Rest, nil

@@ -137,7 +137,7 @@ func (e *sessionEndpoints) sessionInfo(ctx context.Context, q *request) (*reply.
 		return nil, err
 	}
 	id := strings.ToLower(q.Rest)
-	if !uuidShaped(id) {
+	if !wire.UUIDShaped(id) {
 		id = "00000000-0000-0000-0000-000000000000" // No session has it.
 	}
 	get := &tenurev1.GetSessionRequest{SessionId: id, Read: ask.ReadOptions(r.consistency)}
@@ -174,24 +174,6 @@ func (e *sessionEndpoints) sessionSettled(get *tenurev1.GetSessionRequest) func(
 		}
 		return found.GetHeader().GetRevision(), nil
 	}
-}
-
-// uuidShaped reports whether a text has the form of a UUID, in small letters.
-func uuidShaped(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i, c := range []byte(id) {
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
-			return false
-		}
-	}
-	return true
 }
 
 // begunOrEnded counts what changes a list of sessions: who uses a session does not show.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenure-io/tenure/consulhttp/reply"
+	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
@@ -100,7 +101,7 @@ func sessionOp(op *txnKeyJSON) (native *tenurev1.Op, what string, err error) {
 		return putOp(op, &tenurev1.PutRequest{Acquire: op.Session}), "", nil
 	case op.Verb == verbUnlock:
 		return putOp(op, &tenurev1.PutRequest{Release: op.Session}), "", nil
-	case op.Session != "" && !uuidShaped(op.Session):
+	case op.Session != "" && !wire.UUIDShaped(op.Session):
 		return nil, whatOf(op, tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED), nil
 	default:
 		yes := true
