@@ -62,8 +62,10 @@ func (c *catalog) register(ctx context.Context, q *request) (*reply.Answer, erro
 	if err := body.entries(call); err != nil {
 		return nil, err
 	}
-	if err := c.keepOurs(ctx, call.GetNode()); err != nil {
-		return nil, err
+	if !body.SkipNodeUpdate { // Otherwise a node that is the same machine stays as it is.
+		if _, err := c.keepOurs(ctx, call.GetNode()); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := c.nodes.RegisterNode(ctx, call); err != nil {
 		return nil, err
@@ -106,14 +108,28 @@ func (b *registerBody) entries(call *tenurev1.RegisterNodeRequest) error {
 	return nil
 }
 
-// keepOurs copies what Consul does not know from the node that is registered: its zone, and where it takes part in gossip.
-func (c *catalog) keepOurs(ctx context.Context, n *tenurev1.Node) error {
-	found, err := c.nodes.GetNode(ctx, &tenurev1.GetNodeRequest{Node: n.GetName()})
-	if err != nil {
-		return ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND)
+// keepOurs gives nodes that are to be written what Consul does not know of those that are registered: their zones, and where they take part in gossip.
+// A node with another id is another machine under the same name, and gets nothing of the old one. It returns the revisions of the registered nodes;
+// 0 if there is none.
+func (c *core) keepOurs(ctx context.Context, nodes ...*tenurev1.Node) ([]uint64, error) {
+	reads, revisions := &tenurev1.TxnRequest{}, make([]uint64, len(nodes))
+	for _, n := range nodes {
+		get := &tenurev1.CatalogOp_Get{Get: &tenurev1.CatalogName{Node: n.GetName()}}
+		reads.Then = append(reads.Then, &tenurev1.Op{Kind: &tenurev1.Op_Catalog{Catalog: &tenurev1.CatalogOp{Kind: get}}})
 	}
-	n.Zone, n.GossipAddress = found.GetNode().GetZone(), found.GetNode().GetGossipAddress()
-	return nil
+	read, err := c.kv.Txn(ctx, reads)
+	if err != nil {
+		// What is wrong with a name, the write says.
+		return revisions, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
+	}
+	for i, n := range nodes {
+		found := read.GetResponses()[i].GetCatalog().GetNode()
+		n.Zone, n.GossipAddress, revisions[i] = "", "", found.GetModRevision()
+		if n.GetNodeId() == "" || strings.EqualFold(n.GetNodeId(), found.GetNodeId()) {
+			n.Zone, n.GossipAddress = found.GetZone(), found.GetGossipAddress()
+		}
+	}
+	return revisions, nil
 }
 
 // deregister serves PUT /v1/catalog/deregister.

@@ -154,7 +154,7 @@ func TestATransactionIsNotTriedForEver(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PUT", "/v1/txn", strings.NewReader(`[{"KV":{"Verb":"delete-cas","Key":"a","Index":7}}]`)))
-	if w.Code != 429 || w.Body.String() != "The keys of this transaction change too fast; try again." || m.tries != 136 {
+	if w.Code != 429 || w.Body.String() != "The keys and nodes of this transaction change too fast; try again." || m.tries != 136 {
 		t.Errorf("got %d %s after %d tries", w.Code, w.Body, m.tries)
 	}
 }

@@ -20,7 +20,7 @@ const (
 	// txnOpsMax is how many operations a transaction may have.
 	txnOpsMax = 128
 	// txnTriesMax is how often a transaction is sent: once more for each operation that turns out to be about a session that
-	// does not exist, or a key that is gone already, and a few times for keys that come and go meanwhile.
+	// does not exist, or a key that is gone already, and a few times for keys and nodes that change meanwhile.
 	txnTriesMax = txnOpsMax + 8
 )
 
@@ -98,6 +98,9 @@ func (e *txnEndpoints) txn(ctx context.Context, q *request) (*reply.Answer, erro
 		return nil, err
 	}
 	if err = t.checkTrees(ctx); err != nil {
+		return nil, err
+	}
+	if err = t.keepOurs(ctx); err != nil {
 		return nil, err
 	}
 	response, failed, err := t.run(ctx)
@@ -196,7 +199,7 @@ func (t *transaction) run(ctx context.Context) (*tenurev1.TxnResponse, []txnErro
 			return nil, t.errors(failed), nil
 		}
 	}
-	return nil, nil, reply.Refusal(http.StatusTooManyRequests, "The keys of this transaction change too fast; try again.")
+	return nil, nil, reply.Refusal(http.StatusTooManyRequests, "The keys and nodes of this transaction change too fast; try again.")
 }
 
 // amend looks at why the transaction failed, and reports whether to try again with what it changed in the operations. An error is
@@ -213,6 +216,11 @@ func (t *transaction) amend(ctx context.Context, err error, failed map[int]tenur
 		}
 		t.fail(i, fmt.Sprintf("%s %q", textBadSession, reply.Shown(t.ops[i].Session)))
 		return true, nil
+	}
+	if again = t.changed(failed); again {
+		if err = t.keepOurs(ctx); err != nil {
+			return false, err
+		}
 	}
 	for i := range failed {
 		if t.ops[i].Verb != verbDeleteCAS || t.what[i] != "" {

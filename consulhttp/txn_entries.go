@@ -145,6 +145,38 @@ func (e *txnEntry) results(r *tenurev1.CatalogOpResponse, datacenter string) []t
 	}
 }
 
+// keepOurs lets the nodes that the transaction writes keep what Consul does not know of them. A set is made on the condition that the node is still as it
+// was read.
+func (t *transaction) keepOurs(ctx context.Context) error {
+	var nodes []*tenurev1.Node
+	var at []int
+	for i, entry := range t.entries {
+		if entry != nil && (entry.verb == verbSet || entry.verb == verbCAS) && entry.put.GetPutNode() != nil {
+			nodes, at = append(nodes, entry.put.GetPutNode()), append(at, i)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	revisions, err := t.core.keepOurs(ctx, nodes...)
+	for j, i := range at {
+		if t.entries[i].verb == verbSet {
+			t.native[i].GetCatalog().IfRevision = &revisions[j]
+		}
+	}
+	return err
+}
+
+// changed reports whether a node that is set was no longer as keepOurs had read it.
+func (t *transaction) changed(failed map[int]tenurev1.ErrorReason) bool {
+	for i, why := range failed {
+		if entry := t.entries[i]; entry != nil && entry.verb == verbSet && why == tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED {
+			return true
+		}
+	}
+	return false
+}
+
 // findMissing fails the operations that get an entry which does not exist and which the transaction does not write before. One that
 // goes later is left out of the results.
 func (t *transaction) findMissing(ctx context.Context) error {
