@@ -179,8 +179,13 @@ func (a *Agent) ran(d check.Definition, r check.Result, took time.Duration) {
 	a.metrics.ran(d, r, took)
 }
 
-// Local returns a client of the agent inside its process.
-func (a *Agent) Local() *Local { return newLocal(a) }
+// Local returns a client of the agent inside its process, for what acts as the agent itself.
+func (a *Agent) Local() *Local { return newLocal(a, within{a.service}) }
+
+// LocalFor returns a client of the agent inside its process, for what calls the agent for others. Each call is made if decide allows it.
+func (a *Agent) LocalFor(decide Decide) *Local {
+	return newLocal(a, guarded{within{a.service}, a, decide})
+}
 
 // Ready is closed when the agent serves.
 func (a *Agent) Ready() <-chan struct{} { return a.ready }

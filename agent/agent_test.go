@@ -278,10 +278,13 @@ func TestOptions(t *testing.T) {
 		change func(*agent.Options)
 		text   string
 	}{
-		"a directory is needed":               {func(o *agent.Options) { o.DataDir = "" }, "--data-dir is missing"},
-		"a node needs a name that is one":     {func(o *agent.Options) { o.Node.Name = "web 1" }, `--node is "web 1"`},
-		"other machines may not reach it":     {func(o *agent.Options) { o.Listen = "0.0.0.0:0" }, "--insecure"},
-		"nor its metrics":                     {func(o *agent.Options) { o.HTTP = "[::]:0" }, "--insecure"},
+		"a directory is needed":           {func(o *agent.Options) { o.DataDir = "" }, "--data-dir is missing"},
+		"a node needs a name that is one": {func(o *agent.Options) { o.Node.Name = "web 1" }, `--node is "web 1"`},
+		"other machines may not reach it": {func(o *agent.Options) { o.Listen = "0.0.0.0:0" }, "--insecure"},
+		"nor its metrics":                 {func(o *agent.Options) { o.HTTP = "[::]:0" }, "--insecure"},
+		"nor programs that calls register, at a member": {func(o *agent.Options) {
+			o.Exec, o.MemberConsul = agent.ExecAPI, "0.0.0.0:8500"
+		}, "--consul-http 0.0.0.0:8500: the agent runs programs that clients of this address register"},
 		"an address is host:port":             {func(o *agent.Options) { o.Listen = "here" }, "host:port"},
 		"programs are run from files or API":  {func(o *agent.Options) { o.Exec = "yes" }, "must be file or api"},
 		"mistakes in files stop the start":    {nil, "a.yaml:1: unknown setting"},

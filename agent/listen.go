@@ -88,7 +88,7 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 		return failed(err)
 	}
 	if consul != nil {
-		if consulHandler, err = a.options.NewConsul(newLocal(a)); err != nil {
+		if consulHandler, err = a.options.NewConsul(a.LocalFor(a.options.Decide)); err != nil {
 			return failed(err)
 		}
 	}

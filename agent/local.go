@@ -24,8 +24,8 @@ type Local struct {
 }
 
 // newLocal returns a client of an agent.
-func newLocal(a *Agent) *Local {
-	return &Local{AgentServiceClient: tenurev1.NewAgentServiceClient(within{a.service}), agent: a}
+func newLocal(a *Agent, conn grpc.ClientConnInterface) *Local {
+	return &Local{AgentServiceClient: tenurev1.NewAgentServiceClient(conn), agent: a}
 }
 
 // Settled waits until the catalog is as the agent has it but for what the cluster refused, or ctx ends.

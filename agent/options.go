@@ -36,7 +36,9 @@ const (
 // Conditions of options.
 var (
 	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, or accept it with --insecure")
-	errExec     = errors.New("must be file or api")
+	// ErrInsecureExec is about the address of a member, which has TLS or is accepted already.
+	ErrInsecureExec = errors.New("the agent runs programs that clients of this address register; listen on a loopback address, let only files register programs (file instead of api), or accept it with --insecure")
+	errExec         = errors.New("must be file or api")
 )
 
 // Options say what an Agent needs.
@@ -56,6 +58,11 @@ type Options struct {
 	// Consul is where Consul's HTTP is served, host:port; empty: nowhere. NewConsul makes its handler; required with it.
 	Consul    string
 	NewConsul func(*Local) (http.Handler, error)
+	// Decide has a member decide about what clients of Consul ask of the agent; required with Consul.
+	Decide Decide
+	// MemberConsul is where the member that the agent runs in serves Consul's HTTP, for clients of this agent, too; empty: nowhere, or there is
+	// no such member. The member has checked the address itself, and asks its clients for rights.
+	MemberConsul string
 	// Insecure allows addresses that other machines can reach.
 	Insecure bool
 	// Gossip says how the agent takes part in gossip.
@@ -89,13 +96,26 @@ func (o *Options) validate() error {
 		if of.flag != "--listen" && of.address == "" {
 			continue
 		}
-		host, _, err := net.SplitHostPort(of.address)
-		if err != nil {
-			return fmt.Errorf("%s is %q; it must be host:port", of.flag, of.address)
+		if err := o.reachable(of.flag, of.address, ErrInsecure); err != nil {
+			return err
 		}
-		if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return fmt.Errorf("%s %s: %w", of.flag, of.address, ErrInsecure)
+	}
+	if o.MemberConsul != "" && o.Exec == ExecAPI {
+		if err := o.reachable("--consul-http", o.MemberConsul, ErrInsecureExec); err != nil {
+			return err
 		}
 	}
 	return o.Gossip.check(o.Insecure)
+}
+
+// reachable refuses, for a reason, an address that other machines can reach, unless that is allowed.
+func (o *Options) reachable(flag, address string, why error) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s is %q; it must be host:port", flag, address)
+	}
+	if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%s %s: %w", flag, address, why)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/authz"
 )
 
 // Inside is what a member gives to what runs in its process, such as the agent of its machine.
@@ -17,6 +18,8 @@ type Inside struct {
 	Conn grpc.ClientConnInterface
 	// Node is the member's machine as the pool knows it: name, id, address and where it takes part in gossip.
 	Node *tenurev1.Node
+	// Decide makes a call that is served inside the process, if the client of HTTP may make it that ctx names.
+	Decide func(ctx context.Context, of authz.Local, serve func() error) error
 }
 
 // besidePart is what a member runs and serves beside its own API.
@@ -25,7 +28,7 @@ type besidePart struct{ *running }
 // start runs what is inside the member, and serves Consul's HTTP.
 func (r besidePart) start(ctx context.Context, conn *grpc.ClientConn) error {
 	if r.config.Inside != nil {
-		run, err := r.config.Inside(Inside{Conn: conn, Node: r.machine()})
+		run, err := r.config.Inside(Inside{Conn: conn, Node: r.machine(), Decide: r.gate.Local})
 		if err != nil {
 			return err
 		}

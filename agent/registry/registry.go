@@ -160,6 +160,24 @@ func (r *Registry) Source(serviceID string) (Source, bool) {
 	return s.source, found
 }
 
+// ServiceName returns the name of the service of an instance; empty: there is no such instance.
+func (r *Registry) ServiceName(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.services[id].Name
+}
+
+// ServiceNameOfCheck returns the name of the service that a check is about; empty: there is no such check, or it is one of the node.
+func (r *Registry) ServiceNameOfCheck(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, found := r.checks[id]
+	if !found {
+		return ""
+	}
+	return r.services[e.machine.Definition().ServiceID].Name
+}
+
 // Check returns one check.
 func (r *Registry) Check(id string) (Check, error) {
 	r.mu.Lock()

@@ -109,15 +109,16 @@ type Grant struct {
 	caller    *identity.Client
 	method    string
 	needs     []authz.Need
-	who       atomic.Pointer[Who]    // the caller at the last decision
-	under     atomic.Uint64          // the deny revision at which it was allowed last
-	looked    atomic.Uint64          // the deny revision at the last decision
-	wouldDeny atomic.Bool            // it is served only because of the mode
-	found     atomic.Pointer[lookup] // what decided that another snapshot may show otherwise; nil: nothing
-	reads     bool                   // the call is decided about again on the snapshot that it reads: see At
-	shows     bool                   // the call shows what this member has, which must not be too old once it is allowed: see current
-	denied    map[string]struct{}    // sessions of a message of renewals that are denied
-	few       [1]authz.Need          // room for the needs of most messages
+	who       atomic.Pointer[Who]     // the caller at the last decision
+	under     atomic.Uint64           // the deny revision at which it was allowed last
+	looked    atomic.Uint64           // the deny revision at the last decision
+	wouldDeny atomic.Bool             // it is served only because of the mode
+	found     atomic.Pointer[lookup]  // what decided that another snapshot may show otherwise; nil: nothing
+	serviceOf func(authz.Need) string // see authz.Local; nil: the catalog says it
+	reads     bool                    // the call is decided about again on the snapshot that it reads: see At
+	shows     bool                    // the call shows what this member has, which must not be too old once it is allowed: see current
+	denied    map[string]struct{}     // sessions of a message of renewals that are denied
+	few       [1]authz.Need           // room for the needs of most messages
 }
 
 // grantKey is the key of a call's grant, or of its stream, in its context.
@@ -341,7 +342,7 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}
-	find := lookup{state: s}
+	find := lookup{state: s, serviceOf: g.serviceOf}
 	for _, asked := range g.needs {
 		if need, ok, err := find.need(asked); err != nil {
 			return err

@@ -15,6 +15,8 @@ type lookup struct {
 	found []*storev1.Finding
 	// absent says that a session is not there. One that is there stays as it is.
 	absent bool
+	// serviceOf says which service an instance or a check is of; nil: the snapshot does. See authz.Local.
+	serviceOf func(authz.Need) string
 }
 
 // mayChange reports whether another snapshot may show something else.
@@ -95,6 +97,10 @@ func (l *lookup) check(n authz.Need) (authz.Need, bool, error) {
 
 // entry finds the name of the service that an instance or a check on a node belongs to.
 func (l *lookup) entry(n authz.Need, kind storev1.FindingKind) (authz.Need, bool, error) {
+	if l.serviceOf != nil {
+		name := l.serviceOf(n)
+		return n.OfService(name), name != "", nil
+	}
 	found, err := l.find(&storev1.Finding{Kind: kind, Node: storage.NodeKey(n.Node), EntryId: n.ID})
 	if err != nil || found.GetName() == "" {
 		return n, false, err

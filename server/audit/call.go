@@ -13,6 +13,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/access"
+	"github.com/tenure-io/tenure/server/authz"
 	"github.com/tenure-io/tenure/server/reason"
 	"github.com/tenure-io/tenure/storage"
 )
@@ -77,6 +78,22 @@ func (c *Call) Message(request any) error {
 	if r, ok := request.(interface{ GetNonce() string }); ok {
 		c.asks = r.GetNonce() == ""
 	}
+	return c.reserve()
+}
+
+// Needs is Message for a call whose needs are known without a message.
+func (c *Call) Needs(needs []authz.Need) error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.needs, c.class = firstOf(needs), classOf(c.method, needs, true)
+	return c.reserve()
+}
+
+// reserve keeps room for the line of a change, where one without a line is refused. The caller holds the lock.
+func (c *Call) reserve() error {
 	changes := c.class == Admin || c.class == Changes
 	if c.log.o.Full != Refuse || !changes || !c.log.o.Classes[c.class] || c.reserved || gives(c.method) {
 		return nil

@@ -18,13 +18,15 @@ const (
 	MetadataVia = "tenure-via"
 	// ViaREST is the way over REST.
 	ViaREST = "rest"
+	// viaConsul is the way over Consul's port.
+	viaConsul = "consul"
 )
 
 // from says where a call comes from, for those who write that down.
 func from(ctx context.Context) audit.From {
 	f := audit.From{Address: Address(ctx), Via: "grpc"}
 	if inProcess(ctx) {
-		f.Via = "consul"
+		f.Via = viaConsul
 		if len(metadata.ValueFromIncomingContext(ctx, MetadataVia)) > 0 {
 			f.Via = ViaREST
 		}

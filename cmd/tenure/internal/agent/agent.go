@@ -121,6 +121,7 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 		o.Conn, o.Agent, o.Version, o.Registerer, o.Log = clusterConn{cluster}, local, env.Version, options.Registry, log
 		return consulhttp.New(o)
 	}
+	options.Decide = newDecider(clusterConn{cluster}).decide
 	options.Pool = tenurev1.NewPoolServiceClient(clusterConn{cluster})
 	if options.Gossip.Addr == gossipAuto {
 		options.Gossip.Addr = gossipAddress(env, options, log)

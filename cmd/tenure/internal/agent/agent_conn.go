@@ -74,7 +74,7 @@ func repeats(method string) cli.Repeatable {
 	name := method[strings.LastIndexByte(method, '/')+1:]
 	switch {
 	case strings.HasPrefix(name, "Get"), strings.HasPrefix(name, "List"), name == "ExecuteQuery", name == "ExplainQuery",
-		name == "SyncNode", name == "RenewSession", name == "DestroySession":
+		name == "WhoAmI", name == "CheckAccess", name == "SyncNode", name == "RenewSession", name == "DestroySession":
 		return cli.MayRepeat
 	default:
 		return cli.OnlyOnce

@@ -41,6 +41,12 @@ func TestAnAgentSendsNoChangeTwice(t *testing.T) {
 		"and so is its explanation": {
 			tenurev1.QueryService_ExplainQuery_FullMethodName, &tenurev1.ExplainQueryRequest{}, &tenurev1.ExplainQueryResponse{}, 2, codes.OK,
 		},
+		"a question for a right is a read": {
+			tenurev1.AuthService_CheckAccess_FullMethodName, &tenurev1.CheckAccessRequest{}, &tenurev1.CheckAccessResponse{}, 2, codes.OK,
+		},
+		"and so is one for the mode": {
+			tenurev1.AuthService_WhoAmI_FullMethodName, &tenurev1.WhoAmIRequest{}, &tenurev1.WhoAmIResponse{}, 2, codes.OK,
+		},
 		"a change without a key is sent once": {
 			tenurev1.ClusterService_TransferLeadership_FullMethodName,
 			&tenurev1.TransferLeadershipRequest{}, &tenurev1.TransferLeadershipResponse{}, 1, codes.Unknown,

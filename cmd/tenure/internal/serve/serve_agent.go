@@ -55,11 +55,12 @@ func (f *insideFlags) inside(env *cli.Environment, config *server.Config, log *z
 			Node: in.Node, DataDir: filepath.Join(config.DataDir, agentDirectory), Services: f.services, Exec: agent.Exec(f.exec),
 			Listen: f.listen, HTTP: f.http, Insecure: config.Insecure, Version: env.Version, Logger: log, StopGrace: config.StopGrace,
 			Catalog: tenurev1.NewCatalogServiceClient(conn), Pool: tenurev1.NewPoolServiceClient(conn), Registry: prometheus.NewRegistry(),
+			MemberConsul: config.ConsulAddr,
 		})
 		if err != nil {
 			return nil, err
 		}
-		made.local = made.agent.Local()
+		made.local = made.agent.LocalFor(in.Decide)
 		return made.agent.Run, nil
 	}
 	return made

@@ -1,0 +1,27 @@
+package access
+
+import (
+	"context"
+
+	"github.com/tenure-io/tenure/server/authz"
+	"github.com/tenure-io/tenure/server/identity"
+)
+
+// Local decides about a call that something else in this process serves. Nothing decides about it again, as apply does about a change: where rules are
+// enforced, this member proves first that it knows which rights were taken away.
+func (a *Authority) Local(ctx context.Context, caller *identity.Client, of authz.Local) error {
+	if !of.Stale {
+		known := a.current
+		if a.enforces(of.Method, a.node.Store().Rights.Now().Mode) {
+			known = a.prove
+		}
+		if err := known(ctx); err != nil {
+			return err
+		}
+	}
+	g := &Grant{authority: a, caller: caller, method: of.Method, needs: of.Needs, serviceOf: of.Service}
+	if a.noted {
+		note(ctx, g)
+	}
+	return g.Again(ctx)
+}

@@ -1,0 +1,14 @@
+package authz
+
+// Local is a call that a member does not serve itself, but something else in its process, such as the agent of the machine.
+type Local struct {
+	// Method is the full name of the call.
+	Method string
+	// Needs are what its caller needs; there is at least one.
+	Needs []Need
+	// Service returns the name of the service of a need that names an instance or a check by its id; empty: whoever serves the call has no
+	// such entry, or it is a check of a node. What the catalog has does not matter.
+	Service func(Need) string
+	// Stale says that the call is decided about by what this member has, however old that is.
+	Stale bool
+}
