@@ -111,6 +111,8 @@ func adviceFor(reason tenurev1.ErrorReason) string {
 		return "set TENURE_SESSION_SECRET, or --session-secret, to what `tenure session create --secret` printed"
 	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
 		return "`tenure kv get --detailed KEY` shows its revision"
+	case tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE:
+		return "`tenure lock info KEY` shows how that hold ended"
 	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
 		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return "try again in a moment; `tenure status` shows the members"

@@ -109,23 +109,29 @@ func printKey(e *cli.Environment, answer *tenurev1.GetResponse, detailed bool) e
 func newKVDeleteCommand(env *cli.Environment) *cobra.Command {
 	var prefix, all bool
 	var ifRevision uint64
+	held := &cli.GuardFlag{}
 	cmd := &cobra.Command{
 		Use:   "delete KEY",
 		Short: "Delete a key, or all keys with a prefix",
 		Long: `Delete a key and its value; its lock remains. With --prefix, delete all keys with the prefix KEY, but
-at most 10 000: if there are more, none is deleted. Deleting every key of the store requires --all.`,
+at most 10 000: if there are more, none is deleted. Deleting every key of the store requires --all. With
+--if-held, nothing is deleted if the lock of the sequencer is no longer held.`,
 		Example: `  tenure kv delete greeting
   tenure kv delete greeting --if-revision 12
+  tenure kv delete last-run --if-held "$TENURE_LOCK_SEQUENCER"
   tenure kv delete service/ --prefix`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := held.Read(); err != nil {
+				return err
+			}
 			if prefix {
 				request := &tenurev1.DeletePrefixRequest{Prefix: env.PrefixArgument(args[0]), All: all}
 				if request.GetPrefix() == "" && !all {
 					return cli.UsageError("an empty prefix means every key: confirm it with --all")
 				}
 				return env.WithClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-					return deletePrefix(ctx, env, c, request)
+					return deletePrefix(ctx, env, c, held, request)
 				})
 			}
 			key, err := env.KeyArgument(args[0])
@@ -137,22 +143,23 @@ at most 10 000: if there are more, none is deleted. Deleting every key of the st
 				request.IfRevision = &ifRevision
 			}
 			return env.WithClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
-				return deleteKey(ctx, env, c, request)
+				return deleteKey(ctx, env, c, held, request)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&prefix, cli.PrefixFlag, false, "delete all keys with the prefix KEY")
 	cmd.Flags().BoolVar(&all, "all", false, "with --prefix and an empty KEY: delete every key")
 	cmd.Flags().Uint64Var(&ifRevision, "if-revision", 0, "delete only if this is the key's mod_revision")
+	held.Add(cmd.Flags(), "delete")
 	cmd.MarkFlagsMutuallyExclusive(cli.PrefixFlag, "if-revision")
 	return cmd
 }
 
 // deleteKey deletes one key.
-func deleteKey(ctx context.Context, e *cli.Environment, c *tenure.Client, request *tenurev1.DeleteRequest) error {
+func deleteKey(ctx context.Context, e *cli.Environment, c *tenure.Client, held *cli.GuardFlag, request *tenurev1.DeleteRequest) error {
 	var answer *tenurev1.DeleteResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
-		request.Options = once
+		request.Options = held.Guard(once)
 		answer, err = tenurev1.NewKVServiceClient(member).Delete(ctx, request)
 		return err
 	})
@@ -174,10 +181,10 @@ func deleteKey(ctx context.Context, e *cli.Environment, c *tenure.Client, reques
 }
 
 // deletePrefix deletes all keys with a prefix.
-func deletePrefix(ctx context.Context, e *cli.Environment, c *tenure.Client, request *tenurev1.DeletePrefixRequest) error {
+func deletePrefix(ctx context.Context, e *cli.Environment, c *tenure.Client, held *cli.GuardFlag, request *tenurev1.DeletePrefixRequest) error {
 	var answer *tenurev1.DeletePrefixResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
-		request.Options = once
+		request.Options = held.Guard(once)
 		answer, err = tenurev1.NewKVServiceClient(member).DeletePrefix(ctx, request)
 		return err
 	})

@@ -24,6 +24,7 @@ type putFlags struct {
 	acquire    string
 	release    string
 	secret     cli.SecretFlag
+	held       cli.GuardFlag
 }
 
 // newKVPutCommand returns `tenure kv put`.
@@ -34,11 +35,14 @@ func newKVPutCommand(env *cli.Environment) *cobra.Command {
 		Short: "Write a key, and optionally acquire or release its lock",
 		Long: `Write a key. A VALUE of "-" is read from standard input, and "@FILE" from a file. One leading slash is
 not part of the key. --acquire also acquires the key's lock for a session, if it is free; --release
-releases it. If the lock cannot be acquired or released, nothing is written, and the exit code is 1.`,
+releases it. If the lock cannot be acquired or released, nothing is written, and the exit code is 1. So it
+is with --if-held if the lock of its sequencer is no longer held. In a command under "tenure lock",
+--if-held "$TENURE_LOCK_SEQUENCER" keeps writes from being made after the lock was lost.`,
 		Example: `  tenure kv put greeting hello
   tenure kv put config/app @app.yaml
   date | tenure kv put last-run -
   tenure kv put counter 2 --if-revision 17
+  tenure kv put last-run done --if-held "$TENURE_LOCK_SEQUENCER"
   tenure kv put service/leader '{"node": "a"}' --acquire "$ID"
   tenure kv put service/leader '{"node": "a"}' --release "$ID"`,
 		Args: cobra.ExactArgs(2),
@@ -61,6 +65,7 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
 	cli.SessionIDFlag(flags, &f.acquire, "acquire", "acquire the key's lock for this session")
 	cli.SessionIDFlag(flags, &f.release, "release", "release the key's lock for this session")
 	f.secret.Add(flags)
+	f.held.Add(flags, "write")
 	cmd.MarkFlagsMutuallyExclusive("if-revision", "acquire", "release")
 	return cmd
 }
@@ -69,6 +74,9 @@ releases it. If the lock cannot be acquired or released, nothing is written, and
 func (f *putFlags) request(ctx context.Context, env *cli.Environment, args []string) (*tenurev1.PutRequest, error) {
 	key, err := env.KeyArgument(args[0])
 	if err != nil {
+		return nil, err
+	}
+	if err = f.held.Read(); err != nil {
 		return nil, err
 	}
 	value, err := valueArgument(ctx, env, args[1])
@@ -124,7 +132,7 @@ func putKey(ctx context.Context, e *cli.Environment, c *tenure.Client, f *putFla
 	}
 	var answer *tenurev1.PutResponse
 	err := c.Change(ctx, func(ctx context.Context, member grpc.ClientConnInterface, once *tenurev1.CallOptions) (err error) {
-		request.Options = cli.ActingAs(actor, once)
+		request.Options = f.held.Guard(cli.ActingAs(actor, once))
 		answer, err = tenurev1.NewKVServiceClient(member).Put(ctx, request)
 		return err
 	})

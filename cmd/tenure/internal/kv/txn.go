@@ -25,7 +25,7 @@ const requestBytesMax = 4 << 20
 
 // NewTxnCommand returns `tenure txn`.
 func NewTxnCommand(env *cli.Environment) *cobra.Command {
-	secret := &cli.SecretFlag{}
+	secret, held := &cli.SecretFlag{}, &cli.GuardFlag{}
 	cmd := &cobra.Command{
 		Use:   "txn FILE|-",
 		Short: "Run a transaction: compare, then apply operations",
@@ -33,7 +33,7 @@ func NewTxnCommand(env *cli.Environment) *cobra.Command {
 with "compares", "then" and "otherwise"; operators and modes may also be words: equal, not-equal, less,
 greater; exclusive, shared, semaphore. If all compares hold, "then" runs, otherwise "otherwise" does:
 completely or not at all. The response is printed as JSON. If it is lost, the transaction is sent again,
-and applied once.
+and applied once. If the lock of an --if-held is no longer held, nothing is written.
 
 Exit codes: 0 the compares held, and "then" ran; 1 they did not, and "otherwise" ran; also 1 an operation
 was refused, and nothing was written. The error names each refused operation; the first is number 0.`,
@@ -43,16 +43,24 @@ was refused, and nothing was written. The error names each refused operation; th
   echo '{"then": [{"get": {"key": "a"}}, {"get": {"key": "b"}}]}' | tenure txn - | jq '.responses[].get.kv'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := held.Read(); err != nil {
+				return err
+			}
 			request, err := readTxn(cmd.Context(), env, args[0])
 			if err != nil {
 				return err
 			}
+			if request.GetOptions() == nil {
+				request.Options = &tenurev1.CallOptions{}
+			}
+			held.Guard(request.GetOptions())
 			return env.WithClient(cmd.Context(), func(ctx context.Context, c *tenure.Client) error {
 				return runTxn(ctx, env, c, secret, request)
 			})
 		},
 	}
 	secret.Add(cmd.Flags())
+	held.Add(cmd.Flags(), "write")
 	return cmd
 }
 
@@ -161,9 +169,6 @@ func runTxn(ctx context.Context, e *cli.Environment, c *tenure.Client, secret *c
 func addSecret(
 	ctx context.Context, e *cli.Environment, c *tenure.Client, secret *cli.SecretFlag, request *tenurev1.TxnRequest,
 ) error {
-	if request.GetOptions() == nil {
-		request.Options = &tenurev1.CallOptions{}
-	}
 	options := request.GetOptions()
 	session := txnSession(request)
 	if len(options.GetSessionSecret()) > 0 || session == "" {
