@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 // FrozenText says why a lock that nobody has is not granted.
 const FrozenText = "no lock is granted for a while after a restore (see `tenure status`)"
 
-// WhyNotAcquired says what stands between a caller and a lock.
-func WhyNotAcquired(lock *tenurev1.Lock) string {
+// WhyNotAcquired says what stands between a caller and a lock. Of holders whose session is among those given, it says where they run.
+func WhyNotAcquired(lock *tenurev1.Lock, sessions ...*tenurev1.Session) string {
 	var reasons []string
 	if holds := lock.GetHolds(); len(holds) > 0 {
-		reasons = append(reasons, HolderText(holds[0]))
+		reasons = append(reasons, HolderText(holds[0], sessions...))
 	} else if delayed := lock.GetDelayed(); len(delayed) > 0 {
 		reasons = append(reasons, DelayText(delayed[0]))
 	}
@@ -42,10 +43,27 @@ func WhyNotReleased(lock *tenurev1.Lock) string {
 	}
 }
 
-// HolderText tells who holds.
-func HolderText(hold *tenurev1.Hold) string {
-	return fmt.Sprintf("held by %s since %s",
-		WhoText(hold.GetSessionName(), hold.GetSequencer().GetSessionId()), Moment(hold.GetGrantTime()))
+// HolderText tells who holds, and where the holder runs if its session is among those given.
+func HolderText(hold *tenurev1.Hold, sessions ...*tenurev1.Session) string {
+	id := hold.GetSequencer().GetSessionId()
+	for _, s := range sessions {
+		if s.GetSessionId() == id {
+			id += whereText(s)
+			break
+		}
+	}
+	return fmt.Sprintf("held by %s since %s", WhoText(hold.GetSessionName(), id), Moment(hold.GetGrantTime()))
+}
+
+// whereText says after a comma on which host and in which process a session's holder runs, as far as the session says it.
+func whereText(s *tenurev1.Session) (text string) {
+	if host := cmp.Or(s.GetMetadata()["host"], s.GetNode()); host != "" {
+		text += ", host " + Printable(host)
+	}
+	if pid := s.GetMetadata()["pid"]; pid != "" {
+		text += ", pid " + Printable(pid)
+	}
+	return text
 }
 
 // DelayText tells who lost a lock, and how long that still counts.

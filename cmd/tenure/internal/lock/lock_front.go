@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
@@ -56,26 +57,41 @@ func (q *lockQueue) tellHolders(ctx context.Context) {
 func (q *lockQueue) tellHolder(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	info, err := q.session.Client.GetLock(ctx, q.key)
+	answer, err := getLock(ctx, q.session.Client, q.key)
 	if err != nil {
 		return
 	}
-	for _, hold := range info.Holds {
-		if hold.SessionID == q.session.ID() {
+	lock := answer.GetLock()
+	for _, hold := range lock.GetHolds() {
+		if hold.GetSequencer().GetSessionId() == q.session.ID() {
 			return
 		}
 	}
-	if info.Holders+info.Delayed > 0 || info.Message.GetFrozen() {
-		q.say(placeText(0, info.Message))
+	if lock.GetHolders()+lock.GetDelayedHolds() > 0 || lock.GetFrozen() {
+		q.say(placeText(0, lock, answer.GetSessions()...))
 	}
 }
 
+// holderMax bounds how long a look for the holders may hold a wait up.
+const holderMax = time.Second
+
+// holders returns the sessions of the lock's holders, which say where these run; nothing if that cannot be known at once.
+func (q *lockQueue) holders(ctx context.Context) []*tenurev1.Session {
+	ctx, cancel := context.WithTimeout(ctx, min(q.timeout, holderMax))
+	defer cancel()
+	answer, err := getLock(ctx, q.session.Client, q.key)
+	if err != nil {
+		return nil // It is for people only, and they are told the rest.
+	}
+	return answer.GetSessions()
+}
+
 // placeText says what stands between a waiter and a lock, and where in the queue it is. Without lock only the place is
-// known.
-func placeText(before uint32, lock *tenurev1.Lock) string {
+// known. Of holders whose session is among those given, it says where they run.
+func placeText(before uint32, lock *tenurev1.Lock, sessions ...*tenurev1.Session) string {
 	var parts []string
 	if holds := lock.GetHolds(); len(holds) > 0 {
-		text := cli.HolderText(holds[0])
+		text := cli.HolderText(holds[0], sessions...)
 		if more := lock.GetHolders(); more > 1 {
 			text += fmt.Sprintf(" and by %d more", more-1)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // lockQueue waits for a lock in its queue, and tells people about it.
@@ -95,10 +96,14 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 	// Only the first in the queue looks at the lock itself, so that a long queue costs the cluster no more than a short one.
 	var front frontRow
 	defer front.leave()
+	// Where the holder runs is asked for once: every contender of a key is named after it.
+	holders := sync.OnceValue(func() []*tenurev1.Session { return q.holders(ctx) })
 	queued := func(place tenure.Queued) {
 		switch {
 		case place.Lock != nil:
-			q.say(placeText(uint32(place.Position), place.Lock.Message))
+			if text := placeText(uint32(place.Position), place.Lock.Message, holders()...); ctx.Err() == nil {
+				q.say(text)
+			}
 		case place.Position > 0:
 			q.say(placeText(uint32(place.Position), nil))
 		}
@@ -165,7 +170,7 @@ func (q *lockQueue) tryOnce(ctx context.Context) (*tenure.Held, error) {
 	case err != nil:
 		return nil, q.refused(err)
 	case held == nil:
-		q.keep(cli.WhyNotAcquired(info.Message))
+		q.keep(cli.WhyNotAcquired(info.Message, q.holders(ctx)...))
 		return nil, errNotHad
 	}
 	return held, nil
