@@ -9,6 +9,7 @@ import (
 	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // NewCommand returns `tenure session`.
@@ -93,8 +94,8 @@ func newSessionDestroyCommand(env *cli.Environment) *cobra.Command {
 		Use:   "destroy ID",
 		Short: "End a session and release everything it holds",
 		Long: `End a session and release everything it holds. Its locks become free after the session's lock-delay, or
-immediately with --clean, which says that the work under them has finished. --force, with a --reason,
-replaces the session's secret; the reason is kept.`,
+immediately with --clean, which says that the work under them has finished. --force ends a session without
+its secret; it needs a --reason, which is kept.`,
 		Example: `  tenure session destroy "$ID"
   tenure session destroy "$ID" --clean
   tenure session destroy "$ID" --force --reason "host is gone"`,
@@ -128,7 +129,7 @@ func destroyAndPrint(
 	}
 	answer, err := destroySession(ctx, c, request)
 	if err != nil {
-		return err
+		return withForce(err)
 	}
 	switch {
 	case e.JSON():
@@ -137,6 +138,15 @@ func destroyAndPrint(
 		return e.Printf("Session had ended already: %s\n", request.GetSessionId())
 	}
 	return e.Printf("Success! Session destroyed: %s\n", request.GetSessionId())
+}
+
+// withForce adds to the refusal of a caller without the session's secret how an operator ends the session.
+func withForce(err error) error {
+	if errorinfo.Reason(cli.PlainError(err)) != tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG {
+		return err
+	}
+	return cli.RefusedError("%w; an operator ends it with --force --reason TEXT, or takes only a lock from it: `tenure lock break KEY --reason TEXT`",
+		cli.Explain(0, cli.PlainError(err)))
 }
 
 // destroySession ends a session; made twice it does the same, so it needs no key.

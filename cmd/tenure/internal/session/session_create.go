@@ -130,6 +130,10 @@ func createSession(ctx context.Context, e *cli.Environment, request *tenurev1.Cr
 		default:
 			e.Notef("Note: there is no node %s in the catalog, so the session is bound to none.", cli.Quoted(node))
 		}
+		// Whoever writes --ttl 0s knows; and a node ends what is bound to it.
+		if request.GetTtl() == nil && (node == "" || answer.GetNodeId() == "" && answer.GetHeader().GetHidden() == 0) {
+			e.Notef("Note: this session has no TTL: it and its locks live until `tenure session destroy %s`; --ttl changes that.", answer.GetSessionId())
+		}
 		if e.JSON() {
 			return e.PrintDocument(answer)
 		}
