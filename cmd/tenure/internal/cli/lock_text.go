@@ -86,6 +86,14 @@ func WhoText(name, id string) string {
 
 // EndText says in words why a hold ended.
 func EndText(cause tenurev1.HoldEndCause) string {
+	switch cause {
+	case tenurev1.HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED:
+		return "an operator ended the session"
+	case tenurev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED:
+		return "an operator released it"
+	default:
+		// The others say it.
+	}
 	return Words(cause.String(), "HOLD_END_CAUSE_")
 }
 
