@@ -52,5 +52,6 @@ func signalGroup(group int, s syscall.Signal) {
 	_ = syscall.Kill(-group, s)
 }
 
-// groupLives reports whether a process of a process group is left.
-func groupLives(group int) bool { return syscall.Kill(-group, 0) == nil }
+// groupLives reports whether a process of a process group is left that runs. Those that have ended and wait for a parent to notice do not: the
+// first process of a container may be none that does.
+func groupLives(group int) bool { return syscall.Kill(-group, 0) == nil && !allEnded(group) }
