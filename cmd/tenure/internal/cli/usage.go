@@ -40,7 +40,6 @@ func offerChoices(cmd *cobra.Command) {
 // ExplainUsage makes a command, and those below it, say what was probably meant by a wrong use.
 func ExplainUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(flagMistake)
-	cmd.SuggestionsMinimumDistance = typoMax
 	offerChoices(cmd)
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -82,14 +81,6 @@ func ExplainBuiltIns(root *cobra.Command) {
 // UnknownCommand says that a command has no such command below it.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError("unknown command %s for %q%s", Quoted(name), cmd.CommandPath(), CommandMeant(cmd, name))
-}
-
-// CommandMeant returns which command below cmd was probably meant, after a semicolon, or nothing.
-func CommandMeant(cmd *cobra.Command, name string) string {
-	if names := cmd.SuggestionsFor(name); len(names) > 0 {
-		return fmt.Sprintf("; did you mean %q?", cmd.CommandPath()+" "+names[0])
-	}
-	return ""
 }
 
 // argumentMistake says what arguments a command wants, or which command below it was probably meant.
@@ -198,26 +189,6 @@ func flagMeant(cmd *cobra.Command, name string) string {
 		return ""
 	}
 	return "; did you mean --" + nearest + "?"
-}
-
-// lettersApart returns how many letters must be put in, taken out or replaced to make one word of another.
-func lettersApart(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Formats of the log.

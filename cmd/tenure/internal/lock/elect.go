@@ -11,7 +11,7 @@ func NewElectCommand(env *cli.Environment) *cobra.Command {
 	f := &lockFlags{election: true}
 	var observe bool
 	cmd := &cobra.Command{
-		Use:   "elect KEY --value V -- COMMAND ARGS... | KEY --observe",
+		Use:   "elect KEY --value V [flags] -- COMMAND ARGS... | KEY --observe",
 		Short: "Run a command while leading an election, or watch the leader",
 		Long: `Campaign in an election, run a command while leading, and resign. The value tells other clients who
 leads. Candidates wait in a queue; standard error shows the queue position and the leader.

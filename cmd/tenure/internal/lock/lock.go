@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -38,7 +39,7 @@ type lockFlags struct {
 func NewCommand(env *cli.Environment) *cobra.Command {
 	f := &lockFlags{}
 	cmd := &cobra.Command{
-		Use:   "lock KEY -- COMMAND ARGS...",
+		Use:   "lock KEY [flags] -- COMMAND ARGS...",
 		Short: "Run a command while holding a lock",
 		Long: `Wait for a lock, run a command while holding it, then release it. Waiters queue and get the lock in
 order. Standard error shows the queue position and the holder. The lock is exclusive by default;
@@ -65,11 +66,7 @@ Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, command := cli.SplitCommand(cmd, args)
 			if len(own) != 1 || len(command) == 0 {
-				meant := ""
-				if len(own) > 0 && len(command) == 0 {
-					meant = cli.CommandMeant(cmd, own[0])
-				}
-				return cli.UsageError("want one key, \"--\" and a command: tenure lock KEY -- COMMAND ARGS...%s", meant)
+				return cli.UsageError("want one key, \"--\" and a command: tenure lock KEY -- COMMAND ARGS...%s", otherwiseMeant(cmd, own, command))
 			}
 			key, err := env.KeyArgument(own[0])
 			if err != nil {
@@ -102,6 +99,18 @@ Exit codes: the command's own, or 128+N after signal N; 3 no member answered; 75
 	cmd.MarkFlagsMutuallyExclusive("try", "wait")
 	cmd.AddCommand(newLockInfoCommand(env), newLockListCommand(env), newLockBreakCommand(env), newLockDeadlocksCommand(env))
 	return cmd
+}
+
+// otherwiseMeant returns what was meant instead of running a command, if one is missing: to look at locks, or a command below this one.
+func otherwiseMeant(cmd *cobra.Command, own, command []string) string {
+	if len(own) == 0 || len(command) > 0 {
+		return ""
+	}
+	key := "KEY"
+	if len(own) == 1 {
+		key = cli.Printable(own[0])
+	}
+	return fmt.Sprintf("%s; to see a lock: \"tenure lock info %s\"; all locks: \"tenure lock list\"", cli.CommandMeant(cmd, own[0]), key)
 }
 
 // add adds the flags that `tenure lock` and `tenure elect` share.

@@ -28,7 +28,7 @@ type createFlags struct {
 func newSessionCreateCommand(env *cli.Environment) *cobra.Command {
 	f := &createFlags{}
 	cmd := &cobra.Command{
-		Use:   "create [-- COMMAND ARGS...]",
+		Use:   "create [flags] [-- COMMAND ARGS...]",
 		Short: "Open a session and print its id",
 		Long: `Open a session and print only its id. Anyone who knows the id can use the session. With --secret, the
 second line is a secret, which is then required to act as the session. Without --ttl, the session lives

@@ -29,7 +29,7 @@ type watchFlags struct {
 func NewCommand(env *cli.Environment) *cobra.Command {
 	f := &watchFlags{}
 	cmd := &cobra.Command{
-		Use:   "watch KEY | --prefix PREFIX | --node NODE | --service SERVICE | --queries [-- COMMAND ARGS...]",
+		Use:   "watch KEY | --prefix PREFIX | --node NODE | --service SERVICE | --queries [flags] [-- COMMAND ARGS...]",
 		Short: "Print changes of keys, or run a command for each",
 		Long: `Print each change of a key, or of all keys with a prefix, one line each: revision, type of event, key,
 and value or holder, separated by tabs; with -o json, a JSON object. With --initial, print the current
