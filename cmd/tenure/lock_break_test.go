@@ -26,9 +26,9 @@ func TestABreakSaysHowManyHoldsRemain(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"in three calls":                {answers: some, code: cli.ExitOK, says: "Success! Lock broken: k (6 holds, 1 places in the queue)\n"},
+		"in three calls":                {answers: some, code: cli.ExitOK, says: "Success! Lock broken: k (6 holds, 1 place in the queue)\n"},
 		"in three calls, as a document": {answers: some, flags: []string{"-o", "json"}, code: cli.ExitOK, says: `"holds": 6`},
-		"the third never comes":         {answers: some[:2], code: cli.ExitRefused, says: "5 holds and 1 places in the queue were taken away, and 1 remain"},
+		"the third never comes":         {answers: some[:2], code: cli.ExitRefused, says: "5 holds and 1 place in the queue were taken away, and 1 remain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

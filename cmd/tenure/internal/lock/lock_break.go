@@ -69,9 +69,9 @@ func breakLock(ctx context.Context, e *cli.Environment, c *tenure.Client, reques
 			return err
 		})
 		if err != nil && all.GetRemaining() > 0 {
-			return cli.RefusedError("Lock not broken: %s: %d holds and %d places in the queue were taken away, and %d remain; "+
+			return cli.RefusedError("Lock not broken: %s: %s were taken away, and %d remain; "+
 				"run it again, or give a longer --timeout: %w",
-				cli.Printable(request.GetKey()), all.GetHolds(), all.GetPlaces(), all.GetRemaining(), cli.PlainError(err))
+				cli.Printable(request.GetKey()), takenAway(all, " and "), all.GetRemaining(), cli.PlainError(err))
 		}
 		if err != nil {
 			return err
@@ -98,5 +98,10 @@ func toldBroken(e *cli.Environment, key string, all *tenurev1.BreakLockResponse)
 	case e.JSON():
 		return nil
 	}
-	return e.Printf("Success! Lock broken: %s (%d holds, %d places in the queue)\n", cli.Printable(key), all.GetHolds(), all.GetPlaces())
+	return e.Printf("Success! Lock broken: %s (%s)\n", cli.Printable(key), takenAway(all, ", "))
+}
+
+// takenAway says how much a break took away.
+func takenAway(all *tenurev1.BreakLockResponse, separator string) string {
+	return cli.Counted(all.GetHolds(), "hold") + separator + cli.Counted(all.GetPlaces(), "place") + " in the queue"
 }
