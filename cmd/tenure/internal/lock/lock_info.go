@@ -69,19 +69,24 @@ func getLock(ctx context.Context, c *tenure.Client, key string) (answer *tenurev
 	return answer, err
 }
 
+// stateWord returns the state of a lock: held; delayed, if only a lock-delay keeps it from others; or free.
+func stateWord(lock *tenurev1.Lock) string {
+	switch {
+	case lock.GetHolders() > 0:
+		return "held"
+	case lock.GetDelayedHolds() > 0:
+		return "delayed"
+	default:
+		return "free"
+	}
+}
+
 // lockRows returns all about a lock.
 func lockRows(answer *tenurev1.GetLockResponse) [][]string {
 	lock := answer.GetLock()
-	state := "free"
-	switch {
-	case lock.GetHolders() > 0:
-		state = "held"
-	case lock.GetDelayedHolds() > 0:
-		state = "delayed"
-	}
 	rows := [][]string{
 		{"Lock", cli.Printable(lock.GetKey())},
-		{"State", state},
+		{"State", stateWord(lock)},
 		{"Lock index", strconv.FormatUint(lock.GetLockIndex(), 10)},
 		{"Waiters", strconv.FormatUint(uint64(lock.GetWaiters()), 10)},
 	}

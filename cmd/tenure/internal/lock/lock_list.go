@@ -22,8 +22,9 @@ func newLockListCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List locks that are held, waited for or delayed",
-		Long: `List the locks that are held, waited for or delayed, in byte order of their keys: mode, first holder
-and since when, number of holders and waiters. With several filters, list the locks that match all.
+		Long: `List the locks that are held, waited for or delayed, in byte order of their keys: mode, state, first
+holder and since when, number of holders and waiters. The state is held, delayed, with the remaining
+lock-delay, or free. With several filters, list the locks that match all.
 
 To acquire a lock whose key is "list", write "tenure lock /list -- COMMAND".`,
 		Example: `  tenure lock list
@@ -89,7 +90,7 @@ func listLocks(ctx context.Context, e *cli.Environment, c *tenure.Client, reques
 	if e.JSON() {
 		return e.PrintDocument(all)
 	}
-	rows := [][]string{{"KEY", "MODE", "HOLDER", "SESSION", "SINCE", "HOLDERS", "WAITING"}}
+	rows := [][]string{{"KEY", "MODE", "STATE", "HOLDER", "SESSION", "SINCE", "HOLDERS", "WAITING"}}
 	for _, lock := range all.GetLocks() {
 		rows = append(rows, lockRow(lock))
 	}
@@ -98,22 +99,19 @@ func listLocks(ctx context.Context, e *cli.Environment, c *tenure.Client, reques
 
 // lockRow returns a lock in a line.
 func lockRow(lock *tenurev1.Lock) []string {
-	holder, session, since := "-", "-", "-"
+	state, holder, session, since := stateWord(lock), "-", "-", "-"
 	switch {
 	case len(lock.GetHolds()) > 0:
-		hold := lock.GetHolds()[0]
-		holder, session, since = holdColumns(hold)
+		holder, session, since = holdColumns(lock.GetHolds()[0])
 	case len(lock.GetDelayed()) > 0:
-		hold := lock.GetDelayed()[0]
-		holder, session, since = holdColumns(hold)
-		holder = fmt.Sprintf("delayed %s after %s", cli.Length(hold.GetDelayLeft()), holder)
+		state += " " + cli.Length(lock.GetDelayed()[0].GetDelayLeft())
 	}
 	mode := cli.Words(lock.GetMode().String(), "LOCK_MODE_")
 	if lock.GetLimit() > 0 {
 		mode += fmt.Sprintf(" of %d", lock.GetLimit())
 	}
 	return []string{
-		cli.Printable(lock.GetKey()), mode, holder, session, since,
+		cli.Printable(lock.GetKey()), mode, state, holder, session, since,
 		strconv.FormatUint(uint64(lock.GetHolders()), 10), strconv.FormatUint(uint64(lock.GetWaiters()), 10),
 	}
 }
