@@ -107,7 +107,7 @@ func argumentMistake(cmd *cobra.Command, args []string) error {
 // flagMistake says what is wrong with a flag in the words of this program.
 func flagMistake(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return UsageError("%w%s", err, flagMeant(cmd, unknown.GetSpecifiedName()))
+		return UsageError("%w%s", err, flagMeant(cmd, unknown))
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetSpecifiedName() == PrefixFlag {
 		return UsageError("%w; want %s --prefix PREFIX", err, cmd.CommandPath())
@@ -177,8 +177,15 @@ func valueWanted(err error) (invalid *pflag.InvalidValueError, want string) {
 	return invalid, want
 }
 
-// flagMeant returns which flag of a command was probably meant, after a semicolon, or nothing.
-func flagMeant(cmd *cobra.Command, name string) string {
+// flagMeant returns which flag of a command was probably meant, or that it was none, after a semicolon, or nothing.
+func flagMeant(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	name := unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		if !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, " -- ") { // It has no arguments, or they are a command's.
+			return ""
+		}
+		return "; put \"--\" before a value that begins with \"-\""
+	}
 	nearest, distance := "", typoMax+1
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if d := lettersApart(name, flag.Name); !flag.Hidden && d < distance && d < len(flag.Name) {
