@@ -88,10 +88,10 @@ func printKey(e *cli.Environment, answer *tenurev1.GetResponse, detailed bool) e
 			{"Flags", strconv.FormatUint(kv.GetFlags(), 10)},
 			{"Create revision", strconv.FormatUint(kv.GetCreateRevision(), 10)},
 			{"Mod revision", strconv.FormatUint(kv.GetModRevision(), 10)},
-			{"Version", strconv.FormatUint(kv.GetVersion(), 10)},
+			{"Puts", strconv.FormatUint(kv.GetVersion(), 10)},
 			{"Lock index", strconv.FormatUint(kv.GetLockIndex(), 10)},
 			{"Session", cli.OrDash(kv.GetSessionId())},
-			{"Bound session", cli.OrDash(kv.GetBoundSessionId())},
+			{"Ephemeral for", cli.OrDash(kv.GetBoundSessionId())},
 			{"Created", cli.Moment(kv.GetCreateTime())},
 			{"Modified", cli.Moment(kv.GetModTime())},
 		})
