@@ -24,9 +24,13 @@ func NewPoolCommand(env *cli.Environment) *cobra.Command {
 // NewPoolListCommand returns `tenure pool list`, which is `tenure members`, too.
 func NewPoolListCommand(env *cli.Environment, use string) *cobra.Command {
 	request := &tenurev1.ListPoolRequest{}
+	short := map[string]string{
+		"list":    "List the machines that watch each other by gossip: members and agents",
+		"members": "Same as \"tenure pool list\"",
+	}[use]
 	cmd := &cobra.Command{
 		Use:   use,
-		Short: "List the machines that watch each other by gossip: members and agents",
+		Short: short,
 		Long: `List the members and agents that take part in gossip, as the member that answers sees them: name, address,
 state, role and version. Those that failed or left are listed until they are deregistered. "tenure member
 list" lists the members of the cluster itself.`,
