@@ -147,7 +147,7 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 			if at.Consul != "" {
 				consul = " consul=" + at.Consul
 			}
-			if err := env.Printf("tenure: agent node=%s grpc=%s http=%s%s\n", f.node.GetName(), at.GRPC, cli.OrDash(at.HTTP), consul); err != nil {
+			if err := env.Printf("tenure: agent node=%s grpc=%s http=%s%s\n", f.node.GetName(), at.GRPC, daemon.OrOff(at.HTTP), consul); err != nil {
 				log.Warn("the addresses could not be printed", zap.Error(err))
 			}
 		case <-hangups:

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"net"
 
@@ -25,3 +26,6 @@ func AddressTaken(err error, what string, flags []AddressFlag) error {
 	}
 	return cli.RefusedError("%s is already in use: is another %s running?", taken, what)
 }
+
+// OrOff returns an address that is listened on, or "off" if there is none.
+func OrOff(address string) string { return cmp.Or(address, "off") }

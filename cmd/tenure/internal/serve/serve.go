@@ -198,10 +198,7 @@ func serve(ctx context.Context, env *cli.Environment, f *serveFlags) (err error)
 
 // announce tells where the member listens, in one line that programs can read, and to a newcomer what to try.
 func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
-	peer, consul := at.Peer, ""
-	if peer == "" {
-		peer = "off"
-	}
+	consul := ""
 	if at.Consul != "" {
 		consul = " consul=" + at.Consul
 	}
@@ -209,7 +206,7 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 	if at.Gossip != "" {
 		gossip = " gossip=" + at.Gossip
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "tenure: serving grpc=%s http=%s peer=%s%s%s\n", at.GRPC, at.HTTP, peer, consul, gossip)
+	_, _ = fmt.Fprintf(env.Stdout, "tenure: serving grpc=%s http=%s peer=%s%s%s\n", at.GRPC, at.HTTP, daemon.OrOff(at.Peer), consul, gossip)
 	if !f.dev {
 		return
 	}

@@ -74,7 +74,7 @@ func (a *insideAgent) announce(ctx context.Context, env *cli.Environment) {
 	select {
 	case <-a.agent.Ready():
 		at := a.agent.Addresses()
-		_ = env.Printf("tenure: agent grpc=%s http=%s\n", at.GRPC, cli.OrDash(at.HTTP)) // Whoever reads it may have gone.
+		_ = env.Printf("tenure: agent grpc=%s http=%s\n", at.GRPC, daemon.OrOff(at.HTTP)) // Whoever reads it may have gone.
 	case <-ctx.Done():
 	}
 }
