@@ -23,6 +23,8 @@ type watchFlags struct {
 	services []string
 	sessions bool
 	queries  bool
+	// missing says, when the present state is empty, what is not there.
+	missing string
 }
 
 // NewCommand returns `tenure watch`.
@@ -106,6 +108,7 @@ func (f *watchFlags) options(env *cli.Environment, cmd *cobra.Command, args []st
 		options = append(options, tenure.OnEveryQuery())
 	}
 	onKeys, onLocks := tenure.OnPrefix, tenure.OnLockPrefix
+	f.missing = "nothing of that"
 	var argument string
 	switch {
 	case !prefixSet && len(args) == 0 && (f.queries || len(f.nodes)+len(f.services) > 0):
@@ -114,6 +117,7 @@ func (f *watchFlags) options(env *cli.Environment, cmd *cobra.Command, args []st
 		return nil, cli.UsageError("want a KEY or --prefix, not both; put \"--\" before a command to run")
 	case prefixSet:
 		argument = env.PrefixArgument(f.prefix)
+		f.missing = "no key with prefix " + cli.Quoted(argument)
 	case len(args) != 1:
 		return nil, cli.UsageError("want one KEY, or --prefix, --node, --service or --queries; put \"--\" before a command to run")
 	default:
@@ -122,6 +126,7 @@ func (f *watchFlags) options(env *cli.Environment, cmd *cobra.Command, args []st
 			return nil, err
 		}
 		onKeys, onLocks, argument = onKey, onLock, key
+		f.missing = "no key " + cli.Quoted(key)
 	}
 	options = append(options, onKeys(argument))
 	if f.locks {
@@ -159,6 +164,9 @@ func follow(ctx context.Context, e *cli.Environment, f *watchFlags, selected []t
 		case err != nil:
 			return first.Ended(ctx, err)
 		case f.once && (f.initial || !isEmpty(event)):
+			if isEmpty(event) {
+				e.Notef("Note: there is %s now.", f.missing)
+			}
 			return nil
 		}
 	}
