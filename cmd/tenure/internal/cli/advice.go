@@ -86,6 +86,24 @@ func lateText(err error) (said string) {
 	return said
 }
 
+// NotTold says why the cluster could not be told of an end, for people who see that the program ends anyway.
+func NotTold(err error) string {
+	failed, ok := errors.AsType[*tenure.Error](err)
+	if !ok || !errors.Is(err, tenure.ErrUnavailable) && !errors.Is(err, tenure.ErrOutcomeUnknown) {
+		return Printable(ErrorText(err))
+	}
+	// The client tells that the time was over, and then of its last attempt.
+	_, last, _ := strings.Cut(failed.Message, "; ")
+	switch addresses, found := strings.CutPrefix(last, "no member could be reached: "); {
+	case found:
+		return "no member answered at " + Printable(addresses)
+	case last == "":
+		return "no member answered in time"
+	default:
+		return Printable(last)
+	}
+}
+
 // plainCause returns why a connection failed, without the address that is named already.
 func plainCause(err error) string {
 	op, ok := err.(*net.OpError) //nolint:errorlint // An error that wraps one has words of its own.

@@ -207,10 +207,9 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 	switch {
 	case closeErr == nil || code == process.ExitLost:
 	case hold == nil:
-		e.Notef("Could not leave the queue (%s); the place ends with the session's TTL (%v).", cli.Printable(cli.ErrorText(closeErr)), own.TTL())
+		e.Notef("Could not leave the queue: %s. The place ends with the session's TTL (%v).", cli.NotTold(closeErr), own.TTL())
 	default:
-		e.Notef("Could not release the lock (%s); it becomes free after the TTL (%v) and the lock-delay.",
-			cli.Printable(cli.ErrorText(closeErr)), own.TTL())
+		e.Notef("Could not release the lock: %s. It becomes free after the TTL (%v) and the lock-delay.", cli.NotTold(closeErr), own.TTL())
 	}
 	if err != nil {
 		return err

@@ -186,7 +186,7 @@ func runUnderSession(
 	code, err := g.Run()
 	stopTelling()
 	if closeErr := session.Close(); closeErr != nil && code != process.ExitLost {
-		e.Notef("Could not destroy session %s: %s", session.ID(), cli.Printable(cli.ErrorText(closeErr)))
+		e.Notef("Could not destroy session %s: %s. It ends with its TTL, if it has one.", session.ID(), cli.NotTold(closeErr))
 	}
 	if err != nil {
 		return err
