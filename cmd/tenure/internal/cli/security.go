@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -99,7 +100,9 @@ type attempt struct {
 func (a *attempt) fail(cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cause = cause
+	if !errors.Is(a.cause, errHTTP) { // It explains what comes after it.
+		a.cause = cause
+	}
 }
 
 // why returns why the attempt failed: before its time was over, or because it was.
@@ -117,8 +120,30 @@ func (a *attempt) dial(ctx context.Context, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		a.fail(err)
+		return nil, err
 	}
-	return conn, err
+	return &firstRead{Conn: conn, attempt: a}, nil
+}
+
+// firstRead is a connection that notes whether the first that comes over it is an answer of HTTP/1.
+type firstRead struct {
+	net.Conn
+
+	attempt *attempt
+	once    sync.Once
+}
+
+// Read reads.
+func (r *firstRead) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	if n > 0 {
+		r.once.Do(func() {
+			if bytes.HasPrefix(p[:n], []byte("HTTP")) {
+				r.attempt.fail(errHTTP)
+			}
+		})
+	}
+	return n, err
 }
 
 // watched are credentials that note why a handshake fails.
