@@ -182,6 +182,7 @@ func lockAndRun(ctx context.Context, e *cli.Environment, f *lockFlags, key strin
 		session: own, key: key, what: f.what(key), note: e.Notef, timeout: e.Timeout,
 		lock: func(options ...tenure.LockOption) *tenure.Lock { return f.lock(own.Session, key, options) },
 	}
+	w.outer, _ = e.Getenv("TENURE_LOCK_SESSION")
 	switch {
 	case f.try && f.waitSet:
 		w.try = "--wait 0s"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type lockQueue struct {
 	// deadline ends the wait; zero is never.
 	deadline time.Time
 	note     func(format string, args ...any)
+	// outer is the session of the lock under which this program runs; empty if there is none.
+	outer string
 	// timeout bounds a single call.
 	timeout time.Duration
 
@@ -98,7 +101,13 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 	defer front.leave()
 	// Where the holder runs is asked for once: every contender of a key is named after it.
 	holders := sync.OnceValue(func() []*tenurev1.Session { return q.holders(ctx) })
+	var nested sync.Once
 	queued := func(place tenure.Queued) {
+		if place.Lock != nil && q.waitsForItself(place.Lock) {
+			nested.Do(func() {
+				q.note("Note: the program under which this one runs holds %s, and keeps it until this one ends.", q.what)
+			})
+		}
 		switch {
 		case place.Lock != nil:
 			if text := placeText(uint32(place.Position), place.Lock.Message, holders()...); ctx.Err() == nil {
@@ -114,6 +123,11 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 	return q.persist(ctx, func(options ...tenure.LockOption) (*tenure.Held, error) {
 		return q.lock(append(options, tenure.WithOwner(""), tenure.WithQueuedFunc(queued))...).Acquire(ctx)
 	})
+}
+
+// waitsForItself reports whether the lock is held for the command that waits for it.
+func (q *lockQueue) waitsForItself(lock *tenure.LockInfo) bool {
+	return q.outer != "" && slices.ContainsFunc(lock.Holds, func(h tenure.HoldInfo) bool { return h.SessionID == q.outer })
 }
 
 // persist acquires, and again when nobody answers, until the lock is had or the time is over.
