@@ -145,6 +145,7 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 	defer timer.Stop()
 	begun := time.Now()
 	var cause error // nil: the lease ran out.
+	var asked request
 	done := p.Done
 	for {
 		select {
@@ -156,9 +157,7 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 			timer.Reset(0)
 			continue
 		case s := <-g.Signals:
-			if number, ok := s.(syscall.Signal); ok {
-				p.Signal(number)
-			}
+			asked.pass(s, p, time.Since(begun))
 			continue
 		case err := <-g.Losses:
 			if err == nil {
@@ -175,6 +174,9 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 			g.Note("The command cannot be suspended while it depends on %s; it was resumed.", g.What)
 		}
 		now := time.Since(begun)
+		if !dog.ended() && asked.overdue(now) {
+			g.Note("Waiting for the command to end; %s is kept until then.", g.What)
+		}
 		if !dog.unlimited {
 			dog.leased(now, g.left())
 		}
@@ -187,6 +189,34 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 		}
 		timer.Reset(max(wait, time.Millisecond))
 	}
+}
+
+// requestPatience is how long a command may take to end when it is asked to, before people are told what keeps them.
+const requestPatience = time.Second
+
+// request is what a signal asks of a command: to end. It has no clock of its own.
+type request struct {
+	at          time.Duration
+	made, noted bool
+}
+
+// pass passes a signal on to a command.
+func (r *request) pass(s os.Signal, p *Process, now time.Duration) {
+	if number, ok := s.(syscall.Signal); ok {
+		p.Signal(number)
+	}
+	if Ends(s) && !r.made {
+		r.made, r.at = true, now
+	}
+}
+
+// overdue reports, once, whether the command goes on although it was asked to end a while ago.
+func (r *request) overdue(now time.Duration) bool {
+	if !r.made || r.noted || now-r.at < requestPatience {
+		return false
+	}
+	r.noted = true
+	return true
 }
 
 // left returns how long the lease lasts.
