@@ -23,7 +23,8 @@ func newSessionListCommand(env *cli.Environment) *cobra.Command {
 		Use:   "list",
 		Short: "List live sessions",
 		Long: `List the live sessions: name, node, TTL, remaining time of the TTL, and the number of objects, which
-are holds, places in queues and ephemeral keys. With several filters, list the sessions that match all.
+are holds, places in queues and ephemeral keys; "objects" of -o json is one more, for the session itself.
+With several filters, list the sessions that match all.
 Sessions without TTL live until they are destroyed: check now and then whether they are still needed.`,
 		Example: `  tenure session list
   tenure session list --no-ttl --older-than 24h
