@@ -139,6 +139,9 @@ func putKey(ctx context.Context, e *cli.Environment, c *tenure.Client, f *putFla
 	if err != nil {
 		return err
 	}
+	if request.GetAcquire()+request.GetRelease() == "" && len(request.GetOptions().GetGuards()) == 0 {
+		noteHolder(e, answer.GetKv().GetSessionId())
+	}
 	if e.JSON() {
 		if err := e.PrintDocument(answer); err != nil {
 			return err
@@ -162,4 +165,17 @@ func putKey(ctx context.Context, e *cli.Environment, c *tenure.Client, f *putFla
 		return nil
 	}
 	return e.Printf("Success! %s: %s\n", done, key)
+}
+
+// noteHolder tells who wrote a key, with neither its lock nor a guard, which session holds the lock, unless it is one under which this program runs.
+func noteHolder(e *cli.Environment, holder string) {
+	if holder == "" {
+		return
+	}
+	for _, variable := range []string{"TENURE_LOCK_SESSION", "TENURE_SESSION_ID"} {
+		if own, _ := e.Getenv(variable); own == holder {
+			return
+		}
+	}
+	e.Notef("Note: session %s holds the lock of this key, which keeps nobody from writing it.", holder)
 }
