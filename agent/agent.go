@@ -109,7 +109,7 @@ func (a *Agent) load() error {
 	})
 	a.service = service.New(service.Options{
 		Self:     service.Self{Node: a.node.GetName(), NodeID: a.node.GetNodeId(), Version: a.options.Version, Started: time.Now()},
-		Registry: a.registry, Save: a.saver.save, Reload: a.Reload, Sync: a.syncer.State,
+		Registry: a.registry, Save: a.saver.save, Reload: a.Reload, Sync: a.syncer.State, Brief: a.syncer.Brief,
 		Boot: func() uint64 { return a.boot }, Header: catalog.last,
 		Leave: a.leave, Gossip: a.gossipAddress,
 	})

@@ -92,7 +92,7 @@ func start(t *testing.T, dir string, change func(*agent.Options)) *running {
 }
 
 // folder is a directory with a folder for files.
-func folder(t *testing.T, files map[string]string) string {
+func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "services"), 0o700); err != nil {
@@ -102,7 +102,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func write(t *testing.T, dir string, files map[string]string) {
+func write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, "services", name), []byte(text), 0o600); err != nil {

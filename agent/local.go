@@ -28,11 +28,12 @@ func newLocal(a *Agent, conn grpc.ClientConnInterface) *Local {
 	return &Local{AgentServiceClient: tenurev1.NewAgentServiceClient(conn), agent: a}
 }
 
-// Settled waits until the catalog is as the agent has it but for what the cluster refused, or ctx ends.
+// Settled waits until the catalog is as the agent has it but for what the cluster refused, or ctx ends. For what changes meanwhile it does not wait.
 func (l *Local) Settled(ctx context.Context) {
+	changes := l.agent.syncer.Changes()
 	for {
 		synced := l.agent.rounds.next()
-		if state := l.agent.syncer.State(); state.Missing == state.Refused {
+		if l.agent.syncer.Settled(changes) {
 			return
 		}
 		select {

@@ -41,10 +41,10 @@ func newMetrics(a *Agent) (*metrics, error) {
 	}
 	outOfSync := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tenure_agent_out_of_sync", Help: "Entries of the catalog that are not yet as the agent has them.",
-	}, func() float64 { return float64(a.syncer.State().Missing) })
+	}, func() float64 { return float64(a.syncer.Brief().Missing) })
 	refused := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tenure_agent_refused", Help: "Entries that are out of sync because the cluster refused them.",
-	}, func() float64 { return float64(a.syncer.State().Refused) })
+	}, func() float64 { return float64(a.syncer.Brief().Refused) })
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.runs, m.seconds, m.syncs, outOfSync, refused,

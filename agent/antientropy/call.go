@@ -98,6 +98,7 @@ func (s *Syncer) push(ctx context.Context, b *batch) error {
 	if err == nil {
 		s.tookPlace(b)
 		s.catalog.apply(b)
+		s.made = append(s.made, b)
 		b.each(s.accept)
 		return nil
 	}

@@ -59,6 +59,9 @@ type refusals map[string]refusal
 // deleteKey returns the key of an entry that is to be deleted.
 func deleteKey(of string) string { return "-" + of }
 
+// entryKey returns the key of an entry that may be to be deleted.
+func entryKey(of string) string { return strings.TrimPrefix(of, deleteKey("")) }
+
 // title names an entry for people by its key.
 func title(key string) string {
 	if of, is := strings.CutPrefix(key, deleteKey("")); is {
@@ -71,8 +74,8 @@ func title(key string) string {
 }
 
 // difference is difference without what was refused.
-func (r refusals) difference(catalog, agent rows, outputs bool) *batch {
-	b := difference(catalog, agent, outputs)
+func (r refusals) difference(catalog, agent rows, of ids, outputs bool) *batch {
+	b := difference(catalog, agent, of, outputs)
 	b.leaveOut(r.stands)
 	return b
 }

@@ -1,7 +1,9 @@
 package antientropy
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -142,51 +144,79 @@ func (r *rows) apply(b *batch) {
 	}
 }
 
-// difference returns what turns the catalog into what the agent has. Without outputs, a check whose output alone differs
-// is left as it is.
-func difference(catalog, agent rows, outputs bool) *batch {
+// ids are the services and checks that are looked at, in order.
+type ids struct{ services, checks []string }
+
+// allIDs returns those of all rows.
+func allIDs(catalog, agent rows) ids {
+	return ids{services: sorted(catalog.services, agent.services), checks: sorted(catalog.checks, agent.checks)}
+}
+
+// idsOf returns those of keys.
+func idsOf(of ...map[string]bool) ids {
+	var out ids
+	for _, key := range sorted(of...) {
+		if id, is := strings.CutPrefix(key, ServiceKey("")); is {
+			out.services = append(out.services, id)
+		} else {
+			out.checks = append(out.checks, strings.TrimPrefix(key, CheckKey("")))
+		}
+	}
+	return out
+}
+
+// difference returns what turns the catalog into what the agent has, of some ids: with a check, they have its service where
+// that is to be deleted, and takes the check with it. Without outputs, a check whose output alone differs is left as it is.
+func difference(catalog, agent rows, of ids, outputs bool) *batch {
 	b := &batch{}
 	if !sameNode(catalog.node, agent.node) {
 		b.node = agent.node
 	}
-	for _, id := range sorted(agent.services) {
-		want, is := agent.services[id], catalog.services[id]
-		if is != nil && want.GetTagOverride() && !slices.Equal(want.GetTags(), is.GetTags()) {
-			want = proto.CloneOf(want)
-			want.Tags = is.GetTags()
-		}
-		if !sameService(is, want) {
-			b.services = append(b.services, want)
-		}
-	}
-	for _, id := range sorted(agent.checks) {
-		want, is := agent.checks[id], catalog.checks[id]
-		if !sameCheck(is, want) || (outputs && is.GetOutput() != want.GetOutput()) {
-			b.checks = append(b.checks, want)
-		}
-	}
-	for _, id := range sorted(catalog.services) {
-		if agent.services[id] == nil && catalog.services[id].GetOrigin() == tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT {
+	for _, id := range of.services {
+		is, want := catalog.services[id], agent.services[id]
+		if m := serviceToWrite(is, want); m != nil {
+			b.services = append(b.services, m)
+		} else if gone(is.GetOrigin(), want != nil) {
 			b.deleteServices = append(b.deleteServices, id)
 		}
 	}
-	for _, id := range sorted(catalog.checks) {
-		is := catalog.checks[id]
-		if agent.checks[id] == nil && is.GetOrigin() == tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT &&
-			!slices.Contains(b.deleteServices, is.GetServiceId()) {
+	for _, id := range of.checks {
+		is, want := catalog.checks[id], agent.checks[id]
+		if want != nil && (!sameCheck(is, want) || (outputs && is.GetOutput() != want.GetOutput())) {
+			b.checks = append(b.checks, want)
+		}
+		if _, goes := slices.BinarySearch(b.deleteServices, is.GetServiceId()); gone(is.GetOrigin(), want != nil) && !goes {
 			b.deleteChecks = append(b.deleteChecks, id)
 		}
 	}
 	return b
 }
 
-func sorted[V any](of map[string]V) []string {
-	ids := make([]string, 0, len(of))
-	for id := range of {
-		ids = append(ids, id)
+// serviceToWrite returns what is to be written of an instance; nil: nothing. Tags that others may change stay as they are.
+func serviceToWrite(is, want *tenurev1.Service) *tenurev1.Service {
+	if is != nil && want.GetTagOverride() && !slices.Equal(want.GetTags(), is.GetTags()) {
+		want = proto.CloneOf(want)
+		want.Tags = is.GetTags()
 	}
-	slices.Sort(ids)
-	return ids
+	if want == nil || sameService(is, want) {
+		return nil
+	}
+	return want
+}
+
+// gone reports whether an entry of the catalog is to be deleted: the agent registered it once, and no longer has it.
+func gone(is tenurev1.CatalogOrigin, has bool) bool {
+	return is == tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT && !has
+}
+
+// sorted returns the keys of all maps in order, each once.
+func sorted[V any](of ...map[string]V) []string {
+	var keys []string
+	for _, m := range of {
+		keys = slices.AppendSeq(keys, maps.Keys(m))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // sameNode compares what an agent says about its node.

@@ -6,13 +6,11 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenure-io/tenure/agent/message"
 	"github.com/tenure-io/tenure/agent/registry"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -46,6 +44,7 @@ type Options struct {
 
 // Syncer keeps the catalog like an agent.
 type Syncer struct {
+	*view
 	options Options
 	nodeID  string
 
@@ -60,41 +59,15 @@ type Syncer struct {
 	// refused are left out until they change, or a full comparison tries them again. The last that one tried is tried.
 	refused refusals
 	tried   string
-
-	// mu guards what follows.
-	mu      sync.Mutex
-	pending registry.Change
-	wake    chan struct{}
-	state   State
-	// last is what the catalog had when the last round ended, and what it had refused; nil: that is not known.
-	last        *rows
-	lastRefused refusals
+	// all says that this round read the catalog, so that it compares all rows and not only those that changed. made is what it made.
+	all  bool
+	made []*batch
 }
 
 // number orders calls: first by the start of the agent, then within it.
 type number struct {
 	boot, call uint64
 }
-
-// State says how the catalog compares with the agent.
-type State struct {
-	// OutOfSync are the ids of services and checks that are not yet in the catalog as the agent has them.
-	OutOfSync map[string]bool
-	// Missing counts all differences, also those of the node and of what is to be deleted.
-	Missing int
-	// Refused counts those of them that the cluster refused, so that they wait for their turn in a comparison of everything, or for a change.
-	Refused int
-	// LastTime is when a round succeeded; zero: none has.
-	LastTime time.Time
-	// Err is why the last round failed; nil: it succeeded.
-	Err error
-}
-
-// ServiceKey and CheckKey are how State.OutOfSync names entries.
-func ServiceKey(id string) string { return "s" + id }
-
-// CheckKey is how State.OutOfSync names a check.
-func CheckKey(id string) string { return "c" + id }
 
 // New returns a Syncer that does nothing yet.
 func New(options Options) *Syncer {
@@ -104,65 +77,11 @@ func New(options Options) *Syncer {
 	if options.Nodes == nil {
 		options.Nodes = func() int { return 0 }
 	}
-	s := &Syncer{options: options, nodeID: options.Node().GetNodeId(), catalog: newRows(), wake: make(chan struct{}, 1)}
+	node := options.Node()
+	s := &Syncer{view: newView(options, node), options: options, nodeID: node.GetNodeId(), catalog: newRows()}
 	s.refused = refusals{}
 	s.number.boot = options.Boot
 	return s
-}
-
-// Changed is told what happened to the registry, or with Rows set to the node.
-func (s *Syncer) Changed(c registry.Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pending.Status = s.pending.Status || c.Status
-	s.pending.Rows = s.pending.Rows || c.Rows
-	s.pending.Output = s.pending.Output || c.Output
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// State returns how the catalog, as the last round left it, compares with the agent as it is now.
-func (s *Syncer) State() State {
-	s.mu.Lock()
-	state, last, refused := s.state, s.last, s.lastRefused
-	s.mu.Unlock()
-	state.OutOfSync = map[string]bool{}
-	agent := s.agent()
-	if last == nil {
-		for id := range agent.services {
-			state.OutOfSync[ServiceKey(id)] = true
-		}
-		for id := range agent.checks {
-			state.OutOfSync[CheckKey(id)] = true
-		}
-		state.Missing = 1 + len(state.OutOfSync)
-		return state
-	}
-	open := difference(*last, agent, false)
-	for _, m := range open.services {
-		state.OutOfSync[ServiceKey(m.GetServiceId())] = true
-	}
-	for _, m := range open.checks {
-		state.OutOfSync[CheckKey(m.GetCheckId())] = true
-	}
-	state.Missing = open.size()
-	state.Refused = state.Missing - refused.difference(*last, agent, false).size()
-	return state
-}
-
-// peek returns what changed since the last round began.
-func (s *Syncer) peek() registry.Change {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pending
-}
-
-func (s *Syncer) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pending = registry.Change{}
 }
 
 // Run keeps the catalog like the agent until ctx ends.
@@ -228,11 +147,11 @@ func (s *Syncer) Round(ctx context.Context, full, outputs bool) error {
 
 // round compares, and writes what differs. Only the first of several failures is logged.
 func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
-	err := s.sync(ctx, full, outputs)
-	if err != nil {
-		s.known = false
-	}
-	s.finish(err)
+	s.all, s.made = false, nil
+	changes := s.begin()
+	err := s.sync(ctx, full || !s.known, outputs)
+	s.known = err == nil
+	s.finish(changes, outcome{err: err, all: s.all, catalog: s.catalog, made: s.made, refused: s.refused})
 	s.options.Synced(err)
 	switch {
 	case ctx.Err() != nil:
@@ -245,13 +164,13 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 }
 
 func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
-	if full || s.refused.difference(s.catalog, s.agent(), outputs).overridesTags(s.catalog) {
+	if full || s.todo(outputs).overridesTags(s.catalog) {
 		// An instance is written with its tags: what others have made of them since the last comparison would be lost.
 		found, err := s.read(ctx, s.options.Node())
 		if err != nil {
 			return err
 		}
-		s.catalog, s.known = found, true
+		s.catalog, s.known, s.all = found, true, true
 	}
 	before := maps.Clone(s.refused)
 	if err := s.write(ctx, outputs); err != nil {
@@ -270,7 +189,7 @@ func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
 
 // write makes what is to be written and deleted but for what was refused.
 func (s *Syncer) write(ctx context.Context, outputs bool) error {
-	todo := s.refused.difference(s.catalog, s.agent(), outputs)
+	todo := s.todo(outputs)
 	if todo.size() == 0 {
 		return nil
 	}
@@ -292,7 +211,8 @@ func (s *Syncer) retry(ctx context.Context, before refusals) error {
 	if len(before) == 0 {
 		return nil
 	}
-	open := difference(s.catalog, s.agent(), true)
+	agent, of := s.agent(true)
+	open := difference(s.catalog, agent, of, true)
 	s.refused.keep(open)
 	open.leaveOut(func(key string, entry proto.Message) bool { return !before.stands(key, entry) || s.orphan(entry) })
 	again := open.alone()
@@ -331,38 +251,17 @@ func (s *Syncer) ready() error {
 	return s.options.Continue(s.number.boot)
 }
 
-// agent returns the rows that the agent is right about.
-func (s *Syncer) agent() rows {
-	services, checks := s.options.Registry.Rows()
-	r := newRows()
-	r.node = proto.CloneOf(s.options.Node())
-	r.node.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
-	for _, of := range services {
-		m := message.Service(of)
-		m.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
-		r.services[of.ID] = m
-	}
-	for _, of := range checks {
-		m := message.Check(of.Definition, of.State)
-		m.Origin = tenurev1.CatalogOrigin_CATALOG_ORIGIN_AGENT
-		r.checks[of.Definition.ID] = m
-	}
-	return r
+// todo returns what is to be written and deleted but for what was refused.
+func (s *Syncer) todo(outputs bool) *batch {
+	agent, of := s.agent(outputs)
+	return s.refused.difference(s.catalog, agent, of, outputs)
 }
 
-// finish notes how a round ended.
-func (s *Syncer) finish(err error) {
-	if err == nil {
-		err = s.refused.err()
+// agent returns the rows that the agent is right about, and which are looked at: all, or those that may differ.
+func (s *Syncer) agent(outputs bool) (rows, ids) {
+	if !s.all {
+		return s.part(outputs)
 	}
-	var last *rows
-	if s.known {
-		last = &rows{node: s.catalog.node, services: maps.Clone(s.catalog.services), checks: maps.Clone(s.catalog.checks)}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last, s.lastRefused, s.state.Err = last, maps.Clone(s.refused), err
-	if err == nil {
-		s.state.LastTime = time.Now()
-	}
+	agent := s.whole()
+	return agent, allIDs(s.catalog, agent)
 }

@@ -121,11 +121,11 @@ func (r *Registry) carryOut(p *plan, source Source, now time.Time) Change {
 	var changed Change
 	for id := range p.dropChecks {
 		changed.Registered = changed.Registered || r.checks[id].source == API
-		delete(r.checks, id)
+		r.deleteCheck(id)
 		changed.Rows = true
 	}
 	for id := range p.dropServices {
-		delete(r.services, id)
+		r.deleteService(id)
 		changed.Rows = true
 	}
 	for id, s := range p.services {
@@ -133,7 +133,7 @@ func (r *Registry) carryOut(p *plan, source Source, now time.Time) Change {
 		if found && of.Service.Equal(s) && of.source == source {
 			continue
 		}
-		r.services[id] = service{Service: s, source: source}
+		r.setService(id, service{Service: s, source: source})
 		changed.Rows = true
 		changed.Registered = changed.Registered || source == API || (found && of.source == API)
 	}
@@ -160,7 +160,7 @@ func (r *Registry) put(d check.Definition, source Source, now time.Time) Change 
 		}
 	}
 	m := check.NewMachine(d, stored, now)
-	r.checks[d.ID] = &entry{machine: m, source: source}
+	r.setCheck(d.ID, &entry{machine: m, source: source})
 	return Change{
 		Rows: true, Status: !found || m.State().Status != of.machine.State().Status,
 		Registered: source == API || (found && of.source == API),

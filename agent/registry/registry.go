@@ -70,9 +70,8 @@ type Registry struct {
 	options Options
 
 	// mu guards what follows. No other lock is taken while it is held.
-	mu       sync.Mutex
-	services map[string]service
-	checks   map[string]*entry
+	mu sync.Mutex
+	rows
 	// restored are states that were stored, of checks that are not registered again yet.
 	restored map[string]check.State
 	// loaded: all that was registered before the start is registered again. Until then aliases keep their state: what
@@ -80,25 +79,12 @@ type Registry struct {
 	loaded bool
 }
 
-type service struct {
-	Service
-	source Source
-}
-
-type entry struct {
-	machine *check.Machine
-	source  Source
-}
-
 // New returns an empty Registry. Checks that have a state in stored begin with it.
 func New(options Options, stored map[string]check.State) *Registry {
 	if options.Changed == nil {
 		options.Changed = func(Change) {}
 	}
-	return &Registry{
-		options:  options,
-		services: map[string]service{}, checks: map[string]*entry{}, restored: maps.Clone(stored),
-	}
+	return &Registry{options: options, rows: newRows(), restored: maps.Clone(stored)}
 }
 
 // Addition is what one call registers, or all files together.
@@ -147,9 +133,32 @@ func (r *Registry) Rows() ([]Service, []Check) {
 	checks := make([]Check, 0, len(r.checks))
 	for _, id := range slices.Sorted(maps.Keys(r.checks)) {
 		e := r.checks[id]
-		checks = append(checks, Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source, Ran: e.machine.Ran()})
+		checks = append(checks, e.shown())
 	}
 	return services, checks
+}
+
+// Take returns what changed since it was called last. No change is half in it. It is for the one that follows the registry row by row; until it is
+// called, an id is kept of each row that changed, also of those that are gone.
+func (r *Registry) Take() Touched {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.take()
+}
+
+// TakeAll returns everything, for the one that begins to follow the registry with Take.
+func (r *Registry) TakeAll() Touched {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touchAll()
+	return r.take()
+}
+
+// Size returns how many services and checks there are.
+func (r *Registry) Size() (services, checks int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.services), len(r.checks)
 }
 
 // Source returns who registered a service.
@@ -186,7 +195,7 @@ func (r *Registry) Check(id string) (Check, error) {
 	if !found {
 		return Check{}, fmt.Errorf("check %q: %w", id, ErrCheckNotFound)
 	}
-	return Check{Definition: e.machine.Definition(), State: e.machine.State(), Source: e.source, Ran: e.machine.Ran()}, nil
+	return e.shown(), nil
 }
 
 // Registered returns what calls registered, maintenance included, in order of id.

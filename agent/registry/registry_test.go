@@ -3,6 +3,7 @@ package registry_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -169,6 +170,56 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("refusals announced %+v", h.changes)
 	}
 	h.add(t, files(services("a"), ttl("ca", "a"), program))
+}
+
+// Whoever follows the registry row by row takes each row that changed, and no other.
+func TestTakeReturnsWhatChanged(t *testing.T) {
+	h := hold(nil)
+	h.Loaded()
+	h.add(t, api(services("a", "b"), ttl("ca", "a"), ttl("cb", "b"), check.Definition{ID: "alias", Kind: check.Alias{Service: "a"}}))
+	taken := func() string {
+		got := h.Take()
+		var rows []string
+		for id, s := range got.Services {
+			if s == nil {
+				rows = append(rows, "-"+id)
+			} else {
+				rows = append(rows, "+"+s.ID)
+			}
+		}
+		for id, c := range got.Checks {
+			if c == nil {
+				rows = append(rows, "-"+id)
+			} else {
+				rows = append(rows, fmt.Sprint(id, "=", c.State.Status))
+			}
+		}
+		slices.Sort(rows)
+		return strings.Join(rows, " ")
+	}
+	steps := []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"all is new", func() error { return nil }, "+a +b alias=critical ca=critical cb=critical"},
+		{"nothing happened", func() error { return nil }, ""},
+		{"a report, and the alias of it", func() error { return h.Report("ca", check.Result{Status: check.Passing}) }, "alias=passing ca=passing"},
+		{"the same report", func() error { return h.Report("ca", check.Result{Status: check.Passing}) }, ""},
+		{"another output", func() error { return h.Report("cb", check.Result{Status: check.Critical, Output: "x"}) }, "cb=critical"},
+		{"a service goes", func() error { _, err := h.RemoveService("b"); return err }, "-b -cb"},
+		{"a check goes", func() error { _, err := h.RemoveCheck("alias"); return err }, "-alias"},
+		{"maintenance begins", func() error { return h.SetMaintenance("a", true, "") }, "_maintenance:a=critical"},
+		{"maintenance ends", func() error { return h.SetMaintenance("a", false, "") }, "-_maintenance:a"},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if got := taken(); got != step.want {
+			t.Errorf("%s: took %q, want %q", step.name, got, step.want)
+		}
+	}
 }
 
 func TestTTLsRunOut(t *testing.T) {

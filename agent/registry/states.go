@@ -22,7 +22,7 @@ func (r *Registry) Report(id string, result check.Result) error {
 		if _, is := e.machine.Definition().Kind.(check.TTL); !is {
 			return Change{}, fmt.Errorf("check %q is of kind %s: %w", id, e.machine.Definition().Kind.Name(), ErrNotTTL)
 		}
-		return changeOf(e.machine.Report(result, now)), nil
+		return r.changeOf(id, e.machine.Report(result, now)), nil
 	})
 }
 
@@ -34,9 +34,9 @@ func (r *Registry) Found(d check.Definition, result check.Result) {
 			return Change{}, nil
 		}
 		if _, is := d.Kind.(check.Alias); is {
-			return changeOf(e.machine.Mirror(result, now)), nil
+			return r.changeOf(d.ID, e.machine.Mirror(result, now)), nil
 		}
-		return changeOf(e.machine.Found(result, now)), nil
+		return r.changeOf(d.ID, e.machine.Found(result, now)), nil
 	})
 }
 
@@ -53,7 +53,7 @@ func (r *Registry) Tick() time.Time {
 				continue
 			}
 			fx := m.Tick(now)
-			changed.merge(changeOf(fx))
+			changed.merge(r.changeOf(id, fx))
 			if fx.Deregister {
 				gone = append(gone, m.Definition().ServiceID)
 			}
@@ -91,11 +91,11 @@ func (r *Registry) RemoveService(id string) (bool, error) {
 // drop removes a service, whoever registered it.
 func (r *Registry) drop(id string) Change {
 	changed := Change{Rows: true, Registered: r.services[id].source == API}
-	delete(r.services, id)
+	r.deleteService(id)
 	for checkID, e := range r.checks {
 		if e.machine.Definition().ServiceID == id {
 			changed.Registered = changed.Registered || e.source == API
-			delete(r.checks, checkID)
+			r.deleteCheck(checkID)
 		}
 	}
 	return changed
@@ -113,7 +113,7 @@ func (r *Registry) RemoveCheck(id string) (bool, error) {
 			return Change{}, fmt.Errorf("check %q: %w", id, ErrFromFile)
 		}
 		removed = true
-		delete(r.checks, id)
+		r.deleteCheck(id)
 		return Change{Rows: true, Registered: true}, nil
 	})
 	return removed, err
@@ -133,7 +133,7 @@ func (r *Registry) SetMaintenance(serviceID string, on bool, reason string) erro
 			if _, found := r.checks[id]; !found {
 				return Change{}, nil
 			}
-			delete(r.checks, id)
+			r.deleteCheck(id)
 			return Change{Rows: true, Status: true, Registered: true}, nil
 		}
 		if len(id) > check.IDBytesMax {
@@ -160,7 +160,7 @@ func (r *Registry) mirrorAliases(now time.Time, changed *Change) {
 		m := r.checks[id].machine
 		alias, is := m.Definition().Kind.(check.Alias)
 		if is && (alias.Node == "" || alias.Node == r.options.Node) {
-			changed.merge(changeOf(m.Mirror(r.worst(alias.Service), now)))
+			changed.merge(r.changeOf(id, m.Mirror(r.worst(alias.Service), now)))
 		}
 	}
 }
@@ -184,6 +184,10 @@ func (r *Registry) worst(serviceID string) check.Result {
 	return worst
 }
 
-func changeOf(fx check.Effect) Change {
+// changeOf returns what happened to a check.
+func (r *Registry) changeOf(id string, fx check.Effect) Change {
+	if fx.Changed || fx.Annotated {
+		r.touched.checks[id] = true
+	}
 	return Change{Status: fx.Changed, Output: fx.Annotated}
 }

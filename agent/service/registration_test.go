@@ -34,7 +34,7 @@ func newAgent() agent {
 	return agent{registry: r, Service: service.New(service.Options{
 		Self: service.Self{Node: "web1"}, Registry: r, Save: func() error { return nil },
 		Reload: func() (registry.Content, error) { return registry.Content{}, nil },
-		Sync:   func() antientropy.State { return antientropy.State{} }, Boot: func() uint64 { return 1 },
+		Sync:   func() antientropy.State { return antientropy.State{} }, Brief: func() antientropy.State { return antientropy.State{} }, Boot: func() uint64 { return 1 },
 		Leave: func(context.Context) error { return nil }, Gossip: func() string { return "" },
 		Header: func() *tenurev1.ResponseHeader { return &tenurev1.ResponseHeader{} },
 	})}

@@ -36,8 +36,8 @@ type Options struct {
 	Save func() error
 	// Reload reads the files again, and returns what they have.
 	Reload func() (registry.Content, error)
-	// Sync returns how the catalog compares with the agent.
-	Sync func() antientropy.State
+	// Sync returns how the catalog compares with the agent, and Brief the same without OutOfSync, which costs the same however much there is.
+	Sync, Brief func() antientropy.State
 	// Boot returns the number of the agent's start.
 	Boot func() uint64
 	// Leave leaves the pool and stops the agent; an error: it takes no part in gossip, or not yet.
@@ -87,12 +87,13 @@ func (s *Service) lastRun(id string) (run, bool) {
 
 // GetAgent returns what the agent is and how it does.
 func (s *Service) GetAgent(context.Context, *tenurev1.GetAgentRequest) (*tenurev1.GetAgentResponse, error) {
-	services, checks := s.options.Registry.Rows()
-	state := s.options.Sync()
+	services, checks := s.options.Registry.Size()
+	_, none := s.options.Registry.Check(check.MaintenancePrefix)
+	state := s.options.Brief()
 	response := &tenurev1.GetAgentResponse{
 		Header: s.options.Header(), Node: s.options.Self.Node, NodeId: s.options.Self.NodeID, Version: s.options.Self.Version,
 		Boot: s.options.Boot(), StartTime: timestamppb.New(s.options.Self.Started),
-		Services: uint32(len(services)), Checks: uint32(len(checks)), OutOfSync: uint32(state.Missing),
+		Services: uint32(services), Checks: uint32(checks), Maintenance: none == nil, OutOfSync: uint32(state.Missing),
 		GossipAddress: s.options.Gossip(),
 	}
 	if !state.LastTime.IsZero() {
@@ -100,9 +101,6 @@ func (s *Service) GetAgent(context.Context, *tenurev1.GetAgentRequest) (*tenurev
 	}
 	if state.Err != nil {
 		response.LastSyncError = check.Cut(state.Err.Error())
-	}
-	for _, c := range checks {
-		response.Maintenance = response.GetMaintenance() || c.Definition.ID == check.MaintenancePrefix
 	}
 	return response, nil
 }
