@@ -2,11 +2,14 @@ package consulhttp
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/instances"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -170,7 +173,7 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, 
 		return nil, err
 	}
 	r.selection = selection{request: &tenurev1.WatchRequest{AllServices: true}, counts: events(ofService), counted: counting(ofService)}
-	wantsMeta, fits := metaOf(q)
+	wantsMeta, _ := metaOf(q)
 	if wantsMeta {
 		r.selection = selection{request: &tenurev1.WatchRequest{AllNodes: true}, counts: events(ofNode | ofService), counted: counting(ofNode | ofService)}
 	}
@@ -179,7 +182,7 @@ func (c *catalog) listServices(ctx context.Context, q *request) (*reply.Answer, 
 		var revision uint64
 		var err error
 		if wantsMeta {
-			revision, err = c.servicesOnNodes(ctx, r, fits, out)
+			revision, err = c.servicesOnNodes(ctx, q, r, out)
 		} else {
 			revision, err = c.servicesEverywhere(ctx, r, out)
 		}
@@ -210,27 +213,37 @@ func (c *catalog) servicesEverywhere(ctx context.Context, r read, out map[string
 }
 
 // servicesOnNodes adds the names of the services on some nodes, with their tags.
-func (c *catalog) servicesOnNodes(
-	ctx context.Context, r read, fits func(*tenurev1.Node) bool, out map[string][]string,
-) (revision uint64, _ error) {
-	nodes, err := c.nodePages(ctx, r)
+func (c *catalog) servicesOnNodes(ctx context.Context, q *request, r read, out map[string][]string) (revision uint64, _ error) {
+	on, revision, err := nodesWith(ctx, c, q, r)
 	if err != nil {
 		return 0, err
 	}
-	return nodes.Revision(), nodes.Each(ctx, func(n *tenurev1.Node) error {
-		if !fits(n) {
-			return nil
+	all := map[string][]string{}
+	if len(on) > instances.AloneMax {
+		if _, err = c.servicesEverywhere(ctx, r, all); err != nil {
+			return 0, err
 		}
-		whole, err := c.wholeNode(ctx, n.GetName(), r.consistency)
-		if err != nil {
-			return err
-		}
-		for _, s := range whole.services {
-			tags := out[s.GetName()]
-			if tags == nil {
-				tags = []string{}
-			}
-			out[s.GetName()] = union(tags, s.GetTags())
+	}
+	from := instances.Reader{Client: c.nodes, Consistency: r.consistency}
+	return revision, from.On(ctx, on, slices.Sorted(maps.Keys(all)), func(s *tenurev1.Service) {
+		out[s.GetName()] = append([]string{}, union(out[s.GetName()], s.GetTags())...) // Without tags it is not null.
+	})
+}
+
+// nodesWith returns the nodes that have the facts that a request wants; nil: it wants none.
+func nodesWith(ctx context.Context, c *catalog, q *request, r read) (on instances.Nodes, revision uint64, _ error) {
+	wants, fits := metaOf(q)
+	if !wants {
+		return nil, 0, nil
+	}
+	nodes, err := c.nodePages(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	on = instances.Nodes{}
+	return on, nodes.Revision(), nodes.Each(ctx, func(n *tenurev1.Node) error {
+		if fits(n) {
+			on[strings.ToLower(n.GetName())] = true
 		}
 		return nil
 	})

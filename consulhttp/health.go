@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/instances"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -195,7 +196,7 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 			return nil, reply.Refusal(http.StatusBadRequest, "The state must be any, passing, warning or critical.")
 		}
 	}
-	wantsMeta, fits := metaOf(q)
+	wantsMeta, _ := metaOf(q)
 	others := ofService // Checks are shown with the tags of their service.
 	if wantsMeta {
 		others |= ofNode
@@ -213,19 +214,20 @@ func (c *catalog) checksInState(ctx context.Context, q *request) (*reply.Answer,
 		if err != nil {
 			return nil, err
 		}
-		n := &wholeNode{node: &tenurev1.Node{}}
+		on, _, err := nodesWith(ctx, c, q, r)
+		if err != nil {
+			return nil, err
+		}
+		tags := instances.NewTags(instances.Reader{Client: c.nodes, Consistency: r.consistency})
+		err = list.Ahead(ctx, func(ctx context.Context, checks []*tenurev1.Check) ([]*tenurev1.Check, error) {
+			checks = slices.DeleteFunc(checks, func(k *tenurev1.Check) bool { return !on.Has(k.GetNode()) })
+			return checks, tags.Learn(ctx, checks)
+		})
+		if err != nil {
+			return nil, err
+		}
 		return (&reply.Answer{Long: list.Long(), Stream: list.Array(ctx, 1, func(*tenurev1.Check) int { return 0 }, func(k *tenurev1.Check) ([]any, error) {
-			// Checks of a node come together.
-			if !strings.EqualFold(n.node.GetName(), k.GetNode()) {
-				var err error
-				if n, err = c.wholeNode(ctx, k.GetNode(), r.consistency); err != nil {
-					return nil, err
-				}
-			}
-			if !fits(n.node) {
-				return nil, nil
-			}
-			return []any{wire.CheckOf(k, n.tagsOf(k.GetServiceId()))}, nil
+			return []any{wire.CheckOf(k, tags.Of(k))}, nil
 		})}).Of(s), nil
 	})
 }

@@ -49,6 +49,21 @@ func (p *Pages[T]) Each(ctx context.Context, visit func(T) error) error {
 	}
 }
 
+// Ahead has do go through each page before its items are visited. It returns those that are.
+func (p *Pages[T]) Ahead(ctx context.Context, do func(context.Context, []T) ([]T, error)) error {
+	next := p.next
+	p.next = func(ctx context.Context, token string) (Page[T], error) {
+		more, err := next(ctx, token)
+		if err == nil {
+			more.Items, err = do(ctx, more.Items)
+		}
+		return more, err
+	}
+	var err error
+	p.first.Items, err = do(ctx, p.first.Items)
+	return err
+}
+
 // Array returns what writes the items as a JSON array: first those of rank 0, then those of rank 1, up to ranks. shown returns the elements of an item;
 // none leave it out.
 func (p *Pages[T]) Array(ctx context.Context, ranks int, rank func(T) int, shown func(T) ([]any, error)) func(io.Writer, bool) error {
