@@ -67,8 +67,12 @@ func TestAChangedByteOfALoneMember(t *testing.T) {
 				for range flipsPerFile(1000, all) {
 					fs := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rng})
 					at := changeByte(t, fs, p, rng)
+					tables := stateTables(t, fs)
 					got, err := look(fs)
 					counts[got]++
+					if got == refusedToStart {
+						keptTables(t, fs, tables, p)
+					}
 					end := path.Ext(p) == ".log" && at >= length-walBlockBytes
 					if got == wrong || got == shortened && !end {
 						t.Errorf("byte %d of %d of %s: outcome %d: %v", at, length, p, got, err)
@@ -102,7 +106,11 @@ func TestAChangedByteOfAFollower(t *testing.T) {
 		p := all[i%len(all)]
 		good := victim.fs.CrashClone(vfs.CrashCloneCfg{})
 		at := changeByte(t, victim.fs, p, rng)
+		tables := stateTables(t, victim.fs)
 		err := victim.run(t)
+		if err != nil {
+			keptTables(t, victim.fs, tables, p)
+		}
 		if err == nil {
 			err = victim.showsAll(t, keys)
 			victim.fs = victim.fs.CrashClone(vfs.CrashCloneCfg{})

@@ -210,8 +210,12 @@ func TestFlippedBits(t *testing.T) {
 					t.Errorf("bit %d of %s: a damaged checkpoint is given to others: %v", bit, p, err)
 				}
 			}
+			tables := stateTables(t, fs)
 			got, err := look(fs)
 			table[kind][got]++
+			if got == refusedToStart {
+				keptTables(t, fs, tables, p)
+			}
 			// Pebble finds damage by what was synced in a later block.
 			lastBlock := bit/8 >= (len(raw)-1)/walBlockBytes*walBlockBytes
 			if got == wrong || got == shortened && (kind != "log/*.log" || !lastBlock) {

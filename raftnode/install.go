@@ -102,15 +102,22 @@ func (d *disk) adoptSnapshot(in raftlog.Install) error {
 
 // endInstall checks the state machine that was installed and forgets the installation.
 func (d *disk) endInstall(in raftlog.Install) error {
-	a := d.store.Applied()
-	if a.Index != in.ID.Index || a.Term != in.ID.Term {
-		return fmt.Errorf("%w: its state is at index %d term %d, announced as index %d term %d",
-			ErrSnapshotMismatch, a.Index, a.Term, in.ID.Index, in.ID.Term)
+	if err := isInstalled(in, d.store.Applied()); err != nil {
+		return err
 	}
 	if err := d.rlog.EndInstall(); err != nil {
 		return err
 	}
 	return d.dir.FS().RemoveAll(d.receivedPath(in))
+}
+
+// isInstalled reports whether a state machine is the one that was announced.
+func isInstalled(in raftlog.Install, a storage.Applied) error {
+	if a.Index != in.ID.Index || a.Term != in.ID.Term {
+		return fmt.Errorf("%w: its state is at index %d term %d, announced as index %d term %d",
+			ErrSnapshotMismatch, a.Index, a.Term, in.ID.Index, in.ID.Term)
+	}
+	return nil
 }
 
 // installer puts a state machine that was received in the place of the one in use.

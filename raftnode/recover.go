@@ -182,7 +182,9 @@ func (d *disk) checkUnfinished(o Options) error {
 	return errors.Join(err, rlog.Close())
 }
 
-func (d *disk) restart(o Options) (err error) {
+func (d *disk) restart(o Options) error { return advise(d.reopen(o)) }
+
+func (d *disk) reopen(o Options) (err error) {
 	if d.rlog, err = d.openLog(o); err != nil {
 		return err
 	}
@@ -205,6 +207,9 @@ func (d *disk) restart(o Options) (err error) {
 	// Opened, a state machine that is missing would be made, empty.
 	if _, err = o.FS.Stat(d.dir.StatePath(d.epoch)); err != nil {
 		return fmt.Errorf("%w: the state machine that CURRENT names: %w", datadir.ErrDamaged, err)
+	}
+	if err = d.examine(install, pending); err != nil {
+		return err
 	}
 	if d.store, err = d.openStore(o); err != nil {
 		return err
@@ -255,7 +260,7 @@ func (d *disk) check() (*raftpb.HardState, error) {
 			"is left, remove this one with \"tenure member remove\" and let it join again from an empty directory; if none is, run "+
 			"\"tenure recover --data-dir D --force-new-cluster\"", ErrLogLostTail, last, hs.GetCommit(), applied)
 	}
-	return hs, d.checkState()
+	return hs, advise(d.fits(d.store.Applied()))
 }
 
 // ends returns the hard state to go on from, and the last entry of the log. The stored commit index may be old, as it is never
@@ -273,23 +278,6 @@ func (d *disk) ends() (hs *raftpb.HardState, last uint64, err error) {
 	}, last, err
 }
 
-// checkState reports whether the log continues the state machine, which it reaches.
-func (d *disk) checkState() error {
-	applied, cut := d.store.Applied(), d.rlog.Truncated()
-	if applied.Index < cut.Index {
-		return fmt.Errorf("%w: it begins at %d, the state machine ends at %d", ErrLogCutPastState, cut.Index+1, applied.Index)
-	}
-	term, err := d.rlog.Term(applied.Index)
-	if err != nil {
-		return fmt.Errorf("term of the applied entry: %w", err)
-	}
-	if term != applied.Term {
-		return fmt.Errorf("%w: entry %d has term %d in the log, %d in the state machine",
-			raftlog.ErrCorrupt, applied.Index, term, applied.Term)
-	}
-	return nil
-}
-
 // endsToRecover is check for a recovery: no quorum is left, so whatever this member has is the best there is. A log that ends
 // before the state machine adds nothing to it. What was committed and is in neither is lost, up to the entry it returns.
 func (d *disk) endsToRecover() (hs *raftpb.HardState, last, lost uint64, err error) {
@@ -298,7 +286,7 @@ func (d *disk) endsToRecover() (hs *raftpb.HardState, last, lost uint64, err err
 	}
 	if applied := d.store.Applied().Index; last < applied {
 		last = applied
-	} else if err = d.checkState(); err != nil {
+	} else if err = advise(d.fits(d.store.Applied())); err != nil {
 		return nil, 0, 0, err
 	}
 	if hs.GetCommit() > last {

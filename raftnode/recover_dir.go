@@ -142,7 +142,7 @@ func openStopped(o Options) (_ *disk, err error) {
 		return nil, err
 	}
 	if d.store.Applied().Index == 0 {
-		return nil, fmt.Errorf("%w: it was waiting for its first snapshot", ErrNothingToRecover)
+		return nil, d.lacksState()
 	}
 	return d, nil
 }

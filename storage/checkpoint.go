@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tenure-io/tenure/internal/manifest"
 	"github.com/tenure-io/tenure/storage/layout"
 )
 
@@ -71,6 +72,10 @@ func (s *Store) removeLock(dir string) error {
 }
 
 func (s *Store) readCheckpoint(dir string) (Applied, error) {
+	end, err := checkManifest(s.fs, dir)
+	if err != nil {
+		return Applied{}, err
+	}
 	o := &pebble.Options{
 		FS:                 s.fs,
 		ReadOnly:           true,
@@ -79,11 +84,39 @@ func (s *Store) readCheckpoint(dir string) (Applied, error) {
 		Logger:             newBackground(),
 	}
 	db, err := pebble.Open(dir, o)
+	if err != nil && end.Torn && errors.Is(err, os.ErrNotExist) {
+		// A crash tears a record before what it replaces is removed.
+		err = fmt.Errorf("%w: %s: it cannot be read at offset %d, and what comes before does not fit: %w", ErrCorrupt, end.Path, end.Offset, err)
+	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("open: %w", err)
 	}
 	a, err := readApplied(db)
 	return a, errors.Join(err, db.Close())
+}
+
+// checkManifest refuses a directory whose MANIFEST is damaged, before Pebble takes it for that of an older state and removes
+// the tables of the newer one.
+func checkManifest(fs vfs.FS, dir string) (manifest.End, error) {
+	end, err := manifest.Check(fs, dir)
+	if _, damaged := errors.AsType[*manifest.DamagedError](err); damaged {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return end, err
+}
+
+// ReadApplied returns the account of a store that is not open, and changes nothing in it but its lock file. One that was made
+// and is empty is ErrNotBootstrapped.
+func ReadApplied(fs vfs.FS, dir string) (Applied, error) {
+	s := &Store{fs: fs}
+	a, err := s.readCheckpoint(dir)
+	if (pebble.IsCorruptionError(err) || errors.Is(err, pebble.ErrDBDoesNotExist)) && !errors.Is(err, ErrCorrupt) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if err != nil {
+		return Applied{}, fmt.Errorf("read store: %w", err)
+	}
+	return a, nil
 }
 
 // ReadCheckpoint returns the account of a copy that Checkpoint made, wherever it came from, and refuses one that this program cannot

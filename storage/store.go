@@ -134,6 +134,9 @@ func Open(o Options) (*Store, error) {
 		cache = pebble.NewCache(cacheSizeBytes)
 		defer cache.Unref()
 	}
+	if _, err := checkManifest(s.fs, o.Dir); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
 	db, err := pebble.Open(o.Dir, s.pebbleOptions(o, cache))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

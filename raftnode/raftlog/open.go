@@ -82,6 +82,9 @@ func Open(o Options) (*Log, error) {
 	if err := checkWAL(o.FS, o.Dir, o.Logger); err != nil {
 		return nil, err
 	}
+	if err := checkManifest(o); err != nil {
+		return nil, err
+	}
 	if err := prepare(o.Dir, po); err != nil {
 		return nil, fmt.Errorf("make raft log: %w", err)
 	}
