@@ -56,6 +56,9 @@ var (
 	ErrSnapshotMismatch = snapshots.ErrMismatch
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.
 	ErrWrongCluster = identity.ErrWrongCluster
+	// ErrRecoveryInterrupted says that a recovery of the directory has replaced its state and log, and did not finish. It comes
+	// with ErrWrongCluster.
+	ErrRecoveryInterrupted = errors.New("a recovery of this directory was interrupted: run \"tenure recover\" again")
 )
 
 // NotLeaderError is ErrNotLeader with a hint.

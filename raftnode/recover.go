@@ -268,7 +268,7 @@ func (d *disk) check() (*raftpb.HardState, error) {
 func (d *disk) ends() (hs *raftpb.HardState, last uint64, err error) {
 	applied := d.store.Applied()
 	if applied.ClusterID != d.identity.ClusterID && applied.Index > 0 {
-		return nil, 0, fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, applied.ClusterID, d.identity.ClusterID)
+		return nil, 0, d.wrongCluster()
 	}
 	last, err = d.rlog.LastIndex()
 	stored := d.rlog.HardState()

@@ -82,3 +82,19 @@ func (d *disk) lacksState() error {
 	return advise(fmt.Errorf("%w: %s holds no state, though the raft log ends at %d%s",
 		datadir.ErrDamaged, d.dir.StatePath(d.epoch), last, d.left()))
 }
+
+// recovered reports whether log and state machine are as a recovery leaves them: the log is empty, and begins behind the state.
+func (d *disk) recovered() bool {
+	a := d.store.Applied()
+	last, err := d.rlog.LastIndex()
+	return err == nil && last == a.Index && d.rlog.Truncated() == raftlog.EntryID{Index: a.Index, Term: a.Term}
+}
+
+// wrongCluster says that the state machine is another cluster's than the directory.
+func (d *disk) wrongCluster() error {
+	err := fmt.Errorf("%w: %x, the directory says %x", ErrWrongCluster, d.store.Applied().ClusterID, d.identity.ClusterID)
+	if d.recovered() {
+		return fmt.Errorf("%w: %w", ErrRecoveryInterrupted, err)
+	}
+	return err
+}

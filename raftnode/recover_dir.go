@@ -104,7 +104,7 @@ func RecoverDir(o RecoverOptions) (_ Recovery, err error) {
 			err = fmt.Errorf("recover %s: %w", o.Dir, err)
 		}
 	}()
-	if id := d.store.Applied().ClusterID; id != d.identity.ClusterID {
+	if id := d.store.Applied().ClusterID; id != d.identity.ClusterID && d.recovered() {
 		return d.finishRecovery(o, id)
 	}
 	return d.recover(no, o)

@@ -129,7 +129,7 @@ func TestCrashesDuringARecovery(t *testing.T) {
 		tk.mu.Unlock()
 		for i, p := range tk.points {
 			n, err := raftnode.Open(raftnode.Options{FS: p.fs, Dir: "/data"})
-			again := errors.Is(err, raftnode.ErrWrongCluster)
+			again := errors.Is(err, raftnode.ErrRecoveryInterrupted)
 			if again {
 				var r raftnode.Recovery
 				if r, err = raftnode.RecoverDir(raftnode.RecoverOptions{FS: p.fs, Dir: "/data"}); err != nil || !r.Finished {

@@ -275,8 +275,6 @@ func explainServe(config server.Config, err error) error {
 		return cli.RefusedError("%w: give --data-dir an empty or missing directory, or that of an earlier member", err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return cli.RefusedError("--data-dir %s is not a directory", config.DataDir)
-	case errors.Is(err, raftnode.ErrWrongCluster):
-		return cli.RefusedError("%w; if a \"tenure recover\" of %s was interrupted, run it again", err, config.DataDir)
 	case errors.Is(err, os.ErrPermission):
 		return cli.RefusedError("%w; the user running this must be able to read and write %s", err, config.DataDir)
 	default:
