@@ -75,12 +75,18 @@ func (w writing) disk(t *testing.T) *vfs.MemFS {
 // longestWAL returns the longest file of the write-ahead log.
 func longestWAL(t *testing.T, fs vfs.FS) (name string, content []byte) {
 	t.Helper()
+	return longest(t, fs, ".log")
+}
+
+// longest returns the longest file whose name ends so.
+func longest(t *testing.T, fs vfs.FS, suffix string) (name string, content []byte) {
+	t.Helper()
 	names, err := fs.List("log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range names {
-		if !strings.HasSuffix(n, ".log") {
+		if !strings.HasSuffix(n, suffix) {
 			continue
 		}
 		f, err := fs.Open("log/" + n)
@@ -247,5 +253,48 @@ func TestDamageThatPebbleFindsIsCorruption(t *testing.T) {
 	}
 	if damaged == 0 || !errors.Is(err, raftlog.ErrCorrupt) {
 		t.Errorf("%d files were damaged; got %v, want %v", damaged, err, raftlog.ErrCorrupt)
+	}
+}
+
+// A table that is cut off, or missing, is damage and is told with its number: Pebble does not call either corruption.
+func TestACutOrMissingTableIsCorruption(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	l, err := raftlog.Open(raftlog.Options{FS: disk, Dir: "log", MemTableSize: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(3000) {
+		b := l.NewBatch()
+		if err = errors.Join(b.Append(entries(i+1, 1, 1, 300)), b.Commit(i%100 == 99)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err = l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(fs vfs.FS, table string, content []byte) error{
+		"cut": func(fs vfs.FS, table string, content []byte) error {
+			return datadir.WriteFile(fs, "log", table, content[:len(content)-1])
+		},
+		"missing": func(fs vfs.FS, table string, _ []byte) error { return fs.Remove("log/" + table) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+			table, content := longest(t, fs, ".sst")
+			if len(content) == 0 {
+				t.Fatal("there is no table")
+			}
+			if err := damage(fs, table, content); err != nil {
+				t.Fatal(err)
+			}
+			l, err := raftlog.Open(raftlog.Options{FS: fs, Dir: "log"})
+			if err == nil {
+				err = l.Close()
+			}
+			number := strings.TrimSuffix(table, ".sst")
+			if !errors.Is(err, raftlog.ErrCorrupt) || !strings.Contains(err.Error(), number) {
+				t.Errorf("got %v, want %v with %s", err, raftlog.ErrCorrupt, number)
+			}
+		})
 	}
 }

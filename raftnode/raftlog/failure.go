@@ -59,16 +59,6 @@ func (l *Log) commit(b *pebble.Batch, sync bool) (err error) {
 	return nil
 }
 
-// closeDB closes Pebble, which panics rather than returns some errors of a failed instance.
-func closeDB(db *pebble.DB) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("pebble: %v", r)
-		}
-	}()
-	return db.Close()
-}
-
 // pebbleLogger turns Pebble's log lines into ours. A fatal one fails the log instead of ending the process.
 type pebbleLogger struct {
 	log    *zap.Logger

@@ -199,3 +199,57 @@ func compare(t *testing.T, l *raftlog.Log, rng *rand.Rand, cut, cutTerm uint64, 
 		t.Fatalf("size: got %d, want about %d", got, size)
 	}
 }
+
+// A log whose disk fails while it is opened says so, whichever write it is. Pebble tries the flush of what it read again for ever,
+// and waits for it.
+func TestAFailedWriteEndsTheOpening(t *testing.T) {
+	disk := writing{entries: 20, bytes: 1000}.disk(t)
+	gone := errors.New("disk is gone")
+	failed := 0
+	for i := range int64(60) {
+		mem := disk.CrashClone(vfs.CrashCloneCfg{})
+		var writes atomic.Int64
+		var on atomic.Bool
+		on.Store(true)
+		fs := errfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && writes.Add(1) > i {
+				return gone
+			}
+			return nil
+		}))
+		opened := make(chan error, 1)
+		go func() {
+			l, err := raftlog.Open(raftlog.Options{FS: fs, Dir: "log"})
+			if err == nil {
+				on.Store(false)
+				err = l.Close()
+			}
+			opened <- err
+		}()
+		select {
+		case err := <-opened:
+			if err != nil && !errors.Is(err, gone) || errors.Is(err, raftlog.ErrCorrupt) {
+				t.Errorf("after %d writes: got %v, want %v", i, err, gone)
+			}
+			if err != nil {
+				failed++
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("after %d writes the log is opened without end", i)
+		}
+		// What was written is no worse than after a crash, and nothing of the failed opening is in the way.
+		again, err := raftlog.Open(raftlog.Options{FS: mem, Dir: "log"})
+		if err != nil {
+			t.Fatalf("after %d writes: %v", i, err)
+		}
+		if last, err := again.LastIndex(); err != nil || last != 21 {
+			t.Errorf("after %d writes and another opening: it ends at %d %v, want 21", i, last, err)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if failed < 10 {
+		t.Errorf("%d openings failed: too few to show anything", failed)
+	}
+}

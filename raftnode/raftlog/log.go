@@ -8,6 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"go.etcd.io/raft/v3"
 	raftpb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/tenure-io/tenure/internal/database"
 )
 
 // Log is the raft log of one member.
@@ -262,7 +264,7 @@ func (l *Log) Close() error {
 	defer l.writeMu.Unlock()
 	failure := l.Err()
 	l.setFailure(ErrClosed)
-	if err := closeDB(l.db); failure == nil && err != nil {
+	if err := database.Close(l.db); failure == nil && err != nil {
 		return fmt.Errorf("close raft log: %w", err)
 	}
 	return failure

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	raftpb "go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/internal/database"
 )
 
 // Options says where the log is and how much memory it may use.
@@ -88,13 +90,13 @@ func Open(o Options) (*Log, error) {
 	if err := prepare(o.Dir, po); err != nil {
 		return nil, fmt.Errorf("make raft log: %w", err)
 	}
-	db, err := openDB(o.Dir, po)
+	db, err := database.Open(o.Dir, po, ErrCorrupt)
 	if err != nil {
 		return nil, fmt.Errorf("open raft log: %w", err)
 	}
 	l.db = db
 	if err := l.load(); err != nil {
-		return nil, errors.Join(err, closeDB(db))
+		return nil, errors.Join(err, database.Close(db))
 	}
 	return l, nil
 }
@@ -107,25 +109,11 @@ func prepare(dir string, po *pebble.Options) error {
 	if d, err := pebble.Peek(dir, po.FS); err == nil && d.Exists && d.FormatMajorVersion >= pebbleFormat {
 		return nil
 	}
-	db, err := openDB(dir, po)
+	db, err := database.Open(dir, po, ErrCorrupt)
 	if err != nil {
 		return err
 	}
-	return closeDB(db)
-}
-
-// openDB opens Pebble, which panics rather than returns some errors of the disk. Damage that Pebble finds is ErrCorrupt.
-func openDB(dir string, po *pebble.Options) (db *pebble.DB, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("pebble: %v", r)
-		}
-	}()
-	db, err = pebble.Open(dir, po)
-	if err != nil && pebble.IsCorruptionError(err) {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return db, err
+	return database.Close(db)
 }
 
 func (l *Log) load() error {
