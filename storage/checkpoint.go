@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tenure-io/tenure/internal/database"
 	"github.com/tenure-io/tenure/internal/manifest"
 	"github.com/tenure-io/tenure/storage/layout"
 )
@@ -83,7 +84,7 @@ func (s *Store) readCheckpoint(dir string) (Applied, error) {
 		FormatMajorVersion: pebbleFormat,
 		Logger:             newBackground(),
 	}
-	db, err := pebble.Open(dir, o)
+	db, err := database.Open(dir, o, ErrCorrupt)
 	if err != nil && end.Torn && errors.Is(err, os.ErrNotExist) {
 		// A crash tears a record before what it replaces is removed.
 		err = fmt.Errorf("%w: %s: it cannot be read at offset %d, and what comes before does not fit: %w", ErrCorrupt, end.Path, end.Offset, err)
@@ -92,7 +93,7 @@ func (s *Store) readCheckpoint(dir string) (Applied, error) {
 		return Applied{}, fmt.Errorf("open: %w", err)
 	}
 	a, err := readApplied(db)
-	return a, errors.Join(err, db.Close())
+	return a, errors.Join(err, database.Close(db))
 }
 
 // checkManifest refuses a directory whose MANIFEST is damaged, before Pebble takes it for that of an older state and removes

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
+	"github.com/tenure-io/tenure/internal/database"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/table"
 )
@@ -137,7 +138,7 @@ func Open(o Options) (*Store, error) {
 	if _, err := checkManifest(s.fs, o.Dir); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	db, err := pebble.Open(o.Dir, s.pebbleOptions(o, cache))
+	db, err := database.Open(o.Dir, s.pebbleOptions(o, cache), ErrCorrupt)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -151,7 +152,7 @@ func Open(o Options) (*Store, error) {
 		applied.StoreBytes, err = countBytes(table.NewOverlay(db, 0))
 	}
 	if err != nil && !errors.Is(err, ErrNotBootstrapped) {
-		return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open store: %w", err), database.Close(db))
 	}
 	s.applied.Store(&applied)
 	s.Rights.follow(&applied)
@@ -379,7 +380,7 @@ func (s *Store) Close() error {
 		s.idle.Wait()
 	}
 	s.mu.Unlock()
-	if err := s.db.Close(); err != nil {
+	if err := database.Close(s.db); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
