@@ -122,6 +122,6 @@ func watchDisk(ctx context.Context, n *Node) {
 	case <-n.o.guard.Failed():
 		n.fail(fmt.Errorf("write to the data directory: %w", n.o.guard.Err()))
 	case <-n.rlog.Failed():
-		n.fail(fmt.Errorf("raft log: %w", n.rlog.Err()))
+		n.fail(n.rlog.Err())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -296,5 +297,79 @@ func TestACutOrMissingTableIsCorruption(t *testing.T) {
 				t.Errorf("got %v, want %v with %s", err, raftlog.ErrCorrupt, number)
 			}
 		})
+	}
+}
+
+// Damage that a read finds while the log is in use is told in a line, with its file, to whoever reads and to whoever waits for the failure.
+// It is no failed write.
+func TestDamageFoundByAReadIsToldInALine(t *testing.T) {
+	const entriesOf, bytesOf = 3000, 1000
+	fs := vfs.NewMem()
+	open := func() *raftlog.Log {
+		l, err := raftlog.Open(raftlog.Options{FS: fs, Dir: "log", TailEntriesMax: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
+	for i := range uint64(entriesOf) {
+		b := l.NewBatch()
+		if err := errors.Join(b.Append(entries(i+1, 1, 1, bytesOf)), b.Commit(i%100 == 99)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open() // All is in tables now.
+	var err error
+	for pass := 0; err == nil; pass++ {
+		if pass == 10 { // A merge of tables may overtake a pass.
+			t.Fatal("no damage is found")
+		}
+		damageTables(t, fs)
+		for lo := uint64(1); lo+10 < entriesOf && err == nil; lo += 10 {
+			_, err = l.Entries(lo, lo+10, 1<<20)
+		}
+	}
+	select {
+	case <-l.Failed():
+	default:
+		t.Error("Failed is not closed")
+	}
+	for whose, err := range map[string]error{"read": err, "failure": l.Err()} {
+		if !errors.Is(err, raftlog.ErrCorrupt) || !strings.Contains(err.Error(), ".sst: ") {
+			t.Errorf("%s: got %.300v, want %v with the path of a table", whose, err, raftlog.ErrCorrupt)
+		}
+		if text := fmt.Sprint(err); len(text) > 500 || strings.Contains(text, "\n") || strings.Contains(text, "write raft log") {
+			t.Errorf("%s: got %d bytes, want a line about a read: %.300s", whose, len(text), text)
+		}
+	}
+	_ = l.Close() // It says again that it failed.
+}
+
+// damageTables changes most blocks of all tables, also for those who have them open.
+func damageTables(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	names, err := fs.List("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if !strings.HasSuffix(n, ".sst") {
+			continue
+		}
+		f, err := fs.OpenReadWrite("log/"+n, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			continue // A merge removed it.
+		}
+		info, err := f.Stat()
+		for at := int64(0); err == nil && at < info.Size()*9/10; at += 500 {
+			_, err = f.WriteAt([]byte("damage"), at)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

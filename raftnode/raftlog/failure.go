@@ -6,12 +6,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/zap"
+
+	"github.com/tenure-io/tenure/internal/database"
 )
 
-// Failed is closed when a write failed for good.
+// Failed is closed when a write failed for good, or anybody found damage.
 func (l *Log) Failed() <-chan struct{} { return l.failed }
 
-// Err returns the first write error, nil while the log is healthy.
+// Err returns the first failed write, or the first damage that was found; nil while the log is healthy.
 func (l *Log) Err() error {
 	if p := l.failure.Load(); p != nil {
 		return *p
@@ -19,11 +21,16 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// fail records the first error and returns it for the caller to report.
+// fail records the first failed write and returns it for the caller to report.
 func (l *Log) fail(err error) error {
 	err = fmt.Errorf("write raft log: %w", err)
 	l.setFailure(err)
 	return err
+}
+
+// readFailed is the error of a read: ErrCorrupt, with the file, if that is damaged.
+func readFailed(err error) error {
+	return fmt.Errorf("read raft log: %w", database.Mark(err, ErrCorrupt))
 }
 
 func (l *Log) setFailure(err error) {

@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -120,11 +121,11 @@ func (l *Log) Entries(lo, hi, bytesMax uint64) ([]*raftpb.Entry, error) {
 func (l *Log) readEntries(lo, hi, bytesMax uint64) (ents []*raftpb.Entry, err error) {
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: entryKey(lo), UpperBound: entryKey(hi)})
 	if err != nil {
-		return nil, fmt.Errorf("read raft log: %w", err)
+		return nil, readFailed(err)
 	}
 	defer func() {
 		if cerr := it.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("read raft log: %w", cerr)
+			err = readFailed(cerr)
 		}
 	}()
 	want, size := lo, uint64(0)
@@ -138,7 +139,7 @@ func (l *Log) readEntries(lo, hi, bytesMax uint64) (ents []*raftpb.Entry, err er
 		}
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return nil, fmt.Errorf("read entry %d: %w", index, err)
+			return nil, readFailed(err)
 		}
 		e, err := decodeEntry(index, v)
 		if err != nil {
@@ -149,7 +150,7 @@ func (l *Log) readEntries(lo, hi, bytesMax uint64) (ents []*raftpb.Entry, err er
 		want++
 	}
 	if err := it.Error(); err != nil {
-		return nil, fmt.Errorf("read raft log: %w", err)
+		return nil, readFailed(err)
 	}
 	if len(ents) == 0 {
 		return nil, l.readError(lo, pebble.ErrNotFound)
@@ -167,6 +168,8 @@ func (l *Log) readError(index uint64, err error) error {
 		return raft.ErrCompacted
 	case index > l.last:
 		return raft.ErrUnavailable
+	case !errors.Is(err, pebble.ErrNotFound):
+		return readFailed(err)
 	}
 	return fmt.Errorf("%w: entry %d: %w", ErrCorrupt, index, err)
 }

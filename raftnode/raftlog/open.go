@@ -79,7 +79,7 @@ func Open(o Options) (*Log, error) {
 	}
 	po.EventListener = &pebble.EventListener{
 		BackgroundError: func(err error) { o.Logger.Warn("raft log background error", zap.Error(err)) },
-		DataCorruption:  func(info pebble.DataCorruptionInfo) { _ = l.fail(fmt.Errorf("%w: %s", ErrCorrupt, info)) },
+		DataCorruption:  func(info pebble.DataCorruptionInfo) { l.setFailure(database.Damage(info, ErrCorrupt)) },
 	}
 	if err := checkWAL(o.FS, o.Dir, o.Logger); err != nil {
 		return nil, err
@@ -152,11 +152,11 @@ func (l *Log) loadFormat() (fresh bool, err error) {
 	}
 	it, err := l.db.NewIter(nil)
 	if err != nil {
-		return false, fmt.Errorf("read raft log: %w", err)
+		return false, readFailed(err)
 	}
 	empty := !it.First()
 	if err := it.Close(); err != nil {
-		return false, fmt.Errorf("read raft log: %w", err)
+		return false, readFailed(err)
 	}
 	if !empty {
 		return false, fmt.Errorf("%w: the format record is missing", ErrCorrupt)
@@ -173,11 +173,11 @@ func (l *Log) loadSizes() (err error) {
 	l.last = l.truncated.Index
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: entryKey(0), UpperBound: []byte{entryPrefix + 1}})
 	if err != nil {
-		return fmt.Errorf("read raft log: %w", err)
+		return readFailed(err)
 	}
 	defer func() {
 		if cerr := it.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("read raft log: %w", cerr)
+			err = readFailed(cerr)
 		}
 	}()
 	for ok := it.First(); ok; ok = it.Next() {
@@ -193,7 +193,7 @@ func (l *Log) loadSizes() (err error) {
 		l.last = index
 	}
 	if err := it.Error(); err != nil {
-		return fmt.Errorf("read raft log: %w", err)
+		return readFailed(err)
 	}
 	return nil
 }
@@ -202,11 +202,11 @@ func (l *Log) loadSizes() (err error) {
 func (l *Log) loadTail() (err error) {
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: entryKey(0), UpperBound: []byte{entryPrefix + 1}})
 	if err != nil {
-		return fmt.Errorf("read raft log: %w", err)
+		return readFailed(err)
 	}
 	defer func() {
 		if cerr := it.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("read raft log: %w", cerr)
+			err = readFailed(cerr)
 		}
 	}()
 	var newest []*raftpb.Entry
@@ -218,7 +218,7 @@ func (l *Log) loadTail() (err error) {
 		}
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("read entry %d: %w", index, err)
+			return readFailed(err)
 		}
 		e, err := decodeEntry(index, v)
 		if err != nil {
@@ -261,11 +261,11 @@ func (l *Log) get(key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read raft log: %w", err)
+		return nil, readFailed(err)
 	}
 	v = bytes.Clone(v)
 	if err := closer.Close(); err != nil {
-		return nil, fmt.Errorf("read raft log: %w", err)
+		return nil, readFailed(err)
 	}
 	return v, nil
 }
