@@ -127,6 +127,8 @@ type installer struct {
 	storeMu sync.Mutex
 	// installing is held while a snapshot is installed, and while another one is taken up. It comes before storeMu.
 	installing sync.Mutex
+	// replaced has a value after the state machine was replaced.
+	replaced chan struct{}
 }
 
 // install runs on the append goroutine. Apply work is finished first; raft gives none until this is answered.
@@ -171,6 +173,10 @@ func (i *installer) replace(in raftlog.Install, oldEpoch uint64) error {
 	old := i.n.disk.store
 	i.n.disk.store = next
 	i.n.store.Store(next)
+	select {
+	case i.replaced <- struct{}{}:
+	default: // Whoever looks finds the newest.
+	}
 	i.n.applying.applies.Skipped()
 	if err := i.n.disk.endInstall(in); err != nil {
 		return err

@@ -191,7 +191,7 @@ func newNode(o Options, d *disk, w *identity.Wire) (*Node, error) {
 		begun:       time.Now(),
 	}
 	n.revocations = envelope.NewBursts(n.proposals, n.mail.ring)
-	n.installer = &installer{n: n}
+	n.installer = &installer{n: n, replaced: make(chan struct{}, 1)}
 	n.store.Store(d.store)
 	n.seeded = make(chan struct{})
 	n.seed = sync.OnceFunc(func() { close(n.seeded) })

@@ -243,9 +243,14 @@ func (d *disk) openLog(o Options) (*raftlog.Log, error) {
 }
 
 func (d *disk) openStore(o Options) (*storage.Store, error) {
-	return storage.Open(storage.Options{
-		FS: o.FS, Dir: d.dir.StatePath(d.epoch), Cache: o.Cache, OnStall: o.stalls.Begin, OnStallEnd: o.stalls.End,
+	dir := d.dir.StatePath(d.epoch)
+	s, err := storage.Open(storage.Options{
+		FS: o.FS, Dir: dir, Cache: o.Cache, OnStall: o.stalls.Begin, OnStallEnd: o.stalls.End,
 	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return s, nil
 }
 
 // check compares log and state machine and returns the hard state to go on from. A member whose log lacks what was committed
@@ -260,7 +265,7 @@ func (d *disk) check() (*raftpb.HardState, error) {
 			"is left, remove this one with \"tenure member remove\" and let it join again from an empty directory; if none is, run "+
 			"\"tenure recover --data-dir D --force-new-cluster\"", ErrLogLostTail, last, hs.GetCommit(), applied)
 	}
-	return hs, advise(d.fits(d.store.Applied()))
+	return hs, advise(d.witness().fits(d.store.Applied()))
 }
 
 // ends returns the hard state to go on from, and the last entry of the log. The stored commit index may be old, as it is never
@@ -268,7 +273,7 @@ func (d *disk) check() (*raftpb.HardState, error) {
 func (d *disk) ends() (hs *raftpb.HardState, last uint64, err error) {
 	applied := d.store.Applied()
 	if applied.ClusterID != d.identity.ClusterID && applied.Index > 0 {
-		return nil, 0, d.wrongCluster()
+		return nil, 0, d.witness().wrongCluster(applied, d.identity.ClusterID)
 	}
 	last, err = d.rlog.LastIndex()
 	stored := d.rlog.HardState()
@@ -286,7 +291,7 @@ func (d *disk) endsToRecover() (hs *raftpb.HardState, last, lost uint64, err err
 	}
 	if applied := d.store.Applied().Index; last < applied {
 		last = applied
-	} else if err = advise(d.fits(d.store.Applied())); err != nil {
+	} else if err = advise(d.witness().fits(d.store.Applied())); err != nil {
 		return nil, 0, 0, err
 	}
 	if hs.GetCommit() > last {

@@ -104,8 +104,8 @@ func RecoverDir(o RecoverOptions) (_ Recovery, err error) {
 			err = fmt.Errorf("recover %s: %w", o.Dir, err)
 		}
 	}()
-	if id := d.store.Applied().ClusterID; id != d.identity.ClusterID && d.recovered() {
-		return d.finishRecovery(o, id)
+	if a := d.store.Applied(); a.ClusterID != d.identity.ClusterID && d.witness().recovered(a) {
+		return d.finishRecovery(o, a.ClusterID)
 	}
 	return d.recover(no, o)
 }
@@ -142,7 +142,7 @@ func openStopped(o Options) (_ *disk, err error) {
 		return nil, err
 	}
 	if d.store.Applied().Index == 0 {
-		return nil, d.lacksState()
+		return nil, d.witness().lacksState()
 	}
 	return d, nil
 }

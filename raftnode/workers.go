@@ -115,13 +115,30 @@ func (w *applyWorker) confChange(change *raftpb.ConfChangeV2) (*raftpb.ConfState
 	}
 }
 
-// watchDisk stops the member when a write failed that nobody waited for.
+// watchDisk stops the member when a write failed that nobody waited for, or anybody found damage.
 func watchDisk(ctx context.Context, n *Node) {
-	select {
-	case <-ctx.Done():
-	case <-n.o.guard.Failed():
-		n.fail(fmt.Errorf("write to the data directory: %w", n.o.guard.Err()))
-	case <-n.rlog.Failed():
-		n.fail(n.rlog.Err())
+	for {
+		store := n.Store()
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.installer.replaced:
+			continue
+		case <-n.o.guard.Failed():
+		case <-n.rlog.Failed():
+		case <-store.Failed():
+		}
+		// A failed write is why others fail, too.
+		switch {
+		case n.o.guard.Err() != nil:
+			n.fail(fmt.Errorf("write to the data directory: %w", n.o.guard.Err()))
+		case n.rlog.Err() != nil:
+			n.fail(n.rlog.Err())
+		case store == n.Store():
+			n.fail(advise(fmt.Errorf("state machine: %w", store.Err())))
+		default:
+			continue // It was replaced meanwhile, and nobody needs it any more.
+		}
+		return
 	}
 }

@@ -27,9 +27,9 @@ func (s *Store) Checkpoint(dir string) (Applied, error) {
 	if err := s.copyTo(dir); err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	a, err := s.readCheckpoint(dir)
+	a, err := readCheckpoint(s.fs, dir)
 	if err == nil {
-		err = s.removeLock(dir)
+		err = removeLock(s.fs, dir)
 	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("checkpoint: %w", err)
@@ -58,11 +58,11 @@ const lockFile = "LOCK"
 
 // removeLock leaves a checkpoint as it was before it was read. A file whose name may be lost in a crash must not be part
 // of what is listed, summed and sent.
-func (s *Store) removeLock(dir string) error {
-	if err := s.fs.Remove(s.fs.PathJoin(dir, lockFile)); err != nil {
+func removeLock(fs vfs.FS, dir string) error {
+	if err := fs.Remove(fs.PathJoin(dir, lockFile)); err != nil {
 		return fmt.Errorf("remove lock: %w", err)
 	}
-	d, err := s.fs.OpenDir(dir)
+	d, err := fs.OpenDir(dir)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}
@@ -72,13 +72,13 @@ func (s *Store) removeLock(dir string) error {
 	return nil
 }
 
-func (s *Store) readCheckpoint(dir string) (Applied, error) {
-	end, err := checkManifest(s.fs, dir)
+func readCheckpoint(fs vfs.FS, dir string) (Applied, error) {
+	end, err := checkManifest(fs, dir)
 	if err != nil {
 		return Applied{}, err
 	}
 	o := &pebble.Options{
-		FS:                 s.fs,
+		FS:                 fs,
 		ReadOnly:           true,
 		DisableWAL:         true,
 		FormatMajorVersion: pebbleFormat,
@@ -109,9 +109,8 @@ func checkManifest(fs vfs.FS, dir string) (manifest.End, error) {
 // ReadApplied returns the account of a store that is not open, and changes nothing in it but its lock file. One that was made
 // and is empty is ErrNotBootstrapped.
 func ReadApplied(fs vfs.FS, dir string) (Applied, error) {
-	s := &Store{fs: fs}
-	a, err := s.readCheckpoint(dir)
-	if (pebble.IsCorruptionError(err) || errors.Is(err, pebble.ErrDBDoesNotExist)) && !errors.Is(err, ErrCorrupt) {
+	a, err := readCheckpoint(fs, dir)
+	if errors.Is(err, pebble.ErrDBDoesNotExist) && !errors.Is(err, ErrCorrupt) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if err != nil {
@@ -123,12 +122,11 @@ func ReadApplied(fs vfs.FS, dir string) (Applied, error) {
 // ReadCheckpoint returns the account of a copy that Checkpoint made, wherever it came from, and refuses one that this program cannot
 // follow. It leaves the directory as it was.
 func ReadCheckpoint(fs vfs.FS, dir string) (Applied, error) {
-	s := &Store{fs: fs}
-	a, err := s.readCheckpoint(dir)
+	a, err := readCheckpoint(fs, dir)
 	if err == nil {
 		err = layout.CheckVersion(a.ClusterVersion)
 	}
-	if removed := s.removeLock(dir); removed != nil && !errors.Is(removed, os.ErrNotExist) {
+	if removed := removeLock(fs, dir); removed != nil && !errors.Is(removed, os.ErrNotExist) {
 		err = errors.Join(err, removed)
 	}
 	if err != nil {

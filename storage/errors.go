@@ -22,7 +22,7 @@ var (
 	ErrEntryOrder = layout.ErrEntryOrder
 	// ErrUnknownFormat means that log or disk hold something this program does not know. It must stop, not guess.
 	ErrUnknownFormat = layout.ErrUnknownFormat
-	// ErrCorrupt means that a stored row cannot be what this program wrote.
+	// ErrCorrupt means that a stored row cannot be what this program wrote, or that a file of the database is damaged or missing.
 	ErrCorrupt = layout.ErrCorrupt
 	// ErrBackground means that Pebble could not flush or compact.
 	ErrBackground = errors.New("background work of the store failed")

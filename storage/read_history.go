@@ -7,6 +7,7 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/table"
 )
 
 // History walks over kept events, oldest first. It is for one goroutine and must be closed before its Reader.
@@ -35,7 +36,7 @@ func (r *Reader) History(revision uint64, index uint32) (*History, error) {
 		UpperBound: []byte{layout.RowHistory + 1},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, fmt.Errorf("history: %w", table.ReadError(err))
 	}
 	return &History{it: it}, nil
 }
@@ -53,7 +54,7 @@ func (h *History) Next() bool {
 		h.started = true
 	}
 	if !ok {
-		h.err = h.it.Error()
+		h.err = table.ReadError(h.it.Error())
 		return false
 	}
 	rec := &storev1.HistoryRecord{}
@@ -73,7 +74,7 @@ func (h *History) Err() error { return h.err }
 // Close ends the walk.
 func (h *History) Close() error {
 	if err := h.it.Close(); err != nil {
-		return fmt.Errorf("close history: %w", err)
+		return fmt.Errorf("close history: %w", table.ReadError(err))
 	}
 	return nil
 }

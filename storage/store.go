@@ -86,7 +86,7 @@ type Store struct {
 	failure error // of Apply; final
 }
 
-// background remembers the first error of Pebble's own goroutines.
+// background remembers the first error of Pebble's own goroutines, and the first damage that anybody found.
 type background struct {
 	failed chan struct{} // closed with the first error
 	mu     sync.Mutex    // guards err
@@ -97,11 +97,25 @@ func newBackground() *background {
 	return &background{failed: make(chan struct{})}
 }
 
+// set keeps the first error: damage, or what Pebble could not do.
 func (b *background) set(err error) {
+	damage := database.Mark(err, ErrCorrupt)
+	if !errors.Is(damage, ErrCorrupt) {
+		damage = fmt.Errorf("%w: %w", ErrBackground, err)
+	}
+	b.keep(damage)
+}
+
+// damaged keeps damage that anybody found, unless something failed before.
+func (b *background) damaged(info pebble.DataCorruptionInfo) {
+	b.keep(database.Damage(info, ErrCorrupt))
+}
+
+func (b *background) keep(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
-		b.err = fmt.Errorf("%w: %w", ErrBackground, err)
+		b.err = err
 		close(b.failed)
 	}
 }
@@ -174,6 +188,7 @@ func (s *Store) pebbleOptions(own Options, cache *pebble.Cache) *pebble.Options 
 		Logger:                      s.background,
 		EventListener: &pebble.EventListener{
 			BackgroundError: s.background.set,
+			DataCorruption:  s.background.damaged,
 			FlushEnd: func(info pebble.FlushInfo) {
 				if info.Err != nil {
 					return
@@ -285,6 +300,12 @@ func (s *Store) fail(err error) error {
 	return err
 }
 
+// Failed is closed when a flush or a merge failed, or anybody found damage. The store must be closed: Apply refuses from then on.
+func (s *Store) Failed() <-chan struct{} { return s.background.failed }
+
+// Err returns why Failed is closed, and nil before.
+func (s *Store) Err() error { return s.background.get() }
+
 // enter keeps Close from closing the database until leave.
 func (s *Store) enter() error {
 	s.mu.Lock()
@@ -317,14 +338,14 @@ func (s *Store) DurableApplied() (uint64, error) {
 		OnlyReadGuaranteedDurable: true,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("read durable index: %w", err)
+		return 0, fmt.Errorf("read durable index: %w", table.ReadError(err))
 	}
 	var a Applied
 	if it.First() {
 		a, err = layout.DecodeApplied(it.Value())
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
-		return 0, fmt.Errorf("read durable index: %w", err)
+		return 0, fmt.Errorf("read durable index: %w", table.ReadError(err))
 	}
 	return a.Index, nil
 }

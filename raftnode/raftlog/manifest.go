@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/zap"
 
+	"github.com/tenure-io/tenure/internal/database"
 	"github.com/tenure-io/tenure/internal/manifest"
 )
 
@@ -33,11 +34,11 @@ func checkManifest(o Options) error {
 
 // rehearse opens the log for reading only, and reads what Open would.
 func (o Options) rehearse() error {
-	db, err := openDB(o.Dir, &pebble.Options{
+	db, err := database.Open(o.Dir, &pebble.Options{
 		FS: o.FS, ReadOnly: true, FormatMajorVersion: pebbleFormat, MemTableSize: o.MemTableSize,
 		Logger: pebbleLogger{log: o.Logger, failed: func(error) {}},
-	})
-	if errors.Is(err, os.ErrNotExist) {
+	}, ErrCorrupt)
+	if errors.Is(err, os.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
 		// A crash tears a record before what it replaces is removed.
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -51,7 +52,7 @@ func (o Options) rehearse() error {
 	} else if err == nil {
 		err = l.load()
 	}
-	return errors.Join(err, closeDB(db))
+	return errors.Join(err, database.Close(db))
 }
 
 // checkFresh reports whether a log without its format record may be one that was just made. Whatever was in a table once

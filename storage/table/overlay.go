@@ -423,11 +423,11 @@ func ViewRow(disk pebble.Reader, row []byte, look func(value []byte) error) (boo
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read row: %w", err)
+		return false, fmt.Errorf("read row: %w", ReadError(err))
 	}
 	err = look(value)
 	if closeErr := closer.Close(); err == nil && closeErr != nil {
-		err = fmt.Errorf("read row: %w", closeErr)
+		err = fmt.Errorf("read row: %w", ReadError(closeErr))
 	}
 	return err == nil, err
 }

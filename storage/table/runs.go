@@ -44,7 +44,7 @@ func (r *Runs) End() error {
 		one.last, one.rows, one.sought = one.last[:0], 0, false
 		if one.it != nil {
 			if closeErr := one.it.Close(); err == nil && closeErr != nil {
-				err = fmt.Errorf("read rows: %w", closeErr)
+				err = fmt.Errorf("read rows: %w", ReadError(closeErr))
 			}
 			one.it = nil
 		}
@@ -62,7 +62,7 @@ func (r *Runs) view(row []byte, look func(value []byte) error) (found, inRun boo
 	if one.it == nil {
 		one.it, err = r.disk.NewIter(&pebble.IterOptions{LowerBound: []byte{row[0]}, UpperBound: layout.RowsEnd(row[:1])})
 		if err != nil {
-			return false, true, fmt.Errorf("read rows: %w", err)
+			return false, true, fmt.Errorf("read rows: %w", ReadError(err))
 		}
 	}
 	if !one.sought {
@@ -72,7 +72,7 @@ func (r *Runs) view(row []byte, look func(value []byte) error) (found, inRun boo
 		one.sought = true
 	}
 	if err = one.it.Error(); err != nil {
-		return false, true, fmt.Errorf("read rows: %w", err)
+		return false, true, fmt.Errorf("read rows: %w", ReadError(err))
 	}
 	found = one.it.Valid() && bytes.Equal(one.it.Key(), row)
 	if invariants.Enabled {

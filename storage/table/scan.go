@@ -54,7 +54,7 @@ func (s *scan) run(disk pebble.Reader, from []byte) error {
 	}
 	it, err := disk.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: s.to})
 	if err != nil {
-		return fmt.Errorf("scan: %w", err)
+		return fmt.Errorf("scan: %w", ReadError(err))
 	}
 	s.it, s.at = it, bytes.Clone(from)
 	for again := true; again; {
@@ -67,7 +67,11 @@ func (s *scan) run(disk pebble.Reader, from []byte) error {
 		}
 		again = s.walk()
 	}
-	return errors.Join(s.err, it.Error(), it.Close())
+	err = it.Error()
+	if closeErr := it.Close(); err == nil {
+		err = closeErr // It is the same one again, else.
+	}
+	return errors.Join(s.err, ReadError(err))
 }
 
 // walk visits all rows from at on. It returns true where it comes to a void, and goes on behind that.

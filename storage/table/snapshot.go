@@ -1,6 +1,14 @@
 package table
 
-import "github.com/cockroachdb/pebble/v2"
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tenure-io/tenure/internal/database"
+	"github.com/tenure-io/tenure/storage/layout"
+)
+
+// ReadError is the error of a read of the database: ErrCorrupt, with the file, if that is damaged.
+func ReadError(err error) error { return database.Mark(err, layout.ErrCorrupt) }
 
 // Reader reads rows: the overlay of a batch, or a snapshot.
 type Reader interface {
