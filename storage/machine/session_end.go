@@ -189,6 +189,7 @@ func (g *gathering) take(id layout.SessionID, how sessionEnd) (taken, error) {
 		return takenNot, nil
 	}
 	g.objects += size
+	r = proto.CloneOf(r) // The one that was read is shared.
 	r.Objects = uint32(n)
 	s := &endingSession{session: session{id: id, record: r}, how: how}
 	mark, err := g.catalog.Marked(r)
