@@ -3,6 +3,7 @@ package consulhttp
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/reply"
@@ -35,13 +36,13 @@ type configJSON struct {
 	SessionTTLMin int64 // in nanoseconds: Patroni divides it
 }
 
-// memberEndpoints serve what is known of the members, and of whatever answers.
+// memberEndpoints serve what is known of the members, of the agents in the pool, and of whatever answers.
 type memberEndpoints struct {
 	*core
-	agent *localAgent
+	pool tenurev1.PoolServiceClient
 }
 
-// routes returns the paths of the members.
+// routes returns the paths of the members and of the pool.
 func (e *memberEndpoints) routes() []route {
 	return []route{
 		{path: "status/leader", methods: get(e.statusLeader)},
@@ -49,6 +50,7 @@ func (e *memberEndpoints) routes() []route {
 		{path: "agent/self", methods: get(e.agentSelf)},
 		{path: "agent/version", methods: get(e.agentVersion)},
 		{path: "agent/members", methods: get(e.agentMembers)},
+		{path: "agent/force-leave/", methods: put(e.forceLeave)},
 		{path: "agent/connect/ca/roots", methods: get(e.caRoots)},
 		{path: "operator/raft/configuration", methods: get(e.raftConfiguration)},
 	}
@@ -61,7 +63,7 @@ func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*reply.Ans
 		return nil, err
 	}
 	if e.options.Agent != nil {
-		return e.agent.self(ctx, list)
+		return e.ownSelf(ctx, list)
 	}
 	return &reply.Answer{JSON: selfJSON{
 		Config: configJSON{
@@ -75,6 +77,39 @@ func (e *memberEndpoints) agentSelf(ctx context.Context, _ *request) (*reply.Ans
 			"consul": {
 				"server": "true", "leader": strconv.FormatBool(list.self.GetLeader()), "leader_addr": list.leader.GetPeerAddress(),
 			},
+		},
+	}}, nil
+}
+
+// ownSelf answers with what the agent of this machine says of itself.
+func (e *memberEndpoints) ownSelf(ctx context.Context, list *memberList) (*reply.Answer, error) {
+	own, err := e.options.Agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.poolMembers(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	member := e.poolMember(&tenurev1.PoolNode{
+		Name: own.GetNode(), NodeId: own.GetNodeId(), GossipAddress: own.GetGossipAddress(), Version: own.GetVersion(),
+		State: tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE,
+	})
+	for _, m := range all {
+		if m.Tags["id"] == own.GetNodeId() && strings.EqualFold(m.Name, own.GetNode()) {
+			member = m
+		}
+	}
+	return &reply.Answer{JSON: selfJSON{
+		Config: configJSON{
+			Datacenter: e.options.Datacenter, NodeName: own.GetNode(), NodeID: own.GetNodeId(), Server: false,
+			Revision: e.revision(), Version: consulVersion, SessionTTLMin: e.options.SessionTTLMin.Nanoseconds(),
+		},
+		Member: member,
+		Meta:   map[string]string{},
+		Stats: map[string]map[string]string{
+			"build":  {"version": consulVersion, "revision": e.revision()},
+			"consul": {"server": "false", "known_servers": strconv.Itoa(len(list.all))},
 		},
 	}}, nil
 }

@@ -5,12 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/consulhttp/body"
 	"github.com/tenure-io/tenure/consulhttp/reply"
@@ -32,34 +27,32 @@ const (
 
 // localAgent serves what the agent of this machine has.
 type localAgent struct {
-	*core
-	agent Agent
-	pool  tenurev1.PoolServiceClient
+	agent      Agent
+	datacenter string
 }
 
 // routes returns the paths of the agent.
 func (a *localAgent) routes() []route {
-	routes := []route{{path: "agent/force-leave/", methods: put(a.forceLeave)}}
 	if a.agent == nil {
-		return routes
+		return nil
 	}
-	return append(routes,
-		route{path: "agent/services", methods: get(a.services)},
-		route{path: "agent/service/", methods: get(a.service)},
-		route{path: "agent/service/register", methods: put(a.registerService)},
-		route{path: "agent/service/deregister/", methods: put(a.deregisterService)},
-		route{path: "agent/service/maintenance/", methods: put(a.serviceMaintenance)},
-		route{path: "agent/maintenance", methods: put(a.nodeMaintenance)},
-		route{path: "agent/checks", methods: get(a.checks)},
-		route{path: "agent/check/register", methods: put(a.registerCheck)},
-		route{path: "agent/check/deregister/", methods: put(a.deregisterCheck)},
-		route{path: "agent/check/pass/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_PASSING))},
-		route{path: "agent/check/warn/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_WARNING))},
-		route{path: "agent/check/fail/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_CRITICAL))},
-		route{path: "agent/check/update/", methods: put(a.updateCheck)},
-		route{path: "agent/health/service/id/", methods: get(a.healthByID)},
-		route{path: "agent/health/service/name/", methods: get(a.healthByName)},
-	)
+	return []route{
+		{path: "agent/services", methods: get(a.services)},
+		{path: "agent/service/", methods: get(a.service)},
+		{path: "agent/service/register", methods: put(a.registerService)},
+		{path: "agent/service/deregister/", methods: put(a.deregisterService)},
+		{path: "agent/service/maintenance/", methods: put(a.serviceMaintenance)},
+		{path: "agent/maintenance", methods: put(a.nodeMaintenance)},
+		{path: "agent/checks", methods: get(a.checks)},
+		{path: "agent/check/register", methods: put(a.registerCheck)},
+		{path: "agent/check/deregister/", methods: put(a.deregisterCheck)},
+		{path: "agent/check/pass/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_PASSING))},
+		{path: "agent/check/warn/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_WARNING))},
+		{path: "agent/check/fail/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_CRITICAL))},
+		{path: "agent/check/update/", methods: put(a.updateCheck)},
+		{path: "agent/health/service/id/", methods: get(a.healthByID)},
+		{path: "agent/health/service/name/", methods: get(a.healthByName)},
+	}
 }
 
 // changed answers a change of the agent, once the catalog has it or the time for that is up.
@@ -97,7 +90,7 @@ func (a *localAgent) instance(ctx context.Context, id string) (*tenurev1.AgentSe
 }
 
 func (a *localAgent) shown(i *tenurev1.AgentServiceInstance) agentServiceJSON {
-	return agentServiceJSON{Service: wire.ServiceOf(i.GetService()), Datacenter: a.options.Datacenter}
+	return agentServiceJSON{Service: wire.ServiceOf(i.GetService()), Datacenter: a.datacenter}
 }
 
 // services serves GET /v1/agent/services.
@@ -204,99 +197,4 @@ func (a *localAgent) maintenance(ctx context.Context, q *request, service string
 	default:
 		return a.changed(ctx)
 	}
-}
-
-// forceLeave serves PUT /v1/agent/force-leave/NODE.
-func (a *localAgent) forceLeave(ctx context.Context, q *request) (*reply.Answer, error) {
-	if q.Rest == "" {
-		return nil, reply.Refusal(http.StatusBadRequest, "Missing node name")
-	}
-	if !utf8.ValidString(q.Rest) {
-		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
-	}
-	_, err := a.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.Rest})
-	switch {
-	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
-		return nil, reply.Refusal(http.StatusNotFound, "agent: No node found with name '%s'", reply.Shown(q.Rest))
-	case err != nil:
-		return nil, err
-	default:
-		return &reply.Answer{}, nil
-	}
-}
-
-// poolMembers adds the agents that take part in gossip to the members.
-func (a *localAgent) poolMembers(ctx context.Context, list *memberList) ([]memberJSON, error) {
-	out := []memberJSON{}
-	for _, m := range list.all {
-		out = append(out, a.memberOf(list, m))
-	}
-	ask := &tenurev1.ListPoolRequest{Role: tenurev1.PoolNodeRole_POOL_NODE_ROLE_AGENT}
-	for {
-		part, err := a.pool.ListPool(ctx, ask)
-		if status.Code(err) == codes.Unimplemented {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range part.GetNodes() {
-			out = append(out, a.poolMember(n))
-		}
-		if ask.PageToken = part.GetNextPageToken(); ask.GetPageToken() == "" {
-			return out, nil
-		}
-	}
-}
-
-// poolMember returns an agent as Consul shows its own.
-func (a *localAgent) poolMember(n *tenurev1.PoolNode) memberJSON {
-	host, port := hostPort(n.GetGossipAddress())
-	return memberJSON{
-		Name: n.GetName(), Addr: host, Port: port,
-		Tags: map[string]string{
-			"role": "node", "dc": a.options.Datacenter, "id": n.GetNodeId(), "build": consulVersion + ":tenure-" + n.GetVersion(),
-			"vsn": strconv.Itoa(protocolCur),
-		},
-		Status: map[tenurev1.PoolNodeState]int{
-			tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE:  memberAlive,
-			tenurev1.PoolNodeState_POOL_NODE_STATE_LEFT:   memberLeft,
-			tenurev1.PoolNodeState_POOL_NODE_STATE_FAILED: memberFailed,
-		}[n.GetState()],
-		ProtocolMin: protocolMin, ProtocolMax: protocolMax, ProtocolCur: protocolCur,
-		DelegateMin: delegateMin, DelegateMax: delegateMax, DelegateCur: delegateCur,
-	}
-}
-
-// self serves GET /v1/agent/self.
-func (a *localAgent) self(ctx context.Context, list *memberList) (*reply.Answer, error) {
-	own, err := a.agent.GetAgent(ctx, &tenurev1.GetAgentRequest{})
-	if err != nil {
-		return nil, err
-	}
-	all, err := a.poolMembers(ctx, list)
-	if err != nil {
-		return nil, err
-	}
-	member := a.poolMember(&tenurev1.PoolNode{
-		Name: own.GetNode(), NodeId: own.GetNodeId(), GossipAddress: own.GetGossipAddress(), Version: own.GetVersion(),
-		State: tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE,
-	})
-	for _, m := range all {
-		if m.Tags["id"] == own.GetNodeId() && strings.EqualFold(m.Name, own.GetNode()) {
-			member = m
-		}
-	}
-	return &reply.Answer{JSON: selfJSON{
-		Config: configJSON{
-			Datacenter: a.options.Datacenter, NodeName: own.GetNode(), NodeID: own.GetNodeId(), Server: false,
-			Revision: a.revision(), Version: consulVersion, SessionTTLMin: a.options.SessionTTLMin.Nanoseconds(),
-		},
-		Member: member,
-		Meta:   map[string]string{},
-		Stats: map[string]map[string]string{
-			"build":  {"version": consulVersion, "revision": a.revision()},
-			"consul": {"server": "false", "known_servers": strconv.Itoa(len(list.all))},
-		},
-	}}, nil
 }

@@ -7,11 +7,15 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // memberList are the members as the answering one sees them.
@@ -188,9 +192,71 @@ func (e *memberEndpoints) agentMembers(ctx context.Context, q *request) (*reply.
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.agent.poolMembers(ctx, list)
+	out, err := e.poolMembers(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	return &reply.Answer{JSON: out}, nil
+}
+
+// forceLeave serves PUT /v1/agent/force-leave/NODE.
+func (e *memberEndpoints) forceLeave(ctx context.Context, q *request) (*reply.Answer, error) {
+	if q.Rest == "" {
+		return nil, reply.Refusal(http.StatusBadRequest, "Missing node name")
+	}
+	if !utf8.ValidString(q.Rest) {
+		return nil, reply.Refusal(http.StatusBadRequest, "The node name is not valid UTF-8.")
+	}
+	_, err := e.pool.ForceLeave(ctx, &tenurev1.ForceLeaveRequest{Node: q.Rest})
+	switch {
+	case errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND:
+		return nil, reply.Refusal(http.StatusNotFound, "agent: No node found with name '%s'", reply.Shown(q.Rest))
+	case err != nil:
+		return nil, err
+	default:
+		return &reply.Answer{}, nil
+	}
+}
+
+// poolMembers adds the agents that take part in gossip to the members.
+func (e *memberEndpoints) poolMembers(ctx context.Context, list *memberList) ([]memberJSON, error) {
+	out := []memberJSON{}
+	for _, m := range list.all {
+		out = append(out, e.memberOf(list, m))
+	}
+	ask := &tenurev1.ListPoolRequest{Role: tenurev1.PoolNodeRole_POOL_NODE_ROLE_AGENT}
+	for {
+		part, err := e.pool.ListPool(ctx, ask)
+		if status.Code(err) == codes.Unimplemented {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range part.GetNodes() {
+			out = append(out, e.poolMember(n))
+		}
+		if ask.PageToken = part.GetNextPageToken(); ask.GetPageToken() == "" {
+			return out, nil
+		}
+	}
+}
+
+// poolMember returns an agent as Consul shows its own.
+func (e *memberEndpoints) poolMember(n *tenurev1.PoolNode) memberJSON {
+	host, port := hostPort(n.GetGossipAddress())
+	return memberJSON{
+		Name: n.GetName(), Addr: host, Port: port,
+		Tags: map[string]string{
+			"role": "node", "dc": e.options.Datacenter, "id": n.GetNodeId(), "build": consulVersion + ":tenure-" + n.GetVersion(),
+			"vsn": strconv.Itoa(protocolCur),
+		},
+		Status: map[tenurev1.PoolNodeState]int{
+			tenurev1.PoolNodeState_POOL_NODE_STATE_ALIVE:  memberAlive,
+			tenurev1.PoolNodeState_POOL_NODE_STATE_LEFT:   memberLeft,
+			tenurev1.PoolNodeState_POOL_NODE_STATE_FAILED: memberFailed,
+		}[n.GetState()],
+		ProtocolMin: protocolMin, ProtocolMax: protocolMax, ProtocolCur: protocolCur,
+		DelegateMin: delegateMin, DelegateMax: delegateMax, DelegateCur: delegateCur,
+	}
 }

@@ -65,12 +65,12 @@ func (r *route) allow() string {
 // newRoutes returns all paths, the more exact of two that both fit first.
 func newRoutes(c *core) []route {
 	nodes := &catalog{core: c, nodes: tenurev1.NewCatalogServiceClient(c.options.Conn)}
-	local := &localAgent{core: c, agent: c.options.Agent, pool: tenurev1.NewPoolServiceClient(c.options.Conn)}
+	local := &localAgent{agent: c.options.Agent, datacenter: c.options.Datacenter}
 	routes := slices.Concat(
 		(&sessionEndpoints{c, nodes}).routes(),
 		(&keyEndpoints{c}).routes(),
 		(&txnEndpoints{c}).routes(),
-		(&memberEndpoints{c, local}).routes(),
+		(&memberEndpoints{c, tenurev1.NewPoolServiceClient(c.options.Conn)}).routes(),
 		(&aclEndpoints{c}).routes(),
 		(&queryEndpoints{c, tenurev1.NewQueryServiceClient(c.options.Conn)}).routes(),
 		nodes.routes(),
