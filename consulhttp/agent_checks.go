@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/body"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -36,7 +37,7 @@ func (a *localAgent) ownChecks(ctx context.Context) (map[string]*wire.Check, err
 }
 
 // checks serves GET /v1/agent/checks.
-func (a *localAgent) checks(ctx context.Context, _ *request) (*reply.Answer, error) {
+func (a *localAgent) checks(ctx context.Context, _ *ask.Request) (*reply.Answer, error) {
 	out, err := a.ownChecks(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (a *localAgent) checks(ctx context.Context, _ *request) (*reply.Answer, err
 }
 
 // registerCheck serves PUT /v1/agent/check/register.
-func (a *localAgent) registerCheck(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) registerCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	var body body.Check
 	if err := decode(q, &body); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (a *localAgent) registerCheck(ctx context.Context, q *request) (*reply.Answ
 }
 
 // deregisterCheck serves PUT /v1/agent/check/deregister/ID.
-func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) deregisterCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (a *localAgent) deregisterCheck(ctx context.Context, q *request) (*reply.An
 }
 
 // checkOf returns the check that a path names.
-func checkOf(q *request) (string, error) {
+func checkOf(q *ask.Request) (string, error) {
 	if q.Rest == "" {
 		return "", reply.Refusal(http.StatusBadRequest, textMissingCheck)
 	}
@@ -98,14 +99,14 @@ func checkOf(q *request) (string, error) {
 }
 
 // report serves PUT /v1/agent/check/pass/ID, warn and fail.
-func (a *localAgent) report(as tenurev1.CheckStatus) serveFunc {
-	return func(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) report(as tenurev1.CheckStatus) func(context.Context, *ask.Request) (*reply.Answer, error) {
+	return func(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 		return a.reported(ctx, q, as, q.Text("note"))
 	}
 }
 
 // updateCheck serves PUT /v1/agent/check/update/ID.
-func (a *localAgent) updateCheck(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) updateCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	var body struct{ Status, Output string }
 	if err := decode(q, &body); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (a *localAgent) updateCheck(ctx context.Context, q *request) (*reply.Answer
 	return a.reported(ctx, q, as, body.Output)
 }
 
-func (a *localAgent) reported(ctx context.Context, q *request, as tenurev1.CheckStatus, output string) (*reply.Answer, error) {
+func (a *localAgent) reported(ctx context.Context, q *ask.Request, as tenurev1.CheckStatus, output string) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ type agentHealthJSON struct {
 }
 
 // healthByID serves GET /v1/agent/health/service/id/ID.
-func (a *localAgent) healthByID(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) healthByID(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
@@ -157,7 +158,7 @@ func (a *localAgent) healthByID(ctx context.Context, q *request) (*reply.Answer,
 }
 
 // healthByName serves GET /v1/agent/health/service/name/NAME.
-func (a *localAgent) healthByName(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) healthByName(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, "Missing service Name")
 	}
@@ -204,7 +205,7 @@ func (a *localAgent) health(
 }
 
 // healthAnswer answers with a status that load balancers look at.
-func healthAnswer(q *request, worst tenurev1.CheckStatus, body any) *reply.Answer {
+func healthAnswer(q *ask.Request, worst tenurev1.CheckStatus, body any) *reply.Answer {
 	a := &reply.Answer{Status: map[tenurev1.CheckStatus]int{
 		tenurev1.CheckStatus_CHECK_STATUS_PASSING: http.StatusOK,
 		tenurev1.CheckStatus_CHECK_STATUS_WARNING: http.StatusTooManyRequests,

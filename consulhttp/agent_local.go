@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenure-io/tenure/consulhttp/ask"
 	"github.com/tenure-io/tenure/consulhttp/body"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
@@ -31,27 +32,31 @@ type localAgent struct {
 	datacenter string
 }
 
-// routes returns the paths of the agent.
-func (a *localAgent) routes() []route {
-	if a.agent == nil {
-		return nil
-	}
-	return []route{
-		{path: "agent/services", methods: get(a.services)},
-		{path: "agent/service/", methods: get(a.service)},
-		{path: "agent/service/register", methods: put(a.registerService)},
-		{path: "agent/service/deregister/", methods: put(a.deregisterService)},
-		{path: "agent/service/maintenance/", methods: put(a.serviceMaintenance)},
-		{path: "agent/maintenance", methods: put(a.nodeMaintenance)},
-		{path: "agent/checks", methods: get(a.checks)},
-		{path: "agent/check/register", methods: put(a.registerCheck)},
-		{path: "agent/check/deregister/", methods: put(a.deregisterCheck)},
-		{path: "agent/check/pass/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_PASSING))},
-		{path: "agent/check/warn/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_WARNING))},
-		{path: "agent/check/fail/", methods: put(a.report(tenurev1.CheckStatus_CHECK_STATUS_CRITICAL))},
-		{path: "agent/check/update/", methods: put(a.updateCheck)},
-		{path: "agent/health/service/id/", methods: get(a.healthByID)},
-		{path: "agent/health/service/name/", methods: get(a.healthByName)},
+// localEndpoint is an endpoint of the agent of this machine.
+type localEndpoint struct {
+	method string
+	path   string
+	serve  func(ctx context.Context, q *ask.Request) (*reply.Answer, error)
+}
+
+// endpoints returns all endpoints of the agent.
+func (a *localAgent) endpoints() []localEndpoint {
+	return []localEndpoint{
+		{http.MethodGet, "agent/services", a.services},
+		{http.MethodGet, "agent/service/", a.service},
+		{http.MethodPut, "agent/service/register", a.registerService},
+		{http.MethodPut, "agent/service/deregister/", a.deregisterService},
+		{http.MethodPut, "agent/service/maintenance/", a.serviceMaintenance},
+		{http.MethodPut, "agent/maintenance", a.nodeMaintenance},
+		{http.MethodGet, "agent/checks", a.checks},
+		{http.MethodPut, "agent/check/register", a.registerCheck},
+		{http.MethodPut, "agent/check/deregister/", a.deregisterCheck},
+		{http.MethodPut, "agent/check/pass/", a.report(tenurev1.CheckStatus_CHECK_STATUS_PASSING)},
+		{http.MethodPut, "agent/check/warn/", a.report(tenurev1.CheckStatus_CHECK_STATUS_WARNING)},
+		{http.MethodPut, "agent/check/fail/", a.report(tenurev1.CheckStatus_CHECK_STATUS_CRITICAL)},
+		{http.MethodPut, "agent/check/update/", a.updateCheck},
+		{http.MethodGet, "agent/health/service/id/", a.healthByID},
+		{http.MethodGet, "agent/health/service/name/", a.healthByName},
 	}
 }
 
@@ -94,7 +99,7 @@ func (a *localAgent) shown(i *tenurev1.AgentServiceInstance) agentServiceJSON {
 }
 
 // services serves GET /v1/agent/services.
-func (a *localAgent) services(ctx context.Context, _ *request) (*reply.Answer, error) {
+func (a *localAgent) services(ctx context.Context, _ *ask.Request) (*reply.Answer, error) {
 	all, err := a.instances(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func (a *localAgent) services(ctx context.Context, _ *request) (*reply.Answer, e
 }
 
 // service serves GET /v1/agent/service/ID.
-func (a *localAgent) service(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) service(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	switch {
 	case q.Rest == "":
 		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
@@ -126,7 +131,7 @@ func (a *localAgent) service(ctx context.Context, q *request) (*reply.Answer, er
 }
 
 // decode decodes the body of a request.
-func decode(q *request, into any) error {
+func decode(q *ask.Request, into any) error {
 	data, err := q.Content()
 	if err != nil {
 		return err
@@ -138,7 +143,7 @@ func decode(q *request, into any) error {
 }
 
 // registerService serves PUT /v1/agent/service/register.
-func (a *localAgent) registerService(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) registerService(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	var body body.Service
 	if err := decode(q, &body); err != nil {
 		return nil, err
@@ -155,7 +160,7 @@ func (a *localAgent) registerService(ctx context.Context, q *request) (*reply.An
 }
 
 // deregisterService serves PUT /v1/agent/service/deregister/ID.
-func (a *localAgent) deregisterService(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) deregisterService(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
@@ -171,19 +176,19 @@ func (a *localAgent) deregisterService(ctx context.Context, q *request) (*reply.
 }
 
 // nodeMaintenance serves PUT /v1/agent/maintenance.
-func (a *localAgent) nodeMaintenance(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) nodeMaintenance(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	return a.maintenance(ctx, q, "")
 }
 
 // serviceMaintenance serves PUT /v1/agent/service/maintenance/ID.
-func (a *localAgent) serviceMaintenance(ctx context.Context, q *request) (*reply.Answer, error) {
+func (a *localAgent) serviceMaintenance(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
 	return a.maintenance(ctx, q, q.Rest)
 }
 
-func (a *localAgent) maintenance(ctx context.Context, q *request, service string) (*reply.Answer, error) {
+func (a *localAgent) maintenance(ctx context.Context, q *ask.Request, service string) (*reply.Answer, error) {
 	enable, err := strconv.ParseBool(q.Text("enable"))
 	if err != nil {
 		return nil, reply.Refusal(http.StatusBadRequest, "Missing value for enable: it must be true or false.")

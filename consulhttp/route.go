@@ -65,7 +65,6 @@ func (r *route) allow() string {
 // newRoutes returns all paths, the more exact of two that both fit first.
 func newRoutes(c *core) []route {
 	nodes := &catalog{core: c, nodes: tenurev1.NewCatalogServiceClient(c.options.Conn)}
-	local := &localAgent{agent: c.options.Agent, datacenter: c.options.Datacenter}
 	routes := slices.Concat(
 		(&sessionEndpoints{c, nodes}).routes(),
 		(&keyEndpoints{c}).routes(),
@@ -74,10 +73,23 @@ func newRoutes(c *core) []route {
 		(&aclEndpoints{c}).routes(),
 		(&queryEndpoints{c, tenurev1.NewQueryServiceClient(c.options.Conn)}).routes(),
 		nodes.routes(),
-		local.routes(),
+		localRoutes(c.options),
 		notOffered(c.options.Agent != nil),
 	)
 	slices.SortStableFunc(routes, func(a, b route) int { return b.exactness() - a.exactness() })
+	return routes
+}
+
+// localRoutes returns the paths of the agent of this machine, if one serves.
+func localRoutes(o Options) []route {
+	if o.Agent == nil {
+		return nil
+	}
+	var routes []route
+	for _, e := range (&localAgent{agent: o.Agent, datacenter: o.Datacenter}).endpoints() {
+		serve := func(ctx context.Context, q *request) (*reply.Answer, error) { return e.serve(ctx, q.Request) }
+		routes = append(routes, route{path: e.path, methods: map[string]serveFunc{e.method: serve}})
+	}
 	return routes
 }
 
