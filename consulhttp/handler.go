@@ -1,7 +1,6 @@
 package consulhttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tenure-io/tenure/consulhttp/ask"
+	"github.com/tenure-io/tenure/consulhttp/local"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wake"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
@@ -69,11 +69,7 @@ func kindOfCall(method string, request any) int {
 var ErrOptions = errors.New("bad setting")
 
 // Agent is the agent of a machine.
-type Agent interface {
-	tenurev1.AgentServiceClient
-	// Settled waits until the catalog is as the agent has it, or ctx ends.
-	Settled(ctx context.Context)
-}
+type Agent = local.Agent
 
 // Options say what is served, and how. Only Conn is required.
 type Options struct {

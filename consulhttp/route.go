@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenure-io/tenure/consulhttp/instead"
+	"github.com/tenure-io/tenure/consulhttp/local"
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
@@ -86,9 +87,9 @@ func localRoutes(o Options) []route {
 		return nil
 	}
 	var routes []route
-	for _, e := range (&localAgent{agent: o.Agent, datacenter: o.Datacenter}).endpoints() {
-		serve := func(ctx context.Context, q *request) (*reply.Answer, error) { return e.serve(ctx, q.Request) }
-		routes = append(routes, route{path: e.path, methods: map[string]serveFunc{e.method: serve}})
+	for _, e := range local.Endpoints(o.Agent, o.Datacenter) {
+		serve := func(ctx context.Context, q *request) (*reply.Answer, error) { return e.Serve(ctx, q.Request) }
+		routes = append(routes, route{path: e.Path, methods: map[string]serveFunc{e.Method: serve}})
 	}
 	return routes
 }

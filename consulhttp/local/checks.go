@@ -1,4 +1,4 @@
-package consulhttp
+package local
 
 import (
 	"context"
@@ -12,8 +12,14 @@ import (
 	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
+// Texts about checks that the agent does not have.
+const (
+	textNoAgentCheck = "Unknown check ID %q. Ensure that the check ID is passed, not the check name."
+	textMissingCheck = "Missing check ID"
+)
+
 // ownChecks returns the checks of the agent by what Consul calls them, each with the name and the tags of its service.
-func (a *localAgent) ownChecks(ctx context.Context) (map[string]*wire.Check, error) {
+func (a *agentEndpoints) ownChecks(ctx context.Context) (map[string]*wire.Check, error) {
 	list, err := a.agent.ListAgentChecks(ctx, &tenurev1.ListAgentChecksRequest{})
 	if err != nil {
 		return nil, err
@@ -37,7 +43,7 @@ func (a *localAgent) ownChecks(ctx context.Context) (map[string]*wire.Check, err
 }
 
 // checks serves GET /v1/agent/checks.
-func (a *localAgent) checks(ctx context.Context, _ *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) checks(ctx context.Context, _ *ask.Request) (*reply.Answer, error) {
 	out, err := a.ownChecks(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,7 @@ func (a *localAgent) checks(ctx context.Context, _ *ask.Request) (*reply.Answer,
 }
 
 // registerCheck serves PUT /v1/agent/check/register.
-func (a *localAgent) registerCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) registerCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	var body body.Check
 	if err := decode(q, &body); err != nil {
 		return nil, err
@@ -70,7 +76,7 @@ func (a *localAgent) registerCheck(ctx context.Context, q *ask.Request) (*reply.
 }
 
 // deregisterCheck serves PUT /v1/agent/check/deregister/ID.
-func (a *localAgent) deregisterCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) deregisterCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -99,14 +105,14 @@ func checkOf(q *ask.Request) (string, error) {
 }
 
 // report serves PUT /v1/agent/check/pass/ID, warn and fail.
-func (a *localAgent) report(as tenurev1.CheckStatus) func(context.Context, *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) report(as tenurev1.CheckStatus) func(context.Context, *ask.Request) (*reply.Answer, error) {
 	return func(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 		return a.reported(ctx, q, as, q.Text("note"))
 	}
 }
 
 // updateCheck serves PUT /v1/agent/check/update/ID.
-func (a *localAgent) updateCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) updateCheck(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	var body struct{ Status, Output string }
 	if err := decode(q, &body); err != nil {
 		return nil, err
@@ -118,7 +124,7 @@ func (a *localAgent) updateCheck(ctx context.Context, q *ask.Request) (*reply.An
 	return a.reported(ctx, q, as, body.Output)
 }
 
-func (a *localAgent) reported(ctx context.Context, q *ask.Request, as tenurev1.CheckStatus, output string) (*reply.Answer, error) {
+func (a *agentEndpoints) reported(ctx context.Context, q *ask.Request, as tenurev1.CheckStatus, output string) (*reply.Answer, error) {
 	id, err := checkOf(q)
 	if err != nil {
 		return nil, err
@@ -142,7 +148,7 @@ type agentHealthJSON struct {
 }
 
 // healthByID serves GET /v1/agent/health/service/id/ID.
-func (a *localAgent) healthByID(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) healthByID(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, textMissingService)
 	}
@@ -158,7 +164,7 @@ func (a *localAgent) healthByID(ctx context.Context, q *ask.Request) (*reply.Ans
 }
 
 // healthByName serves GET /v1/agent/health/service/name/NAME.
-func (a *localAgent) healthByName(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
+func (a *agentEndpoints) healthByName(ctx context.Context, q *ask.Request) (*reply.Answer, error) {
 	if q.Rest == "" {
 		return nil, reply.Refusal(http.StatusBadRequest, "Missing service Name")
 	}
@@ -174,7 +180,7 @@ func (a *localAgent) healthByName(ctx context.Context, q *ask.Request) (*reply.A
 }
 
 // health returns the instances that fit with their checks, and the worst status of all.
-func (a *localAgent) health(
+func (a *agentEndpoints) health(
 	ctx context.Context, fits func(*tenurev1.Service) bool,
 ) (found []agentHealthJSON, worst tenurev1.CheckStatus, _ error) {
 	instances, err := a.instances(ctx)
