@@ -94,7 +94,7 @@ func showWatches(a *Answers) {
 	const covered = "a watch is refused that may not read all that it selects"
 	tell(a, func(v *view, m *tenurev1.WatchResponse) { part(v, m.GetInitial()) }, head(), decided("initial"),
 		shown("how far the watch came", "resume_token", "started", "progress"),
-		shown(covered+"; ends of sessions name neither keys nor addresses there", "events"))
+		shown(covered+"; ends of sessions name neither keys nor addresses there; what leaves a service is told as it is then", "events"))
 	tell(a, func(v *view, m *tenurev1.WatchInitial) { all(v, m.GetSessions()) }, decided("sessions"),
 		shown(covered, "kvs", "locks", "complete", "nodes", "services", "checks", "queries"))
 }
