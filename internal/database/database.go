@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -11,6 +12,11 @@ import (
 // Open opens a database in the file system of its options, or makes one. Damage of one that was there is told as corrupt, with the file if that is
 // known. After a write that fails nothing more is written: the error is that of the write, and the disk is as a crash at that moment may leave it.
 func Open(dir string, o *pebble.Options, corrupt error) (*pebble.DB, error) {
+	full := o.Clone()
+	full.EnsureDefaults()
+	if err := full.Validate(); err != nil {
+		return nil, err
+	}
 	was, err := pebble.Peek(dir, o.FS)
 	if err != nil {
 		was = &pebble.DBDesc{} // What cannot be looked at is told by Pebble.
@@ -31,13 +37,19 @@ func Open(dir string, o *pebble.Options, corrupt error) (*pebble.DB, error) {
 		return db, nil
 	case pebble.IsCorruptionError(err):
 		return nil, Mark(err, corrupt)
-	case !was.Exists || d.refused():
+	case !was.Exists || d.refused() || isMistake(err):
 		return nil, err
 	}
 	if name := damagedOptions(dir, o, was); name != "" {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return nil, fmt.Errorf("%w: %w", corrupt, err)
+}
+
+// isMistake reports whether an error comes from a mistake in a program, such as a nil pointer.
+func isMistake(err error) bool {
+	_, is := errors.AsType[runtime.Error](err)
+	return is
 }
 
 // openDB opens Pebble, which panics rather than returns some errors of the disk.

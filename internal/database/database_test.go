@@ -38,6 +38,26 @@ func open(fs vfs.FS) error {
 	return database.Close(db)
 }
 
+// A mistake in a program is no damage of the disk, and neither are options that cannot be.
+func TestAMistakeIsNoDamage(t *testing.T) {
+	fs := filled(t)
+	mistaken := errfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.Contains(op.Path, "MANIFEST") {
+			none := make([]int, len(op.Path))
+			none[len(op.Path)]++
+		}
+		return nil
+	}))
+	_, err := database.Open("db", &pebble.Options{FS: mistaken, Logger: silent{}}, errCorrupt)
+	if err == nil || errors.Is(err, errCorrupt) {
+		t.Errorf("a mistake: got %v, want an error that does not tell of damage", err)
+	}
+	_, err = database.Open("db", &pebble.Options{FS: fs, Logger: silent{}, MemTableStopWritesThreshold: 1}, errCorrupt)
+	if err == nil || errors.Is(err, errCorrupt) {
+		t.Errorf("wrong options: got %v, want an error that does not tell of damage", err)
+	}
+}
+
 // filled returns the disk of a database with one table.
 func filled(t *testing.T) *vfs.MemFS {
 	t.Helper()
@@ -131,6 +151,7 @@ func remove(t *testing.T, fs vfs.FS, kind string) {
 
 // A database that was just made, and whose disk fails, is not damaged, and can be made again.
 func TestADiskThatFailsAtTheFirstOpeningIsNoDamage(t *testing.T) {
+	failed := 0
 	for i := range int64(40) {
 		fs := vfs.NewMem()
 		var writes atomic.Int64
@@ -146,8 +167,14 @@ func TestADiskThatFailsAtTheFirstOpeningIsNoDamage(t *testing.T) {
 		if err != nil && (!errors.Is(err, errGone) || errors.Is(err, errCorrupt)) {
 			t.Errorf("after %d writes: got %v, want %v", i, err, errGone)
 		}
+		if err != nil {
+			failed++
+		}
 		if err = open(fs); err != nil {
 			t.Errorf("after %d writes, again: %v", i, err)
 		}
+	}
+	if failed < 10 {
+		t.Errorf("%d failed writes were told, want one for each write of an opening", failed)
 	}
 }

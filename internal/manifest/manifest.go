@@ -62,7 +62,7 @@ func Check(fs vfs.FS, dir string) (End, error) {
 	if err != nil {
 		return End{}, fmt.Errorf("list %s: %w", dir, err)
 	}
-	name, err := atomicfs.ReadMarker(fs, dir, marker)
+	name, err := atomicfs.ReadMarker(listed{fs, names}, dir, marker) // It only lists, so an error is that of a name.
 	if err != nil {
 		return End{}, &DamagedError{Path: dir, Cause: err.Error()}
 	}
@@ -85,6 +85,16 @@ func Check(fs vfs.FS, dir string) (End, error) {
 	end.Torn, end.Offset = r.bad >= 0, r.bad
 	return end, nil
 }
+
+// listed is a file system of which one directory was listed.
+type listed struct {
+	vfs.FS
+
+	names []string
+}
+
+// List returns the names again.
+func (l listed) List(string) ([]string, error) { return l.names, nil }
 
 // checkUnnamed looks at a directory in which no marker names a MANIFEST. Pebble writes its other files when it is named.
 func checkUnnamed(fs vfs.FS, dir string, names []string) error {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/tenure-io/tenure/internal/errfs"
 	"github.com/tenure-io/tenure/internal/manifest"
 )
 
@@ -44,7 +46,7 @@ func create(t *testing.T, fs vfs.FS, name string, raw []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.Write(raw)
+	_, err = f.Write(slices.Clone(raw)) // A file of Pebble's may change what it is given.
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -204,5 +206,32 @@ func TestAMissingFileIsFound(t *testing.T) {
 				t.Errorf("got %v, want damage of %q", err, tt.damaged)
 			}
 		})
+	}
+}
+
+// A directory that can be listed once and no more tells of a disk that fails, not of damage.
+func TestAListThatFailsIsNoDamage(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("sm", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := written(t, 10)
+	create(t, mem, made, raw)
+	create(t, mem, "marker.manifest.000001."+made, nil)
+	gone := errors.New("disk is gone")
+	for n := range 10 {
+		reads := 0
+		_, err := manifest.Check(errfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				return nil
+			}
+			if reads++; reads == n+1 {
+				return gone
+			}
+			return nil
+		})), "sm")
+		if _, is := errors.AsType[*manifest.DamagedError](err); is || n == 0 && !errors.Is(err, gone) {
+			t.Errorf("read %d fails: got %v, want the error of the disk", n+1, err)
+		}
 	}
 }

@@ -162,6 +162,9 @@ type program struct {
 	env     []string
 }
 
+// pageURI is how the first program of each page connects.
+var pageURI = regexp.MustCompile(`tenure://localhost:7400/app(\?name=\w+)?`)
+
 var programText = regexp.MustCompile(`(?ms)<<'(?:GO|PY|JAVA)'\n(.*?)^(?:GO|PY|JAVA)\n`)
 
 func firstProgram(t *testing.T, p program, language, dir, net string) {
@@ -179,7 +182,7 @@ func firstProgram(t *testing.T, p program, language, dir, net string) {
 		{"", `callers without a credential do not have the right session "web-1" write`},
 	} {
 		uri := fmt.Sprintf("tenures://%s1/service?name=web-1&ca_file=%s/certs/ca.crt%s", net, dir, tc.token)
-		code := strings.Replace(string(text[1]), "tenure://localhost:7400/app", uri, 1)
+		code := pageURI.ReplaceAllLiteralString(string(text[1]), uri)
 		file := filepath.Join(t.TempDir(), p.file)
 		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
 			t.Fatal(err)
