@@ -109,7 +109,10 @@ func (c *comparison) compareMade(made []*batch, refused refusals) {
 	}
 	c.refused = maps.Clone(refused)
 	for _, b := range made {
-		c.catalog.apply(b)
+		// The agent may have these again by now.
+		for _, id := range c.catalog.apply(b) {
+			note(CheckKey(id))
+		}
 		b.each(func(key string, _ proto.Message) { note(key) })
 	}
 	c.differs = !sameNode(c.catalog.node, c.agent.node)

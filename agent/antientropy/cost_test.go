@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/agent/antientropy"
 	"github.com/tenure-io/tenure/agent/check"
@@ -82,8 +84,12 @@ func (a *agent) vary(random *rand.Rand) {
 	d := check.Definition{ID: fmt.Sprintf("c%d", random.IntN(4)), ServiceID: service, Kind: check.TTL{TTL: 24 * time.Hour}}
 	switch random.IntN(6) {
 	case 0:
-		of := registry.Service{ID: service, Name: "web", Port: uint32(random.IntN(2)), TagOverride: random.IntN(2) == 0}
-		if err := a.Add(registry.Addition{Content: registry.Content{Services: []registry.Service{of}}}); err != nil {
+		of := registry.Service{ID: service, Name: []string{"web", "api"}[random.IntN(2)], Port: uint32(random.IntN(2)), TagOverride: random.IntN(2) == 0}
+		content := registry.Content{Services: []registry.Service{of}}
+		if random.IntN(2) == 0 {
+			content.Checks = []check.Definition{d}
+		}
+		if err := a.Add(registry.Addition{Content: content}); err != nil {
 			a.t.Error(err)
 		}
 	case 1:
@@ -98,50 +104,94 @@ func (a *agent) vary(random *rand.Rand) {
 	a.sync.State()
 }
 
+// like fails unless the catalog has what the agent has, but for outputs, and tags that others may change.
+func (c *catalog) like(t *testing.T, a *agent) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	services, checks := a.Rows()
+	if len(c.services) != len(services) || len(c.checks) != len(checks) {
+		t.Errorf("the catalog has %d services and %d checks, want %d and %d", len(c.services), len(c.checks), len(services), len(checks))
+	}
+	for _, want := range services {
+		if is := c.services[want.ID]; is == nil || is.GetName() != want.Name || is.GetPort() != want.Port {
+			t.Errorf("service %s is %v, want %+v", want.ID, is, want)
+		}
+	}
+	for _, want := range checks {
+		d := want.Definition
+		if is := c.checks[d.ID]; is == nil || is.GetServiceId() != d.ServiceID || int(is.GetStatus()) != int(want.State.Status) {
+			t.Errorf("check %s is %v, want %+v", d.ID, is, want)
+		}
+	}
+}
+
 // What is kept up row by row is what a comparison of all rows finds: programs that check their invariants assert it whenever the state is asked for.
-// Here entries are refused and taken, checks move, tags are overridden, and rows change while calls are made.
+// Here entries are refused and taken, rights come and go, services are renamed, checks move, tags are overridden, answers are lost, nodes are deleted, and
+// several rows change while one call is made. Where the agent says that nothing is missing, the catalog is like it.
 func TestTheStateIsRightInAnyHistory(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			random, luck := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
 			c := newCatalog()
+			c.entriesMax = int(seed % 3)
 			a := start(t, c, 1, func(*agent) {})
 			c.mu.Lock()
 			c.fail = func(string) (error, bool) {
-				if luck.IntN(3) == 0 {
+				for range max(0, luck.IntN(10)-4) {
 					a.vary(luck)
 				}
-				return nil, luck.IntN(20) > 0
+				switch luck.IntN(40) {
+				case 0:
+					return status.Error(codes.Unavailable, "the answer was lost"), true
+				case 1:
+					return status.Error(codes.Unavailable, "no leader"), false
+				default:
+					return nil, true
+				}
 			}
 			c.mu.Unlock()
 			for range 200 {
 				a.vary(random)
+				wait := time.Duration(random.IntN(3_000)) * time.Millisecond
 				c.mu.Lock()
-				switch id := fmt.Sprintf("%c%d", "sc"[random.IntN(2)], random.IntN(3)); random.IntN(10) {
-				case 0:
+				switch id := fmt.Sprintf("%c%d", "sc"[random.IntN(2)], random.IntN(3)); random.IntN(20) {
+				case 0, 1:
 					c.refuse[id] = true
-				case 1:
+				case 2, 3:
 					delete(c.refuse, id)
-				case 2:
+				case 4, 5:
 					if s := c.services[id]; s != nil {
 						s.Tags = []string{fmt.Sprint(random.IntN(2))}
 					}
+				case 6:
+					c.deny[id] = true
+				case 7, 8:
+					clear(c.deny)
+				case 9:
+					c.lose()
+					wait = time.Minute // The agent learns it with the next comparison.
 				}
 				c.mu.Unlock()
-				pass(time.Duration(random.IntN(3_000)) * time.Millisecond)
-				if s := a.sync.State(); len(s.OutOfSync) > s.Missing || s.Missing == s.Refused && !a.sync.Settled(a.sync.Changes()) {
+				pass(wait)
+				s := a.sync.State()
+				if len(s.OutOfSync) > s.Missing || s.Missing == s.Refused && !a.sync.Settled(a.sync.Changes()) {
 					t.Errorf("seed %d: state %+v", seed, s)
+				}
+				if s.Missing == 0 {
+					c.like(t, a)
 				}
 			}
 			c.mu.Lock()
 			clear(c.refuse)
+			clear(c.deny)
 			c.fail = func(string) (error, bool) { return nil, true }
 			c.mu.Unlock()
 			pass(3 * time.Minute)
-			services, checks := a.Rows()
-			if s := a.sync.State(); s.Missing != 0 || s.Err != nil || len(c.services) != len(services) || len(c.checks) != len(checks) {
+			if s := a.sync.State(); s.Missing != 0 || s.Err != nil {
 				t.Errorf("seed %d: state %+v", seed, s)
 			}
+			c.like(t, a)
 		})
 	}
 }

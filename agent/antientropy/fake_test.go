@@ -278,3 +278,11 @@ func (c *catalog) grows(r *tenurev1.SyncNodeRequest) bool {
 	return r.GetNode() != nil || len(r.GetServices()) > 0 ||
 		slices.ContainsFunc(r.GetChecks(), func(k *tenurev1.Check) bool { return c.checks[k.GetCheckId()] == nil })
 }
+
+// lose deletes the node with all that it has, as when a person deregisters it.
+func (c *catalog) lose() {
+	c.node = nil
+	c.last.Reset()
+	clear(c.services)
+	clear(c.checks)
+}

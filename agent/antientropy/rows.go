@@ -120,8 +120,8 @@ func cut[T any](all []T, n *int) (first, rest []T) {
 	return all[:k:k], all[k:]
 }
 
-// apply makes the changes of a batch, as the catalog did.
-func (r *rows) apply(b *batch) {
+// apply makes the changes of a batch, as the catalog did. It returns the ids of the checks that went with their service.
+func (r *rows) apply(b *batch) (along []string) {
 	if b.node != nil {
 		r.node = b.node
 	}
@@ -136,12 +136,14 @@ func (r *rows) apply(b *batch) {
 		for checkID, c := range r.checks {
 			if c.GetServiceId() == id {
 				delete(r.checks, checkID)
+				along = append(along, checkID)
 			}
 		}
 	}
 	for _, id := range b.deleteChecks {
 		delete(r.checks, id)
 	}
+	return along
 }
 
 // ids are the services and checks that are looked at, in order.

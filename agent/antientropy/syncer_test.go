@@ -246,6 +246,30 @@ func TestManyRows(t *testing.T) {
 	})
 }
 
+// An instance that is registered again while its deletion is on its way comes back with its checks, which went with it.
+func TestAnInstanceThatIsRegisteredAgainDuringItsDeletionKeepsItsChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog()
+		a := start(t, c, 1, func(a *agent) { a.add([]string{"w"}, "c@w") })
+		c.want(t, "0s: sync node +w +c@w=critical")
+		c.mu.Lock()
+		c.fail = func(string) (error, bool) {
+			c.fail = func(string) (error, bool) { return nil, true }
+			a.add([]string{"w"}, "c@w")
+			return nil, true
+		}
+		c.mu.Unlock()
+		if _, err := a.RemoveService("w"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		c.want(t, "100ms: sync -w", "100ms: sync +w +c@w=critical")
+		if s := a.sync.State(); s.Missing != 0 || s.Err != nil || c.services["w"] == nil || c.checks["c@w"] == nil {
+			t.Errorf("state: got %+v with %v and %v, want both in the catalog", s, c.services, c.checks)
+		}
+	})
+}
+
 // A directory that is an old copy counts fewer starts than the cluster knows.
 func TestNumbersContinue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -419,10 +443,7 @@ func history(random *rand.Rand, a *agent, c *catalog) {
 		if random.IntN(10) == 0 {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.node = nil
-			c.last.Reset()
-			clear(c.services)
-			clear(c.checks)
+			c.lose()
 			c.checks["theirs"] = &tenurev1.Check{CheckId: "theirs", Origin: direct}
 		}
 	}
