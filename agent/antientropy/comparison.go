@@ -19,7 +19,7 @@ const checkedMax = 64
 type comparison struct {
 	agent rows
 	// catalog is what the catalog had when the last round ended, and refused what it had refused. Nothing is known of either unless known.
-	catalog rows
+	catalog catalogRows
 	refused refusals
 	known   bool
 
@@ -34,7 +34,9 @@ type comparison struct {
 	goes map[string]bool
 }
 
-func newComparison() comparison { return comparison{agent: newRows(), catalog: newRows()} }
+func newComparison() comparison {
+	return comparison{agent: newRows(), catalog: newCatalogRows(newRows())}
+}
 
 // follow takes what the registry has now.
 func (c *comparison) follow(t registry.Touched) {
@@ -75,17 +77,17 @@ func (c *comparison) setNode(node *tenurev1.Node) {
 }
 
 // forget ends all that is known of the catalog.
-func (c *comparison) forget() { *c = comparison{agent: c.agent, catalog: newRows()} }
+func (c *comparison) forget() { *c = comparison{agent: c.agent, catalog: newCatalogRows(newRows())} }
 
 // compareAll begins with what a round that read the catalog found in it, and left there.
 func (c *comparison) compareAll(catalog rows, refused refusals) {
 	*c = comparison{
 		agent: c.agent, known: true, refused: maps.Clone(refused),
-		catalog: rows{node: catalog.node, services: maps.Clone(catalog.services), checks: maps.Clone(catalog.checks)},
+		catalog: newCatalogRows(rows{node: catalog.node, services: maps.Clone(catalog.services), checks: maps.Clone(catalog.checks)}),
 		open:    map[string]bool{}, outputs: map[string]bool{}, goes: map[string]bool{},
 	}
 	c.differs = !sameNode(c.catalog.node, c.agent.node)
-	of := allIDs(c.catalog, c.agent)
+	of := allIDs(c.catalog.rows, c.agent)
 	for _, id := range of.services {
 		c.compareService(id)
 	}
@@ -140,10 +142,8 @@ func (c *comparison) compareService(id string) {
 	if c.goes[id] = goes; !goes {
 		delete(c.goes, id)
 	}
-	for check, of := range c.catalog.checks {
-		if of.GetServiceId() == id {
-			c.compareCheck(check)
-		}
+	for check := range c.catalog.checksOf[id] {
+		c.compareCheck(check)
 	}
 }
 
@@ -243,10 +243,11 @@ func (c *comparison) check() {
 	if !invariants.Enabled || !c.known || len(c.agent.services)+len(c.agent.checks) > checkedMax {
 		return
 	}
-	of := allIDs(c.catalog, c.agent)
-	all, stand := difference(c.catalog, c.agent, of, false), c.refused.difference(c.catalog, c.agent, of, false)
+	of := allIDs(c.catalog.rows, c.agent)
+	all, stand := difference(c.catalog.rows, c.agent, of, false), c.refused.difference(c.catalog.rows, c.agent, of, false)
 	invariants.That(all.size() == c.missing(), "%d rows are noted as different, and %d are", c.missing(), all.size())
 	invariants.That(all.size()-stand.size() == c.waiting, "%d rows are noted as refused, and %d are", c.waiting, all.size()-stand.size())
-	outputs := difference(c.catalog, c.agent, of, true)
+	outputs := difference(c.catalog.rows, c.agent, of, true)
 	invariants.That(outputs.size()-all.size() == len(c.outputs), "%d outputs are noted as different, and %d are", len(c.outputs), outputs.size()-all.size())
+	invariants.That(maps.EqualFunc(c.catalog.checksOf, newCatalogRows(c.catalog.rows).checksOf, maps.Equal[map[string]bool]), "the index of checks is wrong")
 }

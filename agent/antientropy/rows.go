@@ -120,32 +120,6 @@ func cut[T any](all []T, n *int) (first, rest []T) {
 	return all[:k:k], all[k:]
 }
 
-// apply makes the changes of a batch, as the catalog did. It returns the ids of the checks that went with their service.
-func (r *rows) apply(b *batch) (along []string) {
-	if b.node != nil {
-		r.node = b.node
-	}
-	for _, s := range b.services {
-		r.services[s.GetServiceId()] = s
-	}
-	for _, c := range b.checks {
-		r.checks[c.GetCheckId()] = c
-	}
-	for _, id := range b.deleteServices {
-		delete(r.services, id)
-		for checkID, c := range r.checks {
-			if c.GetServiceId() == id {
-				delete(r.checks, checkID)
-				along = append(along, checkID)
-			}
-		}
-	}
-	for _, id := range b.deleteChecks {
-		delete(r.checks, id)
-	}
-	return along
-}
-
 // ids are the services and checks that are looked at, in order.
 type ids struct{ services, checks []string }
 

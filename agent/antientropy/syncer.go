@@ -51,7 +51,7 @@ type Syncer struct {
 	// These belong to Run.
 	number number
 	// catalog is what the cluster has, as far as known is true.
-	catalog rows
+	catalog catalogRows
 	known   bool
 	// other is the id of another machine that has the node's name, as far as was read; called says that the cluster was asked before.
 	other  string
@@ -78,7 +78,7 @@ func New(options Options) *Syncer {
 		options.Nodes = func() int { return 0 }
 	}
 	node := options.Node()
-	s := &Syncer{view: newView(options, node), options: options, nodeID: node.GetNodeId(), catalog: newRows()}
+	s := &Syncer{view: newView(options, node), options: options, nodeID: node.GetNodeId(), catalog: newCatalogRows(newRows())}
 	s.refused = refusals{}
 	s.number.boot = options.Boot
 	return s
@@ -151,7 +151,7 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 	changes := s.begin()
 	err := s.sync(ctx, full || !s.known, outputs)
 	s.known = err == nil
-	s.finish(changes, outcome{err: err, all: s.all, catalog: s.catalog, made: s.made, refused: s.refused})
+	s.finish(changes, outcome{err: err, all: s.all, catalog: s.catalog.rows, made: s.made, refused: s.refused})
 	s.options.Synced(err)
 	switch {
 	case ctx.Err() != nil:
@@ -164,13 +164,13 @@ func (s *Syncer) round(ctx context.Context, full, outputs, first bool) error {
 }
 
 func (s *Syncer) sync(ctx context.Context, full, outputs bool) error {
-	if full || s.todo(outputs).overridesTags(s.catalog) {
+	if full || s.todo(outputs).overridesTags(s.catalog.rows) {
 		// An instance is written with its tags: what others have made of them since the last comparison would be lost.
 		found, err := s.read(ctx, s.options.Node())
 		if err != nil {
 			return err
 		}
-		s.catalog, s.known, s.all = found, true, true
+		s.catalog, s.known, s.all = newCatalogRows(found), true, true
 	}
 	before := maps.Clone(s.refused)
 	if err := s.write(ctx, outputs); err != nil {
@@ -212,7 +212,7 @@ func (s *Syncer) retry(ctx context.Context, before refusals) error {
 		return nil
 	}
 	agent, of := s.agent(true)
-	open := difference(s.catalog, agent, of, true)
+	open := difference(s.catalog.rows, agent, of, true)
 	s.refused.keep(open)
 	open.leaveOut(func(key string, entry proto.Message) bool { return !before.stands(key, entry) || s.orphan(entry) })
 	again := open.alone()
@@ -254,7 +254,7 @@ func (s *Syncer) ready() error {
 // todo returns what is to be written and deleted but for what was refused.
 func (s *Syncer) todo(outputs bool) *batch {
 	agent, of := s.agent(outputs)
-	return s.refused.difference(s.catalog, agent, of, outputs)
+	return s.refused.difference(s.catalog.rows, agent, of, outputs)
 }
 
 // agent returns the rows that the agent is right about, and which are looked at: all, or those that may differ.
@@ -263,5 +263,5 @@ func (s *Syncer) agent(outputs bool) (rows, ids) {
 		return s.part(outputs)
 	}
 	agent := s.whole()
-	return agent, allIDs(s.catalog, agent)
+	return agent, allIDs(s.catalog.rows, agent)
 }
