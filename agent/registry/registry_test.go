@@ -310,6 +310,66 @@ func TestAliases(t *testing.T) {
 	h.want(t, "b z node=passing of-a=critical of-z=passing")
 }
 
+// An alias names the first of the worst checks that it stands for. It ends with its id, also where that comes to be another kind of check.
+func TestAnAliasComesAndGoes(t *testing.T) {
+	h := hold(nil)
+	h.Loaded()
+	alias := check.Definition{ID: "of-a", Kind: check.Alias{Service: "a"}}
+	h.add(t, api(services("a"), ttl("c3", "a"), ttl("c1", "a"), ttl("c2", "a"), ttl("c0", "a"), alias))
+	if err := h.Report("c0", check.Result{Status: check.Warning}); err != nil {
+		t.Fatal(err)
+	}
+	if of, err := h.Check("of-a"); err != nil || of.State.Output != `check "c1" is critical` {
+		t.Errorf("alias: got %+v and %v, want the first of those that are critical", of.State, err)
+	}
+	for _, id := range []string{"c1", "c2", "c3"} {
+		if err := h.Report(id, check.Result{Status: check.Passing}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.want(t, "a c0=warning c1=passing c2=passing c3=passing of-a=warning")
+	h.add(t, api(nil, ttl("of-a", "")))
+	if err := h.Report("c0", check.Result{Status: check.Passing}); err != nil {
+		t.Fatal(err)
+	}
+	h.want(t, "a c0=passing c1=passing c2=passing c3=passing of-a=warning")
+	h.add(t, api(nil, alias))
+	h.want(t, "a c0=passing c1=passing c2=passing c3=passing of-a=passing")
+	if _, err := h.RemoveCheck("of-a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Report("c0", check.Result{Status: check.Warning}); err != nil {
+		t.Fatal(err)
+	}
+	h.want(t, "a c0=warning c1=passing c2=passing c3=passing")
+}
+
+// A report is followed by a Tick. Both take as many allocations at an agent with many checks as at one with few.
+func TestAReportAndATickAllocateTheSameHoweverManyChecksThereAre(t *testing.T) {
+	costs := func(n int) float64 {
+		r := registry.New(registry.Options{Node: "here"}, nil)
+		r.Loaded()
+		var checks []check.Definition
+		for i := range n {
+			checks = append(checks, check.Definition{ID: fmt.Sprintf("c%d", i), Kind: check.TTL{TTL: 24 * time.Hour}})
+		}
+		if err := r.Add(api(nil, checks...)); err != nil {
+			t.Fatal(err)
+		}
+		status := check.Passing
+		return testing.AllocsPerRun(10, func() {
+			status = check.Passing + check.Warning - status
+			if err := r.Report("c3", check.Result{Status: status}); err != nil {
+				t.Fatal(err)
+			}
+			r.Tick()
+		})
+	}
+	if few, many := costs(10), costs(1_000); many > few {
+		t.Errorf("got %v allocations with 1000 checks, and %v with 10", many, few)
+	}
+}
+
 // A restart gives every check the state that it had, in whichever order registrations come back.
 func TestRestart(t *testing.T) {
 	stored := map[string]check.State{}

@@ -6,12 +6,14 @@ import "github.com/tenure-io/tenure/agent/check"
 type rows struct {
 	services map[string]service
 	checks   map[string]*entry
+	// aliases are the ids of the checks that are aliases, so that a change does not look through all checks for them.
+	aliases map[string]bool
 	// touched are the ids of those that changed since take.
 	touched struct{ services, checks map[string]bool }
 }
 
 func newRows() rows {
-	r := rows{services: map[string]service{}, checks: map[string]*entry{}}
+	r := rows{services: map[string]service{}, checks: map[string]*entry{}, aliases: map[string]bool{}}
 	r.touched.services, r.touched.checks = map[string]bool{}, map[string]bool{}
 	return r
 }
@@ -45,6 +47,11 @@ func (r *rows) setService(id string, s service) {
 
 func (r *rows) setCheck(id string, e *entry) {
 	r.checks[id] = e
+	if _, is := e.machine.Definition().Kind.(check.Alias); is {
+		r.aliases[id] = true
+	} else {
+		delete(r.aliases, id)
+	}
 	r.touched.checks[id] = true
 }
 
@@ -55,6 +62,7 @@ func (r *rows) deleteService(id string) {
 
 func (r *rows) deleteCheck(id string) {
 	delete(r.checks, id)
+	delete(r.aliases, id)
 	r.touched.checks[id] = true
 }
 

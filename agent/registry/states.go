@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -46,12 +45,15 @@ func (r *Registry) Tick() time.Time {
 	var next time.Time
 	_ = r.change(func(now time.Time) (Change, error) {
 		var changed Change
-		var gone []string
-		for _, id := range slices.Sorted(maps.Keys(r.checks)) {
-			m := r.checks[id].machine
-			if at := m.Deadline(); at.IsZero() || now.Before(at) {
-				continue
+		var due, gone []string
+		for id, e := range r.checks {
+			if at := e.machine.Deadline(); !at.IsZero() && !now.Before(at) {
+				due = append(due, id)
 			}
+		}
+		slices.Sort(due)
+		for _, id := range due {
+			m := r.checks[id].machine
 			fx := m.Tick(now)
 			changed.merge(r.changeOf(id, fx))
 			if fx.Deregister {
@@ -156,7 +158,7 @@ func (r *Registry) SetMaintenance(serviceID string, on bool, reason string) erro
 // mirrorAliases gives every alias of something on this node the state of that. Aliases do not see each other, so two
 // of them cannot keep each other critical.
 func (r *Registry) mirrorAliases(now time.Time, changed *Change) {
-	for _, id := range slices.Sorted(maps.Keys(r.checks)) {
+	for id := range r.aliases {
 		m := r.checks[id].machine
 		alias, is := m.Definition().Kind.(check.Alias)
 		if is && (alias.Node == "" || alias.Node == r.options.Node) {
@@ -170,18 +172,20 @@ func (r *Registry) worst(serviceID string) check.Result {
 	if _, found := r.services[serviceID]; serviceID != "" && !found {
 		return check.Result{Status: check.Critical, Output: fmt.Sprintf("service %q is not registered at this agent", serviceID)}
 	}
-	worst := check.Result{Status: check.Passing, Output: "all checks pass"}
-	for _, id := range slices.Sorted(maps.Keys(r.checks)) {
-		m := r.checks[id].machine
-		of := m.Definition()
-		if _, is := of.Kind.(check.Alias); is || (of.ServiceID != "" && of.ServiceID != serviceID) {
+	worst, first := check.Passing, ""
+	for id, e := range r.checks {
+		of := e.machine.Definition()
+		if r.aliases[id] || (of.ServiceID != "" && of.ServiceID != serviceID) {
 			continue
 		}
-		if s := m.State().Status; s > worst.Status {
-			worst = check.Result{Status: s, Output: fmt.Sprintf("check %q is %s", id, s)}
+		if s := e.machine.State().Status; s > worst || (s == worst && id < first) {
+			worst, first = s, id
 		}
 	}
-	return worst
+	if worst == check.Passing {
+		return check.Result{Status: worst, Output: "all checks pass"}
+	}
+	return check.Result{Status: worst, Output: fmt.Sprintf("check %q is %s", first, worst)}
 }
 
 // changeOf returns what happened to a check.
