@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/tenure-io/tenure/agent/check"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/authz"
 )
@@ -62,17 +63,9 @@ func (a *Agent) rights(method string, request any) (authz.Local, error) {
 			add(authz.Need{Kind: authz.Service, Verb: verb, Node: node, By: what, ID: id})
 		}
 	}
-	check := func(m *tenurev1.Check) {
+	checked := func(m *tenurev1.Check) {
 		by(authz.ByCheck, cmp.Or(m.GetCheckId(), m.GetName())) // Its id is its name then.
-		// The agent reads what an alias stands for with its own token, and shows how it is.
-		alias := m.GetDefinition().GetAlias()
-		switch other := strings.ToLower(alias.GetNode()); {
-		case other != "" && other != node:
-			add(authz.Need{Kind: authz.Node, Verb: authz.Read, Match: authz.Exact, Text: other})
-			add(authz.Need{Kind: authz.Service, Verb: authz.Read, Match: authz.Prefix})
-		case alias.GetServiceId() != "":
-			add(authz.Need{Kind: authz.Service, Verb: authz.Read, Node: node, By: authz.ByService, ID: alias.GetServiceId()})
-		}
+		of.Needs = append(of.Needs, a.shown(node, m.GetDefinition().GetAlias())...)
 	}
 	switch request.(type) {
 	case *tenurev1.ListAgentServicesRequest, *tenurev1.ListAgentChecksRequest:
@@ -86,12 +79,12 @@ func (a *Agent) rights(method string, request any) (authz.Local, error) {
 		named(m.GetService().GetName())
 		by(authz.ByService, cmp.Or(m.GetService().GetServiceId(), m.GetService().GetName()))
 		for _, c := range m.GetChecks() {
-			check(c)
+			checked(c)
 		}
 	case *tenurev1.RemoveAgentServiceRequest:
 		by(authz.ByService, m.GetServiceId())
 	case *tenurev1.AddAgentCheckRequest:
-		check(m.GetCheck())
+		checked(m.GetCheck())
 		by(authz.ByService, m.GetCheck().GetServiceId())
 	case *tenurev1.RemoveAgentCheckRequest:
 		by(authz.ByCheck, m.GetCheckId())
@@ -104,6 +97,22 @@ func (a *Agent) rights(method string, request any) (authz.Local, error) {
 		return of, fmt.Errorf("%s: %w", method, errNotServed)
 	}
 	return of, nil
+}
+
+// shown returns what it takes to see what an alias shows. The agent reads that with its own token, also of an instance that comes later.
+func (a *Agent) shown(node string, alias *tenurev1.AliasCheck) []authz.Need {
+	all := authz.Need{Kind: authz.Service, Verb: authz.Read, Match: authz.Prefix}
+	one := authz.Need{Kind: authz.Service, Verb: authz.Read, Node: node, By: authz.ByService, ID: alias.GetServiceId()}
+	switch other := alias.GetNode(); {
+	case other != "" && !check.SameNode(other, node):
+		return []authz.Need{{Kind: authz.Node, Verb: authz.Read, Match: authz.Exact, Text: strings.ToLower(other)}, all}
+	case alias.GetServiceId() == "":
+		return nil // Whoever writes the node may read it.
+	case a.serviceOf(one) == "":
+		return []authz.Need{all}
+	default:
+		return []authz.Need{one}
+	}
 }
 
 // serviceOf returns the name of the service of an instance or a check that a need names by its id; empty: the agent has none.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -214,6 +215,9 @@ func (d Definition) Probes() bool {
 		return false
 	}
 }
+
+// SameNode reports whether a text that may name a node names the one with this name. Names of nodes are ASCII, and compared without case.
+func SameNode(text, name string) bool { return len(text) == len(name) && strings.EqualFold(text, name) }
 
 // Equal reports whether two definitions say the same.
 func (d Definition) Equal(o Definition) bool {

@@ -56,6 +56,10 @@ func (r *Registry) planCheck(p *plan, a Addition, d check.Definition) error {
 	if of, found := r.checks[d.ID]; found && of.source == File && a.Source == API {
 		return fmt.Errorf("check %q: %w", d.ID, ErrFromFile)
 	}
+	if alias, is := d.Kind.(check.Alias); is && check.SameNode(alias.Node, r.options.Node) {
+		alias.Node = r.options.Node // So nobody who looks whether it is the agent's own has to know how names are compared.
+		d.Kind = alias
+	}
 	p.checks[d.ID] = d.WithDefaults()
 	return nil
 }

@@ -288,7 +288,7 @@ func TestAliases(t *testing.T) {
 	h := hold(nil)
 	h.Loaded()
 	alias := func(id, of, serviceID string) check.Definition {
-		return check.Definition{ID: id, ServiceID: serviceID, Kind: check.Alias{Service: of, Node: "here"}}
+		return check.Definition{ID: id, ServiceID: serviceID, Kind: check.Alias{Service: of, Node: "Here"}}
 	}
 	h.add(t, api(services("a", "b"), ttl("ca", "a"), ttl("node", ""), alias("of-a", "a", "b"), alias("of-b", "b", "a"), alias("of-z", "z", "")))
 	h.want(t, "a b ca=critical node=critical of-a=critical of-b=critical of-z=critical")
@@ -308,6 +308,9 @@ func TestAliases(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.want(t, "b z node=passing of-a=critical of-z=passing")
+	if of, err := h.Check("of-z"); err != nil || of.Definition.Kind != (check.Alias{Service: "z", Node: "here"}) {
+		t.Errorf("an alias of the own node in another case: got %v and %v, want it with the name of the node", of.Definition.Kind, err)
+	}
 }
 
 // An alias names the first of the worst checks that it stands for. It ends with its id, also where that comes to be another kind of check.
