@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenure-io/tenure/consulhttp"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
 )
@@ -222,16 +223,18 @@ func TestQueriesNeedRights(t *testing.T) {
 	}
 }
 
-// TestOnlyThoseWithARightLearnWhichNodeAnswers asks for what is near it, with no right to anything.
+// TestOnlyThoseWithARightLearnWhichNodeAnswers asks for what is near it, with no right to anything, at a member with an agent and at one without.
 func TestOnlyThoseWithARightLearnWhichNodeAnswers(t *testing.T) {
-	r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" })
-	r.bootstrap("service * read\n")
-	for _, path := range []string{"catalog/nodes?near=_agent", "catalog/service/web?near=_agent", "health/service/web?stale&near=_agent", "query/web/execute"} {
-		if got := r.send("GET", "/v1/"+path, ""); got.status != 403 || strings.Contains(got.body, "node-1") {
-			t.Errorf("%s: got %d %s, want 403 without the name of the node", path, got.status, got.body)
+	for node, agent := range map[string]consulhttp.Agent{"node-1": nil, "web-a": machine{}} {
+		r := newMemberRig(t, func(c *server.Config) { c.PeerAddr = "off" }, func(o *consulhttp.Options) { o.Agent = agent })
+		r.bootstrap("service * read\n")
+		for _, path := range []string{"catalog/nodes?near=_agent", "catalog/service/web?near=_agent", "health/service/web?stale&near=_agent", "query/web/execute"} {
+			if got := r.send("GET", "/v1/"+path, ""); got.status != 403 || strings.Contains(strings.ToLower(got.body), node) {
+				t.Errorf("%s at %s: got %d %s, want 403 without the name of the node", path, node, got.status, got.body)
+			}
 		}
-	}
-	if got := r.send("PUT", "/v1/session/create", ""); got.status != 403 || strings.Contains(got.body, "node-1") {
-		t.Errorf("a new session: got %d %s, want 403 without the name of the node", got.status, got.body)
+		if got := r.send("PUT", "/v1/session/create", ""); got.status != 403 || strings.Contains(strings.ToLower(got.body), node) {
+			t.Errorf("a new session at %s: got %d %s, want 403 without the name of the node", node, got.status, got.body)
+		}
 	}
 }

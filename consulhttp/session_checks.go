@@ -35,11 +35,9 @@ func (c *catalog) bind(ctx context.Context, body *sessionBody, create *tenurev1.
 	}
 	name := body.Node
 	if name == "" {
-		if c.options.Agent == nil {
-			// Errors may name the node that answers, so that is for those who have any right.
-			if _, err = c.members(ctx); err != nil {
-				return err
-			}
+		// Errors may name the node that answers, so that is for those who have any right.
+		if _, err = c.members(ctx); err != nil {
+			return err
 		}
 		if name, err = c.ownNode(ctx); err != nil {
 			return err
