@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/tenure-io/tenure/agent"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
 	"github.com/tenure-io/tenure/server/authz"
 )
 
@@ -139,6 +142,101 @@ func TestWhatOthersAskOfAnAgentIsDecidedFirst(t *testing.T) {
 	}
 	if got := must[*tenurev1.GetAgentResponse](t)(refusing.GetAgent(ctx, &tenurev1.GetAgentRequest{})); got.GetServices() != 1 || got.GetChecks() != 2 || got.GetMaintenance() {
 		t.Errorf("after all was refused the agent has %v", got)
+	}
+}
+
+// shared is a catalog in which others registered an instance and a check on the node of the agent.
+type shared struct{ away }
+
+func (shared) GetNode(ctx context.Context, request *tenurev1.GetNodeRequest, _ ...grpc.CallOption) (*tenurev1.GetNodeResponse, error) {
+	if shown, _ := metadata.FromOutgoingContext(ctx); len(shown) > 0 || request.GetNode() != "web1" {
+		return nil, errAway
+	}
+	if request.GetPageToken() == "" {
+		return &tenurev1.GetNodeResponse{Services: []*tenurev1.Service{{ServiceId: "db-1", Name: "db"}}, NextPageToken: "more"}, nil
+	}
+	return &tenurev1.GetNodeResponse{Checks: []*tenurev1.Check{{CheckId: "db-up", ServiceName: "db"}, {CheckId: "disk"}}}, nil
+}
+
+// TestAnAgentKnowsWhatOthersHaveUnderAnID registers under ids of which the catalog has some.
+func TestAnAgentKnowsWhatOthersHaveUnderAnID(t *testing.T) {
+	o := options(folder(t, map[string]string{"a.yaml": "services: []"}))
+	o.Catalog = shared{}
+	a, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	var found []string
+	refusing := a.LocalFor(func(ctx context.Context, of authz.Local, _ func() error) error {
+		found = nil
+		for _, n := range of.Needs {
+			if n.By != 0 && of.Catalog != nil {
+				name, failed := of.Catalog(ctx, n)
+				found = append(found, n.ID+"="+name)
+				if failed != nil {
+					return failed
+				}
+			}
+		}
+		return errRefused
+	})
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer x")
+	_, err = refusing.AddAgentService(ctx, &tenurev1.AddAgentServiceRequest{
+		Service: &tenurev1.Service{ServiceId: "db-1", Name: "web"}, Checks: []*tenurev1.Check{ttlCheck("db-up", ""), ttlCheck("new", "")},
+	})
+	if want := []string{"db-1=db", "db-up=db", "new="}; !errors.Is(err, errRefused) || !slices.Equal(found, want) {
+		t.Errorf("a service: got %q and %v, want %q", found, err, want)
+	}
+	_, err = refusing.AddAgentCheck(ctx, &tenurev1.AddAgentCheckRequest{Check: ttlCheck("db-up", "")})
+	if want := []string{"db-up=db"}; !errors.Is(err, errRefused) || !slices.Equal(found, want) {
+		t.Errorf("a check: got %q and %v, want %q", found, err, want)
+	}
+	_, err = refusing.ReportCheck(ctx, &tenurev1.ReportCheckRequest{CheckId: "db-up"})
+	if !errors.Is(err, errRefused) || len(found) > 0 {
+		t.Errorf("a report, which takes over nothing: got %q and %v, want that the catalog is not asked", found, err)
+	}
+}
+
+// TestWhatIsDecidedIsWhatIsChanged has an instance become another service's after it was decided about a change of it.
+func TestWhatIsDecidedIsWhatIsChanged(t *testing.T) {
+	a, err := agent.New(options(folder(t, map[string]string{"a.yaml": "services: []"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	ctx, own := t.Context(), a.Local()
+	register := func(name string) {
+		must[*tenurev1.AddAgentServiceResponse](t)(own.AddAgentService(ctx, &tenurev1.AddAgentServiceRequest{
+			Service: &tenurev1.Service{ServiceId: "i", Name: name},
+		}))
+	}
+	for what, test := range map[string]struct {
+		meanwhile []string
+		decided   []string
+		want      tenurev1.ErrorReason
+	}{
+		"nothing changes": {[]string{"web"}, []string{"web"}, 0},
+		"it changes once": {[]string{"db", "db"}, []string{"web", "db"}, 0},
+		"it changes on": {
+			[]string{"db", "web", "db", "web", "db"}, []string{"web", "db", "web", "db"}, tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
+		},
+	} {
+		register("web")
+		var decided []string
+		client := a.LocalFor(func(_ context.Context, of authz.Local, serve func() error) error {
+			name := of.Service(of.Needs[len(of.Needs)-1])
+			register(test.meanwhile[len(decided)])
+			decided = append(decided, name)
+			if again := of.Service(of.Needs[len(of.Needs)-1]); again != name {
+				t.Errorf("%s: one decision is about %s and %s", what, name, again)
+			}
+			return serve()
+		})
+		_, err := client.RemoveAgentService(ctx, &tenurev1.RemoveAgentServiceRequest{ServiceId: "i"})
+		if errorinfo.Reason(err) != test.want || (err != nil) != (test.want != 0) || !slices.Equal(decided, test.decided) {
+			t.Errorf("%s: got %v after decisions about %q, want %v and %q", what, err, decided, test.want, test.decided)
+		}
 	}
 }
 

@@ -115,7 +115,8 @@ type Grant struct {
 	wouldDeny atomic.Bool             // it is served only because of the mode
 	found     atomic.Pointer[lookup]  // what decided that another snapshot may show otherwise; nil: nothing
 	serviceOf func(authz.Need) string // see authz.Local; nil: the catalog says it
-	reads     bool                    // the call is decided about again on the snapshot that it reads: see At
+	claims    bool                    // the catalog says it as well, where serviceOf does not: see authz.Local
+	reads     bool                    // what is found needs no proof: the call is decided about again on the snapshot that it reads, see At
 	shows     bool                    // the call shows what this member has, which must not be too old once it is allowed: see current
 	denied    map[string]struct{}     // sessions of a message of renewals that are denied
 	few       [1]authz.Need           // room for the needs of most messages
@@ -342,7 +343,7 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 	if who.Cause != "" && !free(g.method) {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}
-	find := lookup{state: s, serviceOf: g.serviceOf}
+	find := lookup{state: s, serviceOf: g.serviceOf, claims: g.claims}
 	for _, asked := range g.needs {
 		if need, ok, err := find.need(asked); err != nil {
 			return err

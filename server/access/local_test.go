@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -59,5 +60,33 @@ func TestWhatIsServedBesideAMemberIsDecidedByItsRules(t *testing.T) {
 	sleep(StaleMaxDefault + time.Second)
 	if err := decide(admin(), "web", false); err == nil {
 		t.Error("a member that was cut off in mode warn, and cannot know the mode, allows a change")
+	}
+}
+
+// TestWhatTheCatalogHasUnderAnIDIsNotTakenOver has calls at the agent inside a member that would make entries of others its own, which the member has not
+// heard of yet.
+func TestWhatTheCatalogHasUnderAnIDIsNotTakenOver(t *testing.T) {
+	for what, n := range map[string]authz.Need{
+		`service of instance "i" on node "mine" write`: {Kind: authz.Service, Verb: authz.Write, Node: "mine", By: authz.ByService, ID: "i"},
+		`service of check "c" on node "mine" write`:    {Kind: authz.Service, Verb: authz.Write, Node: "mine", By: authz.ByCheck, ID: "c"},
+	} {
+		for _, c := range []struct {
+			service string // of the agent's own
+			claims  bool
+			denied  bool
+		}{{"", true, true}, {"", false, false}, {"mine", true, false}} {
+			_, a, caller := lagging(t, "node \"mine\" write\nservice \"mine\" write\n")
+			of := authz.Local{
+				Method: tenurev1.AgentService_AddAgentService_FullMethodName, Needs: []authz.Need{n},
+				Service: func(authz.Need) string { return c.service },
+			}
+			if c.claims {
+				of.Catalog = func(context.Context, authz.Need) (string, error) { return "", nil } // The member looks itself.
+			}
+			err := a.Local(t.Context(), caller, of)
+			if e := reason.Of(err); (e != nil && e.Metadata["needs"] == what) != c.denied || (err != nil) != c.denied {
+				t.Errorf("%s, %+v: got %v", what, c, err)
+			}
+		}
 	}
 }

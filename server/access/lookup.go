@@ -17,6 +17,8 @@ type lookup struct {
 	absent bool
 	// serviceOf says which service an instance or a check is of; nil: the snapshot does. See authz.Local.
 	serviceOf func(authz.Need) string
+	// claims says that the snapshot does where serviceOf says nothing.
+	claims bool
 }
 
 // mayChange reports whether another snapshot may show something else.
@@ -98,8 +100,9 @@ func (l *lookup) check(n authz.Need) (authz.Need, bool, error) {
 // entry finds the name of the service that an instance or a check on a node belongs to.
 func (l *lookup) entry(n authz.Need, kind storev1.FindingKind) (authz.Need, bool, error) {
 	if l.serviceOf != nil {
-		name := l.serviceOf(n)
-		return n.OfService(name), name != "", nil
+		if name := l.serviceOf(n); name != "" || !l.claims {
+			return n.OfService(name), name != "", nil
+		}
 	}
 	found, err := l.find(&storev1.Finding{Kind: kind, Node: storage.NodeKey(n.Node), EntryId: n.ID})
 	if err != nil || found.GetName() == "" {

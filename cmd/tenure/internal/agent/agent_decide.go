@@ -89,49 +89,49 @@ func (d *decider) asked(ctx context.Context) (bool, error) {
 
 // refusal returns why a client may not make a call; nil: it may.
 func (d *decider) refusal(ctx context.Context, of authz.Local) error {
-	for _, rule := range rulesOf(of) {
-		may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: rule.text})
+	asked := map[string]bool{}
+	for _, need := range of.Needs {
+		rule, err := ruleOf(ctx, of, need)
+		if err != nil {
+			return err
+		}
+		if rule == "" || asked[rule] {
+			continue
+		}
+		asked[rule] = true
+		may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: rule})
 		switch {
 		case err != nil:
 			return err
 		case !may.GetAllowed():
+			// The client is told the need as it is: with nothing that it did not say itself.
 			said, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-				"the token does not have the right %s", rule.need).With("needs", rule.need.String()), "")
+				"the token does not have the right %s", need).With("needs", need.String()), "")
 			return said.Err()
 		}
 	}
 	return nil
 }
 
-// neededRule is a rule that a call takes.
-type neededRule struct {
-	text string
-	need authz.Need // as the client is told: with nothing that it did not say itself
-}
-
-// rulesOf returns the rules that a call takes, each once.
-func rulesOf(of authz.Local) []neededRule {
-	var rules []neededRule
-	known := map[string]bool{}
-	for _, asked := range of.Needs {
-		need := asked
-		if need.By != 0 {
-			name := of.Service(asked)
-			if name == "" {
-				continue
+// ruleOf returns the rule that meets a need; empty: there is no such need, as nobody has what it is about.
+func ruleOf(ctx context.Context, of authz.Local, need authz.Need) (string, error) {
+	if need.By != 0 {
+		name := of.Service(need)
+		if name == "" && of.Catalog != nil {
+			var err error
+			if name, err = of.Catalog(ctx, need); err != nil {
+				return "", err
 			}
-			need = asked.OfService(name)
 		}
-		if need.Match == authz.Prefix && need.Text == "" {
-			need.Match = authz.All
+		if name == "" {
+			return "", nil
 		}
-		text := authz.Rule{Kind: need.Kind, Match: need.Match, Text: need.Text, Verbs: need.Verb}.String()
-		if !known[text] {
-			known[text] = true
-			rules = append(rules, neededRule{text, asked})
-		}
+		need = need.OfService(name)
 	}
-	return rules
+	if need.Match == authz.Prefix && need.Text == "" {
+		need.Match = authz.All
+	}
+	return authz.Rule{Kind: need.Kind, Match: need.Match, Text: need.Text, Verbs: need.Verb}.String(), nil
 }
 
 // denies reports whether an error says that its caller lacks a right, or shows a credential that is none.

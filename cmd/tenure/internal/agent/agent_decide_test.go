@@ -51,11 +51,15 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 			{Kind: authz.Node, Verb: authz.Write, Match: authz.Exact, Text: "web1"},
 			{Kind: authz.Service, Verb: authz.Write, By: authz.ByService, ID: "a", Node: "web1"},
 			{Kind: authz.Service, Verb: authz.Write, By: authz.ByService, ID: "none", Node: "web1"},
+			{Kind: authz.Service, Verb: authz.Write, By: authz.ByCheck, ID: "of others", Node: "web1"},
 			{Kind: authz.Service, Verb: authz.Read, Match: authz.Prefix},
 		},
 		Service: func(n authz.Need) string { return map[string]string{"a": "web"}[n.ID] },
+		Catalog: func(_ context.Context, n authz.Need) (string, error) {
+			return map[string]string{"a": "not asked", "of others": "db"}[n.ID], nil
+		},
 	}
-	all := map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}
+	all := map[string]bool{`node "web1" write`: true, `service "web" write`: true, `service "db" write`: true, "service * read": true}
 	for name, test := range map[string]struct {
 		members answering
 		last    bool // a member enforced nothing when it was last asked
@@ -63,6 +67,7 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 	}{
 		"one who has all rights":             {answering{mode: enforce, rules: all}, false, codes.OK},
 		"one who lacks one":                  {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, "service * read": true}}, false, codes.PermissionDenied},
+		"one who lacks that of others":       {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}}, false, codes.PermissionDenied},
 		"one who has none":                   {answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, false, codes.PermissionDenied},
 		"a token that is none":               {answering{whoAmI: codes.Unauthenticated, members: codes.Unauthenticated}, true, codes.Unauthenticated},
 		"one who lacks it in mode warn":      {answering{mode: warn}, false, codes.OK},
