@@ -50,7 +50,7 @@ func (d *decider) decide(ctx context.Context, of authz.Local, serve func() error
 	return serve()
 }
 
-// enforces reports whether rules are enforced. While no member says it, what the last one said holds that enforced none; without, and where
+// enforces reports whether rules are enforced. While no member can be asked, what the last one said holds that enforced none; without, and where
 // they were enforced, nobody can decide.
 func (d *decider) enforces(ctx context.Context) (bool, error) {
 	asking := ctx
@@ -64,7 +64,7 @@ func (d *decider) enforces(ctx context.Context) (bool, error) {
 	case err == nil:
 		d.lax.Store(!enforced)
 		return enforced, nil
-	case d.lax.Load() && ctx.Err() == nil:
+	case d.lax.Load() && ctx.Err() == nil && silent(err):
 		return false, nil
 	default:
 		return false, err
@@ -132,6 +132,12 @@ func ruleOf(ctx context.Context, of authz.Local, need authz.Need) (string, error
 		need.Match = authz.All
 	}
 	return authz.Rule{Kind: need.Kind, Match: need.Match, Text: need.Text, Verbs: need.Verb}.String(), nil
+}
+
+// silent reports whether an error says that no member answered.
+func silent(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 // denies reports whether an error says that its caller lacks a right, or shows a credential that is none.

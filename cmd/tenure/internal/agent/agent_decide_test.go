@@ -74,6 +74,9 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 		"a token that is none, in mode off":  {answering{whoAmI: codes.Unauthenticated}, false, codes.OK},
 		"no member answers":                  {answering{whoAmI: codes.Unavailable}, false, codes.Unavailable},
 		"no member answers any more":         {answering{whoAmI: codes.Unavailable}, true, codes.OK},
+		"none answers in time any more":      {answering{whoAmI: codes.DeadlineExceeded}, true, codes.OK},
+		"a member that fails":                {answering{whoAmI: codes.Internal}, true, codes.Internal},
+		"a member that has too much to do":   {answering{whoAmI: codes.Unauthenticated, members: codes.ResourceExhausted}, true, codes.ResourceExhausted},
 		"no leader, and a token that is not": {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, false, codes.Unavailable},
 	} {
 		d := newDecider(&test.members)
