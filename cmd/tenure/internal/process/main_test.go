@@ -7,10 +7,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes this test binary the guardian of commands, too.
+// withoutFirstName is what this test binary is called as which it works on after the end of its first thread.
+const withoutFirstName = "without-first"
+
+// TestMain makes this test binary the guardian of commands, too, and what else a test starts by its name.
 func TestMain(m *testing.M) {
-	if os.Args[0] == GuardianName {
+	switch os.Args[0] {
+	case GuardianName:
 		os.Exit(RunGuardian())
+	case withoutFirstName:
+		os.Exit(runWithoutFirst())
 	}
 	goleak.VerifyTestMain(m)
 }
