@@ -36,6 +36,7 @@ type Member struct {
 	OnGet     func(*tenurev1.GetRequest) (*tenurev1.GetResponse, error)
 	OnList    func(*tenurev1.ListRequest) (*tenurev1.ListResponse, error)
 	OnCreate  func(context.Context, *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error)
+	OnGetLock func(context.Context, *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error)
 	OnCheck   func(*tenurev1.CheckSequencerRequest) (*tenurev1.CheckSequencerResponse, error)
 	OnStatus  func() (*tenurev1.GetStatusResponse, error)
 	OnWatch   func(*tenurev1.WatchRequest, grpc.ServerStreamingServer[tenurev1.WatchResponse]) error
@@ -55,6 +56,11 @@ func (f *Member) List(_ context.Context, r *tenurev1.ListRequest) (*tenurev1.Lis
 // CreateSession answers with OnCreate.
 func (f *Member) CreateSession(ctx context.Context, r *tenurev1.CreateSessionRequest) (*tenurev1.CreateSessionResponse, error) {
 	return f.OnCreate(ctx, r)
+}
+
+// GetLock answers with OnGetLock.
+func (f *Member) GetLock(ctx context.Context, r *tenurev1.GetLockRequest) (*tenurev1.GetLockResponse, error) {
+	return f.OnGetLock(ctx, r)
 }
 
 // CheckSequencer answers with OnCheck.

@@ -12,67 +12,110 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// frontRow is what the first in a queue knows more than the others: who stands in the way, as that changes.
-type frontRow struct {
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+// place is one wait in the queue, to its end. It tells people about the wait, in order, and nothing when it is over, though the library may still
+// be telling.
+type place struct {
+	queue *lockQueue
+
+	mu      sync.Mutex // Guards left and cancel, and is held while people are told. The queue's comes after it.
+	left    bool
+	cancel  context.CancelFunc // Ends the look at the lock; nil: nobody looks.
+	looking sync.WaitGroup
 }
 
-// enter begins to tell who stands in the way. Called again it does nothing.
-func (f *frontRow) enter(ctx context.Context, q *lockQueue) {
-	if f.cancel != nil {
+// tell tells people what the library tells. Only the first in the queue looks at the lock itself, so that a long queue costs the cluster no more
+// than a short one. The look is not waited for: the library reads nothing on, and no grant, before tell returns.
+func (p *place) tell(ctx context.Context, now tenure.Queued) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left || ctx.Err() != nil {
 		return
 	}
-	ctx, f.cancel = context.WithCancel(ctx)
-	f.running.Go(func() { q.tellHolders(ctx) })
-}
-
-// leave ends it, and waits for the end.
-func (f *frontRow) leave() {
-	if f.cancel != nil {
-		f.cancel()
-		f.running.Wait()
+	p.queue.noteNested(now.Lock)
+	var lock *tenurev1.Lock
+	if now.Lock != nil {
+		lock = now.Lock.Message
+	}
+	if p.cancel != nil && (lock != nil || now.Position > 0) {
+		p.cancel() // The place is another one.
+		p.cancel = nil
+	}
+	switch {
+	case now.Position > 0:
+		p.queue.say(placeText(uint32(now.Position), lock))
+	case p.cancel == nil:
+		if lock != nil {
+			p.queue.know(placeText(0, lock))
+		}
+		ctx, p.cancel = context.WithCancel(ctx)
+		p.looking.Go(func() { p.look(ctx, lock) })
 	}
 }
 
-// tellHolders tells who stands in the way, now and whenever that may have changed, until ctx ends. It is for people only:
-// if it fails, the wait goes on.
-func (q *lockQueue) tellHolders(ctx context.Context) {
-	// The watch begins before the first look, so that nothing between is missed.
-	start := tenure.OnStart(func(uint64) { q.tellHolder(ctx) })
+// leave ends the place, and waits until nobody looks.
+func (p *place) leave() {
+	p.mu.Lock()
+	p.left = true
+	if p.cancel != nil {
+		p.cancel()
+	}
+	p.mu.Unlock()
+	p.looking.Wait()
+}
+
+// say tells people who stands in the way, unless ctx, that of a look, has ended.
+func (p *place) say(ctx context.Context, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() == nil {
+		p.queue.say(why)
+	}
+}
+
+// look tells who stands in the way of the first, now and whenever that may have changed, until ctx ends. known is the lock as the wait began, if
+// it did so here; it is told if nobody answers soon. All of it is for people only: if it fails, the wait goes on.
+func (p *place) look(ctx context.Context, known *tenurev1.Lock) {
+	q := p.queue
+	if known != nil && !p.tellHolder(ctx, min(q.timeout, holderMax)) {
+		p.say(ctx, placeText(0, known))
+	}
+	// The watch begins before the next look, so that nothing between is missed.
+	start := tenure.OnStart(func(uint64) { p.tellHolder(ctx, q.timeout) })
 	for event, err := range q.session.Client.Watch(ctx, tenure.OnLocks(q.key), start) {
 		if err != nil {
 			return
 		}
 		switch event.Type {
 		case tenure.EventLockGranted, tenure.EventLockReleased, tenure.EventLockLost, tenure.EventLockDelayEnded:
-			q.tellHolder(ctx)
+			p.tellHolder(ctx, q.timeout)
 		default:
 			// Who else waits is no news to the first.
 		}
 	}
 }
 
-// tellHolder tells who stands in the way now.
-func (q *lockQueue) tellHolder(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, q.timeout)
+// tellHolder tells who stands in the way now, and reports whether that was answered in time.
+func (p *place) tellHolder(ctx context.Context, patience time.Duration) bool {
+	q := p.queue
+	call, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := getLock(ctx, q.session.Client, q.key)
+	answer, err := getLock(call, q.session.Client, q.key)
 	if err != nil {
-		return
+		return false
 	}
 	lock := answer.GetLock()
 	for _, hold := range lock.GetHolds() {
 		if hold.GetSequencer().GetSessionId() == q.session.ID() {
-			return
+			return true
 		}
 	}
 	if lock.GetHolders()+lock.GetDelayedHolds() > 0 || lock.GetFrozen() {
-		q.say(placeText(0, lock, answer.GetSessions()...))
+		p.say(ctx, placeText(0, lock, answer.GetSessions()...))
 	}
+	return true
 }
 
-// holderMax bounds how long a look for the holders may hold a wait up.
+// holderMax bounds how long people wait for where the holders run, before they are told the rest.
 const holderMax = time.Second
 
 // holders returns the sessions of the lock's holders, which say where these run; nothing if that cannot be known at once.

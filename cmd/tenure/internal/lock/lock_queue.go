@@ -13,7 +13,6 @@ import (
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/process"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/session"
-	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
 // lockQueue waits for a lock in its queue, and tells people about it.
@@ -34,8 +33,11 @@ type lockQueue struct {
 	// timeout bounds a single call.
 	timeout time.Duration
 
-	mu   sync.Mutex // Guards said.
-	said string
+	nested sync.Once // For noteNested.
+
+	mu   sync.Mutex // Guards why and said.
+	why  string     // What the wait is for.
+	said string     // What people were told of that last.
 }
 
 // errNotHad says that the wait was over before the lock was had.
@@ -96,33 +98,21 @@ func (q *lockQueue) wait(ctx context.Context) (*tenure.Held, error) {
 	if q.try != "" {
 		return q.tryOnce(ctx)
 	}
-	// Only the first in the queue looks at the lock itself, so that a long queue costs the cluster no more than a short one.
-	var front frontRow
-	defer front.leave()
-	// Where the holder runs is asked for once: every contender of a key is named after it.
-	holders := sync.OnceValue(func() []*tenurev1.Session { return q.holders(ctx) })
-	var nested sync.Once
-	queued := func(place tenure.Queued) {
-		if place.Lock != nil && q.waitsForItself(place.Lock) {
-			nested.Do(func() {
-				q.note("Note: the program under which this one runs holds %s, and keeps it until this one ends.", q.what)
-			})
-		}
-		switch {
-		case place.Lock != nil:
-			if text := placeText(uint32(place.Position), place.Lock.Message, holders()...); ctx.Err() == nil {
-				q.say(text)
-			}
-		case place.Position > 0:
-			q.say(placeText(uint32(place.Position), nil))
-		}
-		if place.Position == 0 {
-			front.enter(ctx, q)
-		}
-	}
 	return q.persist(ctx, func(options ...tenure.LockOption) (*tenure.Held, error) {
-		return q.lock(append(options, tenure.WithOwner(""), tenure.WithQueuedFunc(queued))...).Acquire(ctx)
+		p := &place{queue: q}
+		defer p.leave()
+		told := func(now tenure.Queued) { p.tell(ctx, now) }
+		return q.lock(append(options, tenure.WithOwner(""), tenure.WithQueuedFunc(told))...).Acquire(ctx)
 	})
+}
+
+// noteNested tells people once if the lock is held for the command that waits for it.
+func (q *lockQueue) noteNested(lock *tenure.LockInfo) {
+	if lock != nil && q.waitsForItself(lock) {
+		q.nested.Do(func() {
+			q.note("Note: the program under which this one runs holds %s, and keeps it until this one ends.", q.what)
+		})
+	}
 }
 
 // waitsForItself reports whether the lock is held for the command that waits for it.
@@ -184,7 +174,7 @@ func (q *lockQueue) tryOnce(ctx context.Context) (*tenure.Held, error) {
 	case err != nil:
 		return nil, q.refused(err)
 	case held == nil:
-		q.keep(cli.WhyNotAcquired(info.Message, q.holders(ctx)...))
+		q.know(cli.WhyNotAcquired(info.Message, q.holders(ctx)...))
 		return nil, errNotHad
 	}
 	return held, nil
@@ -209,23 +199,25 @@ func (q *lockQueue) over() bool {
 
 // say tells people what the wait is for, when that has changed.
 func (q *lockQueue) say(why string) {
-	if q.keep(why) && !q.over() {
+	q.mu.Lock()
+	changed := why != q.said
+	q.why, q.said = why, why
+	q.mu.Unlock()
+	if changed && !q.over() {
 		q.note("Waiting for %s: %s", q.what, why)
 	}
 }
 
-// keep remembers what the wait is for, and tells whether that has changed.
-func (q *lockQueue) keep(why string) (changed bool) {
+// know remembers what the wait is for, which people are not told yet.
+func (q *lockQueue) know(why string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	changed = why != q.said
-	q.said = why
-	return changed
+	q.why = why
 }
 
 // reason returns what the wait was for at last.
 func (q *lockQueue) reason() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.said
+	return q.why
 }
