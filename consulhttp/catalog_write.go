@@ -9,7 +9,6 @@ import (
 	"github.com/tenure-io/tenure/consulhttp/reply"
 	"github.com/tenure-io/tenure/consulhttp/wire"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
-	"github.com/tenure-io/tenure/internal/errorinfo"
 )
 
 // registerBody is the body of a request to register.
@@ -113,45 +112,24 @@ func (b *registerBody) entries(call *tenurev1.RegisterNodeRequest) error {
 // A node with another id is another machine under the same name, and gets nothing of the old one. It returns the revisions of the registered nodes;
 // 0 if there is none.
 func (c *core) keepOurs(ctx context.Context, nodes ...*tenurev1.Node) ([]uint64, error) {
-	revisions := make([]uint64, len(nodes))
-	registered, err := c.registeredNodes(ctx, nodes)
-	if err != nil {
-		// What is wrong with a name, the write says.
-		return revisions, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
-	}
-	for i, n := range nodes {
-		found := registered[i]
-		n.Zone, n.GossipAddress, revisions[i] = "", "", found.GetModRevision()
-		if n.GetNodeId() == "" || strings.EqualFold(n.GetNodeId(), found.GetNodeId()) {
-			n.Zone, n.GossipAddress = found.GetZone(), found.GetGossipAddress()
-		}
-	}
-	return revisions, nil
-}
-
-// registeredNodes returns nodes as they are registered; nil: there is none. A transaction takes the right to its nodes alone, but has a place in the log as
-// a change has, so one node is read without, if its client may read services, too.
-func (c *core) registeredNodes(ctx context.Context, nodes []*tenurev1.Node) ([]*tenurev1.Node, error) {
-	if len(nodes) == 1 {
-		found, err := c.entries.GetNode(ctx, &tenurev1.GetNodeRequest{Node: nodes[0].GetName()})
-		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED {
-			return []*tenurev1.Node{found.GetNode()}, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_NODE_NOT_FOUND)
-		}
-	}
-	reads := &tenurev1.TxnRequest{}
+	reads, revisions := &tenurev1.TxnRequest{}, make([]uint64, len(nodes))
 	for _, n := range nodes {
 		get := &tenurev1.CatalogOp_Get{Get: &tenurev1.CatalogName{Node: n.GetName()}}
 		reads.Then = append(reads.Then, &tenurev1.Op{Kind: &tenurev1.Op_Catalog{Catalog: &tenurev1.CatalogOp{Kind: get}}})
 	}
 	read, err := c.kv.Txn(ctx, reads)
 	if err != nil {
-		return nil, err
+		// What is wrong with a name, the write says.
+		return revisions, ignoring(err, tenurev1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT)
 	}
-	registered := make([]*tenurev1.Node, len(nodes))
-	for i := range nodes {
-		registered[i] = read.GetResponses()[i].GetCatalog().GetNode()
+	for i, n := range nodes {
+		found := read.GetResponses()[i].GetCatalog().GetNode()
+		n.Zone, n.GossipAddress, revisions[i] = "", "", found.GetModRevision()
+		if n.GetNodeId() == "" || strings.EqualFold(n.GetNodeId(), found.GetNodeId()) {
+			n.Zone, n.GossipAddress = found.GetZone(), found.GetGossipAddress()
+		}
 	}
-	return registered, nil
+	return revisions, nil
 }
 
 // deregister serves PUT /v1/catalog/deregister.

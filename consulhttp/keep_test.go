@@ -88,26 +88,18 @@ func TestAnotherMachineGetsNothingOfTheOneThatItReplaces(t *testing.T) {
 	}
 }
 
-// meanwhile is a connection on which something happens after the first call that reads a node, alone or in a transaction. It counts transactions.
+// meanwhile is a connection on which something happens after the first call that reads a node in a transaction.
 type meanwhile struct {
 	grpc.ClientConnInterface
 	do   func()
 	done atomic.Bool
-	txns atomic.Int32
 }
 
 // Invoke calls, and then does it.
 func (m *meanwhile) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
 	err := m.ClientConnInterface.Invoke(ctx, method, request, response, options...)
-	reads := false
-	switch r := request.(type) {
-	case *tenurev1.GetNodeRequest:
-		reads = true
-	case *tenurev1.TxnRequest:
-		reads = r.GetThen()[0].GetCatalog().GetGet() != nil
-		m.txns.Add(1)
-	}
-	if reads && m.do != nil && m.done.CompareAndSwap(false, true) {
+	txn, ok := request.(*tenurev1.TxnRequest)
+	if ok && m.do != nil && txn.GetThen()[0].GetCatalog().GetGet() != nil && m.done.CompareAndSwap(false, true) {
 		m.do()
 	}
 	return err
@@ -138,22 +130,6 @@ func TestATransactionDoesNotWriteBackAZone(t *testing.T) {
 				t.Errorf("the node has address %q and zone %q, want the new address and zone %q", address, zone, test.zone)
 			}
 		})
-	}
-}
-
-// TestARegistrationIsOnePlaceInTheLog registers a node that is there and one that is not. A transaction would have a place in the log of its own.
-func TestARegistrationIsOnePlaceInTheLog(t *testing.T) {
-	member := &meanwhile{}
-	r := newRig(t, func(o *consulhttp.Options) {
-		member.ClientConnInterface = o.Conn
-		o.Conn = member
-	})
-	r.natively("d", zoneD)
-	for _, name := range []string{"D", "new"} {
-		r.want("PUT", "/v1/catalog/register", fmt.Sprintf(`{"Node":%q,"Address":"10.0.0.9"}`, name), 200, "true")
-	}
-	if address, zone, _ := r.ours("d"); address != "10.0.0.9" || zone != zoneD || member.txns.Load() != 0 {
-		t.Errorf("the node has address %q and zone %q after %d transactions, want the new address, the zone and none", address, zone, member.txns.Load())
 	}
 }
 
