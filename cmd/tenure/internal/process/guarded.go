@@ -139,7 +139,7 @@ func (g *Guarded) notRenewed() error {
 }
 
 // watch passes on signals and gives the watchdog's orders until the command has ended. Where it was ordered to end, the processes that it
-// started have ended, too. The guardian is given each order, in case that this program dies before it is carried out.
+// started have ended, too, or were killed a while ago. The guardian is given each order, in case that this program dies before it is carried out.
 func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -166,7 +166,7 @@ func (g *Guarded) watch(p *Process, dog *watchdog, guardian *guardian) {
 			cause = err
 			dog.lose()
 		case <-timer.C:
-			if done == nil && !groupLives(p.group()) {
+			if done == nil && (dog.killed(time.Since(begun)) || !groupLives(p.group())) {
 				return
 			}
 		}

@@ -25,7 +25,7 @@ type watchdog struct {
 	unlimited bool
 	// given is the last order that step returned.
 	given order
-	// killAt is when the command is killed, once it was told to terminate.
+	// killAt is when the command is killed, once it was told to terminate. Once it was killed, it is the time of that.
 	killAt time.Duration
 	// lost tells that the lease is over, whatever the clock says.
 	lost bool
@@ -42,10 +42,9 @@ func (w *watchdog) lose() { w.lost = true }
 func (w *watchdog) step(now time.Duration) (order, time.Duration) {
 	switch {
 	case w.given == orderKill:
-		return orderNone, 0
+		return orderNone, stepMax
 	case w.given == orderTerminate && (now >= w.killAt || !w.unlimited && now >= w.deadline):
-		w.given = orderKill
-		return orderKill, 0
+		return w.kill(now)
 	case w.given == orderTerminate:
 		return orderNone, w.killAt - now
 	case w.lost:
@@ -59,14 +58,28 @@ func (w *watchdog) step(now time.Duration) (order, time.Duration) {
 		return orderNone, stepMax
 	case now >= w.deadline:
 		// The machine slept, or this program did: there is no time left to ask.
-		w.given = orderKill
-		return orderKill, 0
+		return w.kill(now)
 	case now >= w.deadline-w.grace:
 		w.given = orderTerminate
 		w.killAt = w.deadline
 		return orderTerminate, w.killAt - now
 	}
 	return orderNone, min(stepMax, w.deadline-w.grace-now)
+}
+
+// kill gives the last order.
+func (w *watchdog) kill(now time.Duration) (order, time.Duration) {
+	w.given, w.killAt = orderKill, now
+	return orderKill, 0
+}
+
+// killPatience is how long the end of what was killed is waited for. After that it runs no more, but may still be shown: nobody takes note of
+// its end, or the system has not finished with it.
+const killPatience = 5 * time.Second
+
+// killed tells whether the command was killed so long ago that its end is no longer waited for.
+func (w *watchdog) killed(now time.Duration) bool {
+	return w.given == orderKill && now-w.killAt >= killPatience
 }
 
 // ended tells whether the lease is over for the command: it was told so.

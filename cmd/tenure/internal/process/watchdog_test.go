@@ -122,6 +122,35 @@ func TestWatchdog(t *testing.T) {
 }
 
 // TestWatchdogNeverOversleeps follows the waits that step asks for, without anything else happening.
+// What was killed is waited for only so long: nobody may take note that it has ended.
+func TestAKillIsNotWaitedForForEver(t *testing.T) {
+	for name, dog := range map[string]*watchdog{
+		"asked before":        {deadline: 10 * time.Second, given: orderTerminate, killAt: 10 * time.Second},
+		"no time left to ask": {deadline: 10 * time.Second},
+		"lost, without end":   {unlimited: true, lost: true, given: orderTerminate, killAt: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const at = 12 * time.Second
+			if dog.killed(at) {
+				t.Error("it was not killed yet")
+			}
+			if what, _ := dog.step(at); what != orderKill {
+				t.Fatalf("got order %d, want to kill", what)
+			}
+			what, wait := dog.step(at + time.Second)
+			if what != orderNone || wait <= 0 || wait > stepMax {
+				t.Errorf("got order %d and the next step after %v, want none and at most %v", what, wait, stepMax)
+			}
+			if dog.killed(at + killPatience - 1) {
+				t.Error("it is not waited for as long as it takes the system")
+			}
+			if !dog.killed(at + killPatience) {
+				t.Error("it is waited for although nobody may take note of its end")
+			}
+		})
+	}
+}
+
 func TestWatchdogNeverOversleeps(t *testing.T) {
 	dog := &watchdog{grace: time.Second, deadline: 10 * time.Second}
 	var orders []time.Duration
