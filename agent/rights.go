@@ -57,9 +57,11 @@ func (g guarded) Invoke(ctx context.Context, method string, request, response an
 		if err != nil {
 			return err
 		}
+		refusal, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
+			"the agent registered other services while the call was under way; make it again"), "")
 		err = g.decide(ctx, of, func() error {
 			if said.changed() {
-				return errChanged
+				return fmt.Errorf("%w: %w", errChanged, refusal.Err()) // Each decision has a line in the audit log, with what came of it.
 			}
 			return serve()
 		})
@@ -67,8 +69,6 @@ func (g guarded) Invoke(ctx context.Context, method string, request, response an
 		case !errors.Is(err, errChanged):
 			return err
 		case attempt == decideMax:
-			refusal, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
-				"the agent registered other services while the call was under way; make it again"), "")
 			return refusal.Err()
 		}
 	}

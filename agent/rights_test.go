@@ -231,7 +231,11 @@ func TestWhatIsDecidedIsWhatIsChanged(t *testing.T) {
 			if again := of.Service(of.Needs[len(of.Needs)-1]); again != name {
 				t.Errorf("%s: one decision is about %s and %s", what, name, again)
 			}
-			return serve()
+			err := serve()
+			if again := len(decided) < len(test.decided) || test.want != 0; again != (errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED) {
+				t.Errorf("%s: decision %d came to %v, which the audit log has", what, len(decided), err)
+			}
+			return err
 		})
 		_, err := client.RemoveAgentService(ctx, &tenurev1.RemoveAgentServiceRequest{ServiceId: "i"})
 		if errorinfo.Reason(err) != test.want || (err != nil) != (test.want != 0) || !slices.Equal(decided, test.decided) {
