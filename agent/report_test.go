@@ -109,7 +109,7 @@ func reporting(t testing.TB, n int, cluster tenurev1.CatalogServiceClient) *agen
 	return a.Local()
 }
 
-// Who asks an agent whether the catalog is like it, or for its name, does not pay for all that it has.
+// A question for an agent's name, or whether the catalog is like it, costs the same however much it has.
 func TestAskingAnAgentCostsTheSameHoweverMuchIsRegistered(t *testing.T) {
 	costs := func(n int) (settled, name float64) {
 		a := reporting(t, n, accepting{})

@@ -85,9 +85,8 @@ func readCheckpoint(fs vfs.FS, dir string) (Applied, error) {
 		Logger:             newBackground(),
 	}
 	db, err := database.Open(dir, o, ErrCorrupt)
-	if err != nil && end.Torn && errors.Is(err, os.ErrNotExist) {
-		// A crash tears a record before what it replaces is removed.
-		err = fmt.Errorf("%w: %s: it cannot be read at offset %d, and what comes before does not fit: %w", ErrCorrupt, end.Path, end.Offset, err)
+	if errors.Is(err, ErrCorrupt) && end.Torn { // A crash tears a record before what it replaces is removed.
+		err = fmt.Errorf("%s: it cannot be read at offset %d, and what comes before does not fit: %w", end.Path, end.Offset, err)
 	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("open: %w", err)

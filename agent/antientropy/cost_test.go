@@ -17,7 +17,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// costs returns how many allocations a report with the round that writes it takes, and the answer to one who waits, at an agent with n services
+// costs returns how many allocations a report with the round that writes it takes, and the answer to a caller that waits, at an agent with n services
 // that have a check each.
 func costs(t *testing.T, n int) (round, waiter float64) {
 	t.Helper()
@@ -75,7 +75,7 @@ func TestARoundWithAReportAllocatesTheSameHoweverMuchIsRegistered(t *testing.T) 
 		t.Errorf("a report with its round: got %v allocations with 1000 services, and %v with 10", manyRound, fewRound)
 	}
 	if manyWaiter > 2*fewWaiter {
-		t.Errorf("the answer to one who waits: got %v allocations with 1000 services, and %v with 10", manyWaiter, fewWaiter)
+		t.Errorf("the answer to a caller that waits: got %v allocations with 1000 services, and %v with 10", manyWaiter, fewWaiter)
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *Registry) planCheck(p *plan, a Addition, d check.Definition) error {
 		return fmt.Errorf("check %q: %w", d.ID, ErrFromFile)
 	}
 	if alias, is := d.Kind.(check.Alias); is && check.SameNode(alias.Node, r.options.Node) {
-		alias.Node = r.options.Node // So nobody who looks whether it is the agent's own has to know how names are compared.
+		alias.Node = r.options.Node // Then its name can be compared as it is.
 		d.Kind = alias
 	}
 	p.checks[d.ID] = d.WithDefaults()

@@ -169,14 +169,14 @@ func (r *Registry) Source(serviceID string) (Source, bool) {
 	return s.source, found
 }
 
-// ServiceName returns the name of the service of an instance; empty: there is no such instance.
+// ServiceName returns the name of the service of an instance; empty if the agent does not have the instance.
 func (r *Registry) ServiceName(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.services[id].Name
 }
 
-// ServiceNameOfCheck returns the name of the service that a check is about; empty: there is no such check, or it is one of the node.
+// ServiceNameOfCheck returns the name of the service that a check is about; empty if the agent does not have the check, or it is one of the node.
 func (r *Registry) ServiceNameOfCheck(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
