@@ -179,3 +179,14 @@ func TestACallIsNotTakenForWhatElseOfItsCallersFailed(t *testing.T) {
 		b.each(func(m *fakeMember) { m.Silence(false) })
 	})
 }
+
+func TestACallThatIsOverBeforeItBeginsIsNeverSent(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := b.client.KV().Put(ctx, "k", nil)
+		if !errors.Is(err, tenure.ErrUnavailable) || !errors.Is(err, context.Canceled) || tenure.AppliedOf(err) != tenure.AppliedNo {
+			t.Errorf("got %v, want ErrUnavailable, context.Canceled and that nothing was applied", err)
+		}
+	})
+}

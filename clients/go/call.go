@@ -84,8 +84,11 @@ func (c *cluster) linkFor(ctx context.Context, kind callKind, failed bool) (*con
 	return c.link(ctx)
 }
 
-// retry makes attempts, on one member after another, until one is answered or ctx ends.
+// retry makes attempts, on one member after another, until one is answered or ctx ends. If ctx has ended before, it makes none.
 func (c *cluster) retry(ctx context.Context, f attempt, kind callKind) error {
+	if ctx.Err() != nil {
+		return interrupted(ctx, false, nil)
+	}
 	pauses := &backoff.Backoff{}
 	r := retrying{reading: kind == kindRead}
 	for {

@@ -311,6 +311,26 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestACallThatIsOverIsNotSent makes calls after their contexts have ended. The member answers at once, so that answer and end would often be there
+// together.
+func TestACallThatIsOverIsNotSent(t *testing.T) {
+	m := &member{serve: echo}
+	kv := connect(t, m)
+	if _, err := kv.Get(t.Context(), &tenurev1.GetRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 500 {
+		if got, err := kv.Get(ctx, &tenurev1.GetRequest{}); status.Code(err) != codes.Canceled {
+			t.Fatalf("got %v, %v, want that it was canceled", got, err)
+		}
+	}
+	if _, alone := m.counts(); alone != 0 {
+		t.Errorf("%d calls were made by themselves", alone)
+	}
+}
+
 // TestALineThatEndsLeavesCallsInDoubt ends lines in ways of a member's, and of none.
 func TestALineThatEndsLeavesCallsInDoubt(t *testing.T) {
 	type stream = grpc.BidiStreamingServer[tenurev1.LineRequest, tenurev1.LineResponse]

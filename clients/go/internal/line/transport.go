@@ -42,8 +42,11 @@ type transport struct {
 	pause   time.Time  // Until then no line is opened.
 }
 
-// Invoke makes a call.
+// Invoke makes a call. One whose context has ended before is not sent.
 func (t *transport) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	// Generated code gives one option, that the method's name is known.
 	if response, ok := reply.(proto.Message); ok && len(options) <= 1 {
 		if c := newCall(ctx, method, args); c != nil && t.join(c) {
