@@ -41,9 +41,13 @@ func as(ctx context.Context, token string) context.Context {
 func (m *member) bootstrap(t *testing.T, mode tenurev1.AuthMode) string {
 	t.Helper()
 	token := identity.NewToken()
-	if _, err := m.auth().BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: token, Mode: mode}); err != nil {
-		t.Fatal(err)
-	}
+	await(t, "all members have said how they listen", func() bool {
+		_, err := m.auth().BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: token, Mode: mode})
+		if code := status.Code(err); err != nil && code != codes.Unimplemented && code != codes.Unavailable {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	return token
 }
 

@@ -162,6 +162,7 @@ func TestOnAFollower(t *testing.T) {
 		{"transaction names every failing operation and writes nothing", TestTransactionNamesEveryFailingOperationAndWritesNothing, true},
 		{"transaction runs one of its lists whole", TestTransactionRunsOneOfItsListsWhole, false},
 		{"transaction uses the secret of its options", TestTransactionUsesTheSecretOfItsOptions, true},
+		{"every method by every caller over every way", TestEveryMethodByEveryCallerOverEveryWay, false},
 		{"events say what a read would have said", TestEventsSayWhatAReadWouldHaveSaid, true},
 		{"initial then live has no gap", TestInitialThenLiveHasNoGap, true},
 		{"watch after a revision and by token", TestWatchAfterARevisionAndByToken, false},

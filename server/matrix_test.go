@@ -8,10 +8,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -22,6 +24,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/issuer"
+	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/identity"
 )
 
@@ -267,7 +271,17 @@ type matrixMember struct {
 // newMatrixMember makes a member with canaries, and callers of each kind.
 func newMatrixMember(t *testing.T, lines *auditLines) *matrixMember {
 	t.Helper()
-	m := &matrixMember{member: start(t, audited(lines, "denied", "admin", "changes", "reads"))}
+	adjust := audited(lines, "denied", "admin", "changes", "reads")
+	if onAFollower(t) { // It relays changes to the leader.
+		alone, secure := adjust, newAuthority(t).securePeers
+		adjust = func(c *server.Config) {
+			address := c.PeerAddr
+			alone(c)
+			c.PeerAddr = address
+			secure(c)
+		}
+	}
+	m := &matrixMember{member: start(t, adjust)}
 	admin := m.bootstrap(t, modeEnforce)
 	ctx := as(t.Context(), admin)
 	s, err := m.CreateSession(ctx, &tenurev1.CreateSessionRequest{Name: "secret", Metadata: map[string]string{"k": mark}})
@@ -296,8 +310,16 @@ func newMatrixMember(t *testing.T, lines *auditLines) *matrixMember {
 	if _, err = m.auth().RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: revoked.GetToken().GetAccessor()}); err != nil {
 		t.Fatal(err)
 	}
+	i := issuer.New()
+	keys := httptest.NewServer(i)
+	t.Cleanup(keys.Close)
+	i.At(keys.URL)
+	if _, err = m.auth().PutProvider(ctx, &tenurev1.PutProviderRequest{Name: "ci", Issuer: i.URL(), Audiences: []string{issuer.Audience}}); err != nil {
+		t.Fatal(err)
+	}
 	m.tokens = map[string]string{
 		"nobody": "", "a bad token": "tnr1_x", "an unknown token": identity.NewToken(), "a revoked token": revoked.GetText(),
+		"an expired token": i.Sign(map[string]any{"sub": "x", "exp": time.Now().Add(-time.Hour).Unix()}),
 		"another's rights": m.token(t, admin, "other", "query \"other-\"* write\nkey \"other/\"* rw\nsession \"other-\"* write").GetText(),
 		"no rights":        m.token(t, admin, "none", "").GetText(),
 		"admin":            admin,
@@ -372,7 +394,7 @@ func changesTheMatrix(method string) bool {
 	return slices.Contains([]string{
 		"SessionService/DestroySession", "AuthService/SetAuthMode", "CatalogService/DeregisterNode", "CatalogService/DeregisterService",
 		"KVService/Put", "KVService/Delete", "KVService/DeletePrefix", "PoolService/ForceLeave", "WatchService/Watch", "ElectionService/Observe",
-		"LockService/AcquireLock", "ElectionService/Campaign", "ClusterService/AddMember", "QueryService/UpdateQuery", "QueryService/DeleteQuery",
+		"LockService/AcquireLock", "ElectionService/Campaign", "ClusterService/AddMember", "ClusterService/TransferLeadership", "QueryService/UpdateQuery", "QueryService/DeleteQuery",
 	}, method)
 }
 

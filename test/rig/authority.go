@@ -102,11 +102,13 @@ func encode(kind string, der []byte) []byte {
 // memberHost is a name in certificates of members, wherever they listen.
 const memberHost = "localhost"
 
-// Write writes what members and clients need into a directory: ca.crt; member.crt with member.key, for localhost and 127.0.0.1; and client.crt with
-// client.key.
+// Write writes what members and clients need into a directory: ca.crt; member.crt with member.key, for localhost and 127.0.0.1; peer.crt with peer.key,
+// which say that it is a member, for the others; and client.crt with client.key.
 func (a *Authority) Write(dir string) error {
 	files := map[string][]byte{"ca.crt": a.PEM()}
-	for name, hosts := range map[string][]string{"member": {memberHost, "127.0.0.1"}, "client": nil} {
+	for name, hosts := range map[string][]string{
+		"member": {memberHost, "127.0.0.1"}, "peer": {"member.tenure.internal", "*.member.tenure.internal"}, "client": nil,
+	} {
 		certificate, key, err := a.Issue(hosts)
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ type Cluster struct {
 	flags   []string
 	proxied bool
 	secured string // What Member.secured is.
+	token   string // What Member.token is.
 
 	// Members are all members ever started, in order.
 	Members []*Member
@@ -56,7 +57,7 @@ func StartLinkedCluster(ctx context.Context, t testing.TB, binary string, member
 }
 
 // StartSecuredCluster is StartClusterEach with TLS for clients, who need a certificate. The folder has the files of members and clients, as
-// Authority.Write makes them.
+// Authority.Write makes them. Between members there is TLS only if SecuredPeers is among the flags of each.
 func StartSecuredCluster(
 	ctx context.Context, t testing.TB, binary string, members int, dir string, each func(member int) []string,
 ) *Cluster {
@@ -132,7 +133,7 @@ func (c *Cluster) place(ctx context.Context) *Member {
 	}
 	m := newMember(c.t, c.binary, name, listen,
 		append([]string{"--name", name}, c.flags...))
-	m.Addresses, m.secured = at, c.secured
+	m.Addresses, m.secured, m.token = at, c.secured, c.token
 	c.Members = append(c.Members, m)
 	return m
 }

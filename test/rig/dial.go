@@ -23,7 +23,11 @@ func (m *Member) Dial() *grpc.ClientConn {
 		}
 		how = credentials.NewTLS(config)
 	}
-	conn, err := grpc.NewClient(m.Addresses.GRPC, grpc.WithTransportCredentials(how))
+	options := []grpc.DialOption{grpc.WithTransportCredentials(how)}
+	if m.token != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer(m.token)))
+	}
+	conn, err := grpc.NewClient(m.Addresses.GRPC, options...)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -55,6 +55,8 @@ type Member struct {
 	args   []string
 	// secured is the folder with what a client needs for TLS, as Authority.Write fills it; empty without TLS.
 	secured string
+	// token is what its own calls to the member carry; empty for none.
+	token string
 
 	cmd  *exec.Cmd
 	log  *logBuffer

@@ -36,12 +36,12 @@ func fill(dir string) error {
 	return authority.Write(dir)
 }
 
-// secured returns the environment in which clients find the certificates by themselves, and a token, which members do not check.
-func secured(certs string) []string {
+// secured returns the environment in which clients find the certificates and a token by themselves.
+func secured(certs, token string) []string {
 	return []string{
 		"TENURE_CA_FILE=" + filepath.Join(certs, "ca.crt"),
 		"TENURE_CERT_FILE=" + filepath.Join(certs, "client.crt"), "TENURE_KEY_FILE=" + filepath.Join(certs, "client.key"),
-		"TENURE_TOKEN=a-token",
+		"TENURE_TOKEN=" + token,
 	}
 }
 

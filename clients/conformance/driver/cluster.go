@@ -31,7 +31,13 @@ func StartCluster(ctx context.Context, t *testing.T, binary string, members int,
 		}
 		c.Proxies = append(c.Proxies, p)
 	}
-	each := func(i int) []string { return []string{"--advertise", c.Proxies[i].Address()} }
+	each := func(i int) []string {
+		flags := []string{"--advertise", c.Proxies[i].Address()}
+		if certs != "" {
+			flags = append(flags, rig.SecuredPeers(certs)...)
+		}
+		return flags
+	}
 	if certs == "" {
 		c.Rig = rig.StartClusterEach(ctx, t, binary, members, each)
 	} else {

@@ -23,7 +23,11 @@ func (c *Cluster) join(ctx context.Context, t *testing.T, refuse bool) error {
 	}
 	c.Proxies = append(c.Proxies, p)
 	c.joined++
-	m := c.Rig.Join(ctx, "--advertise", p.Address())
+	flags := []string{"--advertise", p.Address()}
+	if c.certs != "" {
+		flags = append(flags, rig.SecuredPeers(c.certs)...)
+	}
+	m := c.Rig.Join(ctx, flags...)
 	p.SetTarget(m.Addresses.GRPC)
 	return nil
 }

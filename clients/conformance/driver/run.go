@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tenure-io/tenure/server/identity"
 	"github.com/tenure-io/tenure/test/rig"
 )
 
@@ -65,7 +66,7 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 			a.Kill()
 		}
 	}()
-	scheme, certs, err := r.secure()
+	scheme, certs, token, err := r.secure()
 	if err != nil {
 		return err
 	}
@@ -79,6 +80,11 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	}
 	r.cluster = StartCluster(ctx, t, binary, s.Members, certs)
 	defer r.cluster.Close()
+	if token != "" {
+		if err := r.cluster.Rig.Enforce(ctx, token); err != nil {
+			return fmt.Errorf("enforce rules: %w", err)
+		}
+	}
 	namespace := "c-" + uuid.NewString()[:8]
 	r.variables["hosts"] = strings.Join(r.cluster.Addresses(), ",")
 	r.variables["ns"] = namespace
@@ -88,7 +94,7 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	if s.Machine != "" {
 		var env []string
 		if certs != "" {
-			env = secured(certs)
+			env = secured(certs, token)
 		}
 		r.machine = rig.StartAgent(ctx, t, binary, s.Machine, strings.Join(r.cluster.Addresses(), ","), env...)
 		defer r.machine.Kill()
@@ -103,23 +109,24 @@ func Run(ctx context.Context, t *testing.T, binary string, l *Language, s *Scena
 	return nil
 }
 
-// secure makes certificates where the scenario is about TLS, or all are to run with it: then agents find them in their environment. It returns
-// the scheme of connection strings and the folder; empty is without TLS.
-func (r *run) secure() (scheme, certs string, err error) {
+// secure makes certificates where the scenario is about TLS, or all are to run with it: then agents find them in their environment, with a token that
+// has all rights. It returns the scheme of connection strings, the folder, and the token, without which members enforce no rules; empty is without TLS.
+func (r *run) secure() (scheme, certs, token string, err error) {
 	all := os.Getenv("TENURE_CONFORMANCE_TLS") == "1"
 	if !r.scenario.TLS && !all {
-		return "tenure", "", nil
+		return "tenure", "", "", nil
 	}
 	if certs, err = makeCerts(r.t); err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	r.variables["certs"] = certs
 	if !r.scenario.TLS {
+		token = identity.NewToken()
 		language := *r.language
-		language.Env = append(slices.Clone(language.Env), secured(certs)...)
+		language.Env = append(slices.Clone(language.Env), secured(certs, token)...)
 		r.language = &language
 	}
-	return "tenures", certs, nil
+	return "tenures", certs, token, nil
 }
 
 // nameHosts names the addresses that clients are told.
