@@ -172,6 +172,7 @@ soak: build agents ## run the long tests, which `make test` cuts short (hours)
 	$(GO) test -count=1 $(SOAK_FLAGS) -run TestModel ./storage -model.seeds 16 -model.commands 65536
 	TENURE_CRASH_POINTS=20000 $(GO) test -count=1 $(SOAK_FLAGS) -run TestCrashSweep ./raftnode -v
 	TENURE_SOAK=1 $(MAKE) --no-print-directory test-python test-java
+	TENURE_CONFORMANCE_TLS=1 $(MAKE) --no-print-directory conformance
 	$(MAKE) --no-print-directory planted
 
 # go test matches names in which spaces have become underscores.
