@@ -303,7 +303,7 @@ breaking: $(BIN)/buf ## compare proto/ with the last release; before v0.1.0 it o
 	tools/breaking.sh $(BIN)/buf
 
 .PHONY: ci
-ci: ## run what CI runs (25 min)
+ci: ## run what CI runs (40 min)
 	.ci/run
 
 .PHONY: clean

@@ -264,7 +264,7 @@ func (h *Held) beginRelease(r *returning) error {
 	return nil
 }
 
-// release tells the cluster, and returns what came of it at last. Of a refusal after which it goes on whoever waits is told at once.
+// release tells the cluster, and returns what came of it at last. If a member refuses and it tries again, it reports the refusal at once.
 func (h *Held) release(ctx context.Context, r *returning) error {
 	c := &h.session.custody
 	var err error

@@ -35,7 +35,7 @@ var (
 	// ErrWaitsForCluster says that the member was told to begin or join a cluster before, and is not told any more.
 	ErrWaitsForCluster = errors.New("the data directory waits for its cluster: give --initial-cluster or --join as before")
 	// ErrBadAnswer says that another member gave an answer with which this one cannot begin.
-	ErrBadAnswer = errors.New("another member's answer is of no use")
+	ErrBadAnswer = errors.New("another member gave an answer that this one cannot use")
 	// ErrNoPeers says that a member that should have peers has no listener for them.
 	ErrNoPeers = errors.New("a member of a cluster of several needs an address for its peers: give --peer")
 )

@@ -85,13 +85,13 @@ func (d *doubts) judge(commit uint64, all []*peerv1.Witness) {
 		d.stop(found, last)
 		return
 	}
-	d.n.log.Warn("a heartbeat named entries that this member does not have, and no member knows that it acknowledged them; "+
-		"it is not believed", zap.Uint64("named_index", commit), zap.Uint64("last_index", last))
+	d.n.log.Warn("ignored a heartbeat: it says that this member acknowledged entries that it does not have, and no other member says so",
+		zap.Uint64("named_index", commit), zap.Uint64("last_index", last))
 }
 
 // stop ends this member, whose disk lost what it has acknowledged. The next start may find nobody who tells it.
 func (d *doubts) stop(lost mend, last uint64) {
 	err := d.n.mending.remember(lost)
-	d.n.m.Fail(errors.Join(fmt.Errorf("%w: it ends at %d, the leader was told that it holds %d, which is committed: start the "+
-		"member again, and it mends", ErrLogLostTail, last, lost.Index), err))
+	d.n.m.Fail(errors.Join(fmt.Errorf("%w: it ends at %d, but this member acknowledged entries up to %d, which are committed: start the "+
+		"member again, and it fetches them", ErrLogLostTail, last, lost.Index), err))
 }

@@ -178,7 +178,7 @@ func (s *Self) weigh(all []*peerv1.Witness) (found mend, err error) {
 				transport.StartOf(s.m.Identity.Starts)))
 		}
 		if own := s.m.Log.HardState().GetTerm(); farAhead(own, w.GetTerm()) {
-			s.log.Error("another member says that it has seen this one in a term that no cluster reaches; it is not believed",
+			s.log.Error("ignored what another member says: that it has seen this one in a term that no cluster reaches",
 				zap.Uint64("term", own), zap.Uint64("seen_term", w.GetTerm()))
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
 
-// node adds a need on a node; without a name, on all.
+// nodeNamed adds a need on a node; without a name, on all.
 func (v *visit) nodeNamed(name string, verb Verb) {
 	n := Need{Kind: Node, Verb: verb, Match: Prefix}
 	if name != "" {

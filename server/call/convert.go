@@ -130,7 +130,7 @@ func LockToProto(l *storev1.LockState, history [16]byte, delays delayClock) *ten
 	}
 }
 
-// PastToProto returns why a holder is one no more.
+// PastToProto returns why a holder has lost the lock.
 func PastToProto(p *storev1.PastHold) *tenurev1.PastHold {
 	return &tenurev1.PastHold{
 		SessionId:    SessionText(p.GetSessionId()),
@@ -173,7 +173,7 @@ func BehaviorFromProto(b tenurev1.SessionBehavior) (storev1.SessionBehavior, err
 	return storev1.SessionBehavior(b), nil
 }
 
-// SessionToProto returns a live session. What only the leader's timers know is added by withTimer.
+// SessionToProto returns a live session. What only the leader's timers know is left out.
 func SessionToProto(id storage.SessionID, r *storev1.SessionRecord) *tenurev1.Session {
 	s := &tenurev1.Session{
 		SessionId:      id.String(),

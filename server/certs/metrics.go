@@ -60,7 +60,7 @@ func (s *Source) metrics(purpose string) []prometheus.Collector {
 		}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "tenure_certs_not_loaded",
-			Help:        "1 while the files of certificates cannot be used, and those of before are.",
+			Help:        "1 while the files of certificates cannot be used, so that the previous ones are.",
 			ConstLabels: prometheus.Labels{"purpose": purpose},
 		}, func() float64 {
 			if s == nil {

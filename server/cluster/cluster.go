@@ -32,7 +32,7 @@ type Service struct {
 type Self struct {
 	// Name, version and zone are as configured.
 	Name, Version, Zone string
-	// ClientAddr, httpAddr and peerAddr are where others reach it.
+	// ClientAddr, HTTPAddr and PeerAddr are where others reach it.
 	ClientAddr, HTTPAddr, PeerAddr string
 	// Alarms returns what an operator should know that the node does not.
 	Alarms func() []raftnode.Alarm

@@ -82,7 +82,7 @@ func checkPermits(acquire *storev1.AcquireLock) error {
 	return nil
 }
 
-// namedSession is sessionRef for a request that must name a session.
+// namedSession is SessionRef for a request that must name a session.
 func (a *Locks) namedSession(
 	ctx context.Context, text string, o *tenurev1.CallOptions, op call.Operator,
 ) (*storev1.SessionRef, error) {

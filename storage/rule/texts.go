@@ -61,7 +61,7 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_REQUEST_DIFFERS:              "another request was made under the same id; nothing was done",
 	storev1.FailureDetail_FAILURE_DETAIL_REQUEST_BELOW_MARK:           "request %d is below %d: it was answered and is forgotten; nothing was done",
 	storev1.FailureDetail_FAILURE_DETAIL_REQUESTS_TOO_MANY:            "session %s has too many open requests; nothing was done; request %d is the oldest that is not done",
-	storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL:                "store has %d bytes: from %d on it grows no more",
+	storev1.FailureDetail_FAILURE_DETAIL_STORE_IS_FULL:                "store has %d bytes: from %d on, changes that add to it are refused",
 	storev1.FailureDetail_FAILURE_DETAIL_CANDIDATE_MISSING:            "session %s does not wait for %q",
 	storev1.FailureDetail_FAILURE_DETAIL_BREAK_WITHOUT_SESSION:        "break of an owner without session",
 	storev1.FailureDetail_FAILURE_DETAIL_SESSION_TAKEN_OVER:           "session %s was taken over: its epoch is %d, not %d",

@@ -332,7 +332,7 @@ func (o *Overlay) sizeOnDisk(row []byte) uint64 {
 // Rollback takes back the writes of the present command.
 func (o *Overlay) Rollback() { o.RollbackTo(0) }
 
-// Mark returns a point in the present command to which rollbackTo can come back.
+// Mark returns a point in the present command to which RollbackTo can come back.
 func (o *Overlay) Mark() int { return len(o.journal) }
 
 // WrittenSince returns the bytes of the rows that the present command wrote behind a mark.

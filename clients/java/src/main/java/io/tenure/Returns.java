@@ -29,7 +29,7 @@ final class Returns {
   private final Map<String, Long> abandoned = new HashMap<>();
   /** How many calls give back a hold or a place just now. Until they end, nobody else may take it up. */
   private final Map<String, Integer> leaving = new HashMap<>();
-  /** What calls may have left under the name of somebody who goes on, until nobody does. */
+  /** Places and holds that canceled calls may have left, by owner; kept until no other call uses the same owner. */
   private final Map<String, Owed> owed = new HashMap<>();
 
   Returns(SessionCore session) {

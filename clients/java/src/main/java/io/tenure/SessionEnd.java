@@ -83,7 +83,7 @@ final class SessionEnd {
           if (e != null && session.underSession(e) instanceof TenureException.SessionOver over) {
             throw over;
           }
-          // As long as a process before this one may believe, so may whoever believes this one.
+          // While the previous process may still rely on the session, so may the one that follows this one.
           return token(!session.inheritance.isDoubted());
         });
   }
