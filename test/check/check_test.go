@@ -331,7 +331,11 @@ func TestBadHistoriesAreFound(t *testing.T) {
 		},
 		"a session that was refused for an epoch": {
 			func(h *check.History) { refuse(h, check.KindCreate, 0, "epoch_mismatch") },
-			[]string{"was refused: epoch_mismatch"},
+			[]string{"was refused, but nobody else took session s2 over from epoch 0"},
+		},
+		"a takeover that was refused for another one, and is the only one": {
+			func(h *check.History) { refuse(h, check.KindTakeOver, 1, "epoch_mismatch") },
+			[]string{"was refused, but nobody else took session s2 over from epoch 1"},
 		},
 		"a delay that is not its session's": {
 			func(h *check.History) { h.Events[9].DelayMs = 400 },

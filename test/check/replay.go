@@ -237,6 +237,10 @@ func (r *replayer) refused(op *Op) {
 		if op.Kind != KindAcquire || !r.m.mismatches(op) {
 			r.fail(op, "was refused, but nothing stands against %s with %d permits", op.Mode, op.Permits)
 		}
+	case "epoch_mismatch": // Two calls took it over at once.
+		if s := r.m.sessions[op.Session]; op.Kind != KindTakeOver || s == nil || op.Epoch >= s.epoch {
+			r.fail(op, "was refused, but nobody else took session %s over from epoch %d", op.Session, op.Epoch)
+		}
 	default:
 		if !beyondModel(op) {
 			r.fail(op, "was refused: %s", op.Reason)
