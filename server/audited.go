@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -121,7 +122,7 @@ func (r auditPart) uses(relay *leader.Relay) *auth.Uses {
 
 // alarms returns what an operator should know that the store does not.
 func (r auditPart) alarms() []raftnode.Alarm {
-	alarms := append(r.certificateAlarms(), r.peers.Alarms()...)
+	alarms := slices.Concat(r.certificateAlarms(), r.listenerAlarms(), r.peers.Alarms())
 	if problem := r.audit.Problem(); problem != "" {
 		alarms = append(alarms, raftnode.Alarm{Name: "audit-dropped", Member: r.node.Status().MemberID, Message: problem})
 	}

@@ -98,6 +98,8 @@ type Config struct {
 	// Inside makes what else runs in the member's process, such as the agent of its machine, before Consul is called. What it returns
 	// runs until the member stops; an error of it stops the member. nil: nothing.
 	Inside func(Inside) (run func(context.Context) error, err error)
+	// AgentAddr and AgentHTTPAddr are where what Inside makes listens for clients, which has no TLS, host:port; empty: nowhere.
+	AgentAddr, AgentHTTPAddr string
 	// Gossip says how the member takes part in gossip.
 	Gossip Gossip
 	// Insecure allows addresses that other machines can reach, without TLS.

@@ -233,19 +233,41 @@ func (r *running) httpListener(listener net.Listener) net.Listener {
 
 // clientSecurity says how a member with these addresses listens for clients: as the least secure of them does.
 func clientSecurity(c Config, own Addresses, advertised raftnode.Addresses) storev1.ListenerSecurity {
+	_, open := c.withoutTLS(own, advertised)
 	switch {
+	case open:
+		return storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT
 	case c.TLS.on() && c.TLS.acceptsCleartext():
 		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT
 	case c.TLS.on():
 		return storev1.ListenerSecurity_LISTENER_SECURITY_TLS
+	default:
+		return storev1.ListenerSecurity_LISTENER_SECURITY_LOOPBACK
 	}
-	for _, address := range []string{own.GRPC, own.HTTP, own.Consul, c.ConsulAddr, advertised.Client, advertised.HTTP} {
-		host, _, err := net.SplitHostPort(address)
-		if err == nil && host != "localhost" && !net.ParseIP(host).IsLoopback() {
-			return storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT
+}
+
+// openListener is an address for clients that other machines can reach, and that has no TLS.
+type openListener struct {
+	flag, address string
+	ofAgent       bool
+}
+
+// withoutTLS returns the first such address of a member, and whether there is one.
+func (c Config) withoutTLS(own Addresses, advertised raftnode.Addresses) (openListener, bool) {
+	listeners := []openListener{{"--with-agent", c.AgentAddr, true}, {"--with-agent-http", c.AgentHTTPAddr, true}}
+	if !c.TLS.on() {
+		listeners = append(
+			listeners, openListener{flag: "--listen", address: own.GRPC}, openListener{flag: "--http", address: own.HTTP},
+			openListener{flag: "--consul-http", address: c.ConsulAddr},
+			openListener{flag: "--advertise", address: advertised.Client}, openListener{flag: "--advertise-http", address: advertised.HTTP},
+		)
+	}
+	for _, l := range listeners {
+		if host, _, err := net.SplitHostPort(l.address); err == nil && !loopback(host) {
+			return l, true
 		}
 	}
-	return storev1.ListenerSecurity_LISTENER_SECURITY_LOOPBACK
+	return openListener{}, false
 }
 
 // peerSecurity says how a member listens for others.

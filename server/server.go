@@ -276,7 +276,7 @@ func (r *running) openNode(ctx context.Context) error {
 		return err
 	}
 	r.secured.letIn.node.Store(r.node)
-	if err = r.checkPeers(); err != nil {
+	if err = r.checkListeners(); err != nil {
 		return errors.Join(err, r.node.Close())
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -295,23 +295,6 @@ func (r *running) openNode(ctx context.Context) error {
 	})
 	// A member that joins has nothing to show before its leader has sent it the state.
 	return r.node.AwaitState(ctx)
-}
-
-// checkPeers refuses a port for members that does not fit what the directory holds.
-func (r *running) checkPeers() error {
-	s := r.node.Status()
-	if r.config.TLS.acceptsCleartext() && r.node.Store().Applied().AuthMode == storev1.AuthMode_AUTH_MODE_ENFORCE {
-		return fmt.Errorf("%w: the cluster in %s enforces rules, and tokens that are sent without TLS can be read on their way: "+
-			"start without --cleartext accept", ErrConfig, r.config.DataDir)
-	}
-	switch members := len(s.Voters) + len(s.Learners); {
-	case r.listeners.peer == nil && members > 1:
-		return fmt.Errorf("%w: --peer off is for a member that is alone; the cluster in %s has %d members", ErrConfig, r.config.DataDir, members)
-	case r.listeners.peer != nil && !r.config.TLS.peers() && r.node.Store().Applied().AuthChanges > 0:
-		return fmt.Errorf("%w: the cluster in %s has tokens, and without TLS on --peer any process that reaches it could act for every client: "+
-			"give --peer-cert-file, --peer-key-file and --peer-ca-file, or --peer off to a member that is alone", ErrConfig, r.config.DataDir)
-	}
-	return nil
 }
 
 // openMember recovers the member, or begins or joins a cluster.

@@ -132,7 +132,7 @@ func (w *beginning) askToJoin(ctx context.Context, address string, token []byte)
 // refused tells whether asking again cannot help.
 func refused(err error) bool {
 	return errors.Is(err, transport.ErrNameTaken) || errors.Is(err, transport.ErrRemoved) ||
-		errors.Is(err, transport.ErrStaleIncarnation)
+		errors.Is(err, transport.ErrStaleIncarnation) || errors.Is(err, transport.ErrWithoutTLS)
 }
 
 // joined takes note of the cluster. The state comes from its leader.
@@ -226,6 +226,8 @@ func (w *Wire) Join(ctx context.Context, req *peerv1.JoinRequest) (*peerv1.JoinR
 	case errors.Is(err, membership.ErrJoinToken):
 		w.log.Debug("refused a member that asked to join", zap.String("name", m.GetName()), zap.Uint64("member", m.GetId()))
 		return nil, transport.ErrJoinToken
+	case errors.Is(err, membership.ErrWithoutTLS):
+		return nil, transport.ErrWithoutTLS
 	case errors.Is(err, membership.ErrMemberExists):
 		return nil, fmt.Errorf("%w: %w", transport.ErrNameTaken, err)
 	case errors.Is(err, membership.ErrMemberRemoved):
@@ -257,6 +259,7 @@ func (s *Self) admit(ctx context.Context, req *peerv1.JoinRequest) (*storev1.Mem
 		Addresses: membership.Addresses{Peer: m.GetPeerAddress(), Client: m.GetClientAddress(), HTTP: m.GetHttpAddress()},
 		Zone:      m.GetZone(), BinaryVersion: m.GetBinaryVersion(),
 		VersionMin: m.GetVersionMin(), VersionMax: m.GetVersionMax(), StayLearner: req.GetStayLearner(),
+		WithoutTLS: m.GetClientSecurity() == storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT,
 	})
 	if err != nil {
 		return nil, err

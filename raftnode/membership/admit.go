@@ -20,6 +20,8 @@ import (
 var (
 	// ErrJoinToken says that a member cannot join with the token that it brought.
 	ErrJoinToken = errors.New("join token refused")
+	// ErrWithoutTLS says that there are tokens, and that clients could send theirs to the member without TLS.
+	ErrWithoutTLS = errors.New("the cluster has tokens, and clients could reach the member without TLS")
 	// ErrNotEnabled says that the cluster version does not allow it yet.
 	ErrNotEnabled = errors.New("the cluster version does not allow it yet")
 )
@@ -44,6 +46,8 @@ type Spec struct {
 	VersionMin, VersionMax uint32
 	// StayLearner keeps it from being promoted when it has caught up.
 	StayLearner bool
+	// WithoutTLS says that clients of other machines reach it without TLS.
+	WithoutTLS bool
 }
 
 // Admit adds a member that brought a join token, as learner. Its first call binds the token to it; asked again, by the same
@@ -60,6 +64,9 @@ func (c *Changes) Admit(ctx context.Context, token []byte, spec Spec) error {
 	join := &storev1.JoinMember{Member: record, TokenSha256: hash[:]}
 	if err := c.mayJoin(join); err != nil {
 		return err
+	}
+	if spec.WithoutTLS && c.o.Consensus.Store().Applied().AuthChanges > 0 {
+		return ErrWithoutTLS
 	}
 	cs, end, err := c.begin(ctx)
 	if err != nil {

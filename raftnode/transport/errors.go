@@ -28,6 +28,9 @@ var (
 	ErrJoinToken = errors.New("the join token is wrong, has ended, is for another name, or was used by another member")
 	// ErrNotProven says that a certificate is not that of the member that its owner says it is.
 	ErrNotProven = errors.New("the certificate is not that of the member")
+	// ErrWithoutTLS says that clients would send their tokens to the member without TLS.
+	ErrWithoutTLS = errors.New("the cluster has tokens, and other machines could reach this member's addresses for clients without TLS: give " +
+		"--cert-file and --key-file, or loopback addresses only; --insecure does not excuse it")
 	// ErrRefused says that the cluster does not take the member, for another reason.
 	ErrRefused = errors.New("membership refused")
 )
@@ -76,6 +79,7 @@ var reasons = []struct {
 	{ErrJoinToken, "JOIN_TOKEN_REFUSED"},
 	{ErrRefused, "MEMBERSHIP_REFUSED"},
 	{ErrNotProven, "CERTIFICATE_WRONG"},
+	{ErrWithoutTLS, "CLIENTS_WITHOUT_TLS"},
 }
 
 // reasonOf returns the reason of a refusal on the wire.

@@ -100,7 +100,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Name, "name", "tenure-1", "name of the member, unique in the cluster")
 	flags.DurationVar(&c.Tick, "tick", 50*time.Millisecond, "heartbeat interval of the leader")
 	flags.IntVar(&c.ElectionTicks, "election-ticks", 20, "number of ticks without a leader after which a member asks for votes; the shortest TTL is twice that time")
-	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS")
+	flags.BoolVar(&c.Insecure, "insecure", false, "allow addresses that other machines can reach, without TLS; not where there are tokens")
 	flags.StringVar(&c.TLS.CertFile, "cert-file", "", "certificate of this member, PEM; with --key-file, --listen, --http and --consul-http speak TLS")
 	flags.StringVar(&c.TLS.KeyFile, "key-file", "", "private key of --cert-file, PEM")
 	flags.StringVar(&c.TLS.ClientCAFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")

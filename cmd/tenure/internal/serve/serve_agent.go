@@ -45,6 +45,7 @@ func (f *insideFlags) inside(env *cli.Environment, config *server.Config, log *z
 	if f.listen == "" {
 		return made
 	}
+	config.AgentAddr, config.AgentHTTPAddr = f.listen, f.http
 	config.Inside = func(in server.Inside) (func(context.Context) error, error) {
 		token, err := env.Token()
 		if err != nil {

@@ -52,8 +52,8 @@ type PeerServiceClient interface {
 	Probe(ctx context.Context, in *ProbeRequest, opts ...grpc.CallOption) (*ProbeResponse, error)
 	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
 	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
-	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN or
-	// MEMBERSHIP_REFUSED; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
+	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN,
+	// MEMBERSHIP_REFUSED or, from a cluster with tokens to a member whose clients have no TLS, CLIENTS_WITHOUT_TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 }
 
@@ -145,8 +145,8 @@ type PeerServiceServer interface {
 	Probe(context.Context, *ProbeRequest) (*ProbeResponse, error)
 	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
 	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
-	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN or
-	// MEMBERSHIP_REFUSED; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
+	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN,
+	// MEMBERSHIP_REFUSED or, from a cluster with tokens to a member whose clients have no TLS, CLIENTS_WITHOUT_TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
