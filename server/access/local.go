@@ -10,7 +10,7 @@ import (
 // Local decides about a call that something else in this process serves. Nothing decides about it again, as apply does about a change: where rules are
 // enforced, this member proves first that it knows which rights were taken away.
 func (a *Authority) Local(ctx context.Context, caller *identity.Client, of authz.Local) error {
-	if !of.Stale {
+	if !of.Stale && !a.malformed(caller, of.Method) {
 		known := a.current
 		if a.enforces(of.Method, a.node.Store().Rights.Now().Mode) {
 			known = a.prove

@@ -45,7 +45,7 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 		s.grant.Store(nil)
 		return nil
 	}
-	if s.begins() {
+	if s.begins() && !s.authority.malformed(s.caller(), s.method) {
 		if err := s.authority.current(ctx); err != nil {
 			return err
 		}
