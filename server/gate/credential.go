@@ -11,6 +11,7 @@ import (
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server/audit"
 	"github.com/tenure-io/tenure/server/identity"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // MetadataCertificate carries, in a call of REST, the client's certificate that its connection has verified.
@@ -32,6 +33,14 @@ func leafOf(r *http.Request) *x509.Certificate {
 		return nil
 	}
 	return r.TLS.VerifiedChains[0][0]
+}
+
+// claimed refuses a call from outside that says itself which certificate its client has: a handshake does.
+func claimed(ctx context.Context) error {
+	if len(metadata.ValueFromIncomingContext(ctx, MetadataCertificate)) > 0 && !inProcess(ctx) {
+		return reason.Invalid(MetadataCertificate, "is for calls inside a member; show the certificate in the handshake of TLS")
+	}
+	return nil
 }
 
 // callerOf returns who makes a call: as a token says, else as the certificate of its connection does. What a connection inside this

@@ -171,6 +171,9 @@ func (g *Gate) admit(ctx context.Context, request any, method string, handler gr
 		return nil, err
 	}
 	defer leave()
+	if err = claimed(ctx); err != nil {
+		return nil, err
+	}
 	if err = mergeMetadata(ctx, request); err != nil {
 		return nil, err
 	}
@@ -272,6 +275,9 @@ func (g *Gate) serveStream(
 		return err
 	}
 	defer leave()
+	if err = claimed(ctx); err != nil {
+		return err
+	}
 	answers := answersOf(ctx)
 	if _, on := ss.(onLine); on {
 		answers = nil // Its line counts what it sends.
