@@ -53,7 +53,8 @@ type PeerServiceClient interface {
 	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
 	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
 	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN,
-	// MEMBERSHIP_REFUSED or, from a cluster with tokens to a member whose clients have no TLS, CLIENTS_WITHOUT_TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
+	// MEMBERSHIP_REFUSED, or with CLIENTS_WITHOUT_TLS if the cluster has tokens and the member would take clients of other
+	// machines without TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 }
 
@@ -146,7 +147,8 @@ type PeerServiceServer interface {
 	// Join asks for a member to be added to the cluster as a learner, with the join token that an operator made for its
 	// name. Any member accepts the call and forwards it to the leader. The same member may repeat the call, and gets the
 	// same response. Refused with the reasons of other calls, or with JOIN_TOKEN_REFUSED, NAME_TAKEN,
-	// MEMBERSHIP_REFUSED or, from a cluster with tokens to a member whose clients have no TLS, CLIENTS_WITHOUT_TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
+	// MEMBERSHIP_REFUSED, or with CLIENTS_WITHOUT_TLS if the cluster has tokens and the member would take clients of other
+	// machines without TLS; UNAVAILABLE if there is no leader, or if the cluster version is lower than 2.
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
