@@ -38,7 +38,7 @@ type TLS struct {
 }
 
 // on reports whether gRPC and HTTP speak TLS.
-func (t TLS) on() bool { return t.CertFile != "" || t.KeyFile != "" }
+func (t TLS) on() bool { return t.clients().On() }
 
 // peers reports whether members speak TLS to each other.
 func (t TLS) peers() bool { return t.PeerCertFile != "" || t.PeerKeyFile != "" || t.PeerCAFile != "" }
@@ -51,16 +51,9 @@ func (t TLS) trustDomain() string {
 	return t.TrustDomain
 }
 
-// auth returns what is asked of clients.
-func (t TLS) auth() certs.ClientAuth {
-	switch {
-	case t.ClientAuth != "":
-		return t.ClientAuth
-	case t.ClientCAFile != "":
-		return certs.AuthVerify
-	default:
-		return certs.AuthNone
-	}
+// clients says how clients and the member are sure of each other.
+func (t TLS) clients() certs.Clients {
+	return certs.Clients{CertFile: t.CertFile, KeyFile: t.KeyFile, CAFile: t.ClientCAFile, Auth: t.ClientAuth}
 }
 
 // cleartextAccept is the value of --cleartext.
@@ -72,20 +65,8 @@ func (t TLS) acceptsCleartext() bool { return t.Cleartext == cleartextAccept }
 // check returns what is wrong with the settings. The files are read when the member starts.
 func (t TLS) check() error {
 	var problems []error
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		problems = append(problems, fmt.Errorf("%w: --cert-file and --key-file belong together; give both or neither", ErrConfig))
-	}
-	switch t.auth() {
-	case certs.AuthNone:
-	case certs.AuthVerify, certs.AuthRequire:
-		if t.ClientCAFile == "" {
-			problems = append(problems, fmt.Errorf("%w: --client-auth %s needs --client-ca-file", ErrConfig, t.ClientAuth))
-		}
-	default:
-		problems = append(problems, fmt.Errorf("%w: --client-auth is %q; it must be none, verify or require", ErrConfig, t.ClientAuth))
-	}
-	if !t.on() && (t.ClientCAFile != "" || t.ClientAuth != "") {
-		problems = append(problems, fmt.Errorf("%w: --client-ca-file and --client-auth need --cert-file and --key-file", ErrConfig))
+	for _, mistake := range t.clients().Check() {
+		problems = append(problems, fmt.Errorf("%w: %w", ErrConfig, mistake))
 	}
 	if t.peers() && (t.PeerCertFile == "" || t.PeerKeyFile == "" || t.PeerCAFile == "") {
 		problems = append(problems, fmt.Errorf("%w: --peer-cert-file, --peer-key-file and --peer-ca-file belong together; give all or none", ErrConfig))

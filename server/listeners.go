@@ -108,12 +108,12 @@ func (r *running) newBareGRPC(streamsMax int, more ...grpc.ServerOption) *grpc.S
 // serveGRPC serves clients. The peer address is the member's own.
 func (r *running) serveGRPC() error {
 	server, err := r.newGRPC(r.config.StreamsMax,
-		grpc.Creds(meteredCredentials{TransportCredentials: r.grpcCredentials(), meter: r.meter}),
+		grpc.Creds(meteredCredentials{TransportCredentials: r.secured.grpc.Credentials(), meter: r.meter}),
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes))
 	if err != nil {
 		return err
 	}
-	r.serve(server, patient(r.secured.grpc, r.listeners.grpc), r.config.StopGrace)
+	r.serve(server, r.secured.grpc.Patient(r.listeners.grpc), r.config.StopGrace)
 	return nil
 }
 
@@ -139,28 +139,6 @@ func (m meteredCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials
 // Clone copies the credentials.
 func (m meteredCredentials) Clone() credentials.TransportCredentials {
 	return meteredCredentials{TransportCredentials: m.TransportCredentials.Clone(), meter: m.meter}
-}
-
-// leftCredentials have other members told to connect again once the certificate that they have shown is no longer valid.
-type leftCredentials struct {
-	credentials.TransportCredentials
-}
-
-// ServerHandshake makes a connection's handshake.
-func (l leftCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := l.TransportCredentials.ServerHandshake(raw)
-	secured, ok := info.(certs.Info)
-	if err != nil || !ok {
-		return conn, info, err
-	}
-	leaver := frames.Unmetered(conn)
-	context.AfterFunc(secured.Valid(), leaver.Leave)
-	return leaver, info, nil
-}
-
-// Clone copies the credentials.
-func (l leftCredentials) Clone() credentials.TransportCredentials {
-	return leftCredentials{TransportCredentials: l.TransportCredentials.Clone()}
 }
 
 // serveInProcess serves the gateway, and returns its connection.
@@ -193,7 +171,7 @@ func (r *running) serveREST(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return err
 	}
-	r.serveHTTP(ctx, r.httpListener(r.listeners.http), handler)
+	r.serveHTTP(ctx, r.secured.http.Listener(r.listeners.http), handler)
 	return nil
 }
 
@@ -226,7 +204,7 @@ func (r *running) serveConsul(ctx context.Context, conn *grpc.ClientConn) error 
 		return errors.Join(err, listener.Close())
 	}
 	listener = gate.Listener{Listener: listener, Callers: r.rooms.Callers, Pool: r.rooms.Connections}
-	r.serveHTTP(ctx, r.httpListener(listener), rest.NewBeside(r.restOptions(), gate.Certified(handler)))
+	r.serveHTTP(ctx, r.secured.http.Listener(listener), rest.NewBeside(r.restOptions(), gate.Certified(handler)))
 	return nil
 }
 

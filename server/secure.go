@@ -9,12 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/certs"
+	"github.com/tenure-io/tenure/server/gate"
 )
 
 // secured is what makes the member's handshakes; nothing in it without TLS.
@@ -68,15 +66,17 @@ func (r *running) openCertificates(ctx context.Context) error {
 
 // securePeers reads what other members are met with.
 func (r *running) securePeers(t TLS) (*certs.Source, error) {
-	s, err := r.openSource(certs.Options{
+	s, err := certs.Open(certs.Options{
 		Files:   certs.Files{Cert: t.PeerCertFile, Key: t.PeerKeyFile, CA: t.PeerCAFile},
 		Purpose: "peers",
 		Uses:    []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		Check:   func(leaf *x509.Certificate) error { return certs.CheckMember(leaf, t.trustDomain(), r.config.Name) },
+		Logger:  r.log,
 	})
 	if err != nil {
 		return nil, err
 	}
+	r.secured.sources = append(r.secured.sources, s)
 	peers := certs.NewPeers(s, t.trustDomain())
 	if t.acceptsCleartext() {
 		peers.Accept(r.secured.letIn.members)
@@ -85,35 +85,22 @@ func (r *running) securePeers(t TLS) (*certs.Source, error) {
 		Name: "peer", Callers: r.rooms.Callers, Failed: auditPart{r}.handshakeFailed("peer"), Logger: r.log,
 	})
 	r.secured.peers = &raftnode.PeerSecurity{
-		Server: leftCredentials{r.secured.peer.Credentials()}, Client: peers.Credentials, Proves: peers.Proves, Refused: auditPart{r}.peerRefused,
+		Server: gate.Leaving(r.secured.peer.Credentials()), Client: peers.Credentials, Proves: peers.Proves, Refused: auditPart{r}.peerRefused,
 	}
 	return s, nil
 }
 
 // secureClients reads what clients are met with.
 func (r *running) secureClients(t TLS) (*certs.Source, error) {
-	s, err := r.openSource(certs.Options{
-		Files:   certs.Files{Cert: t.CertFile, Key: t.KeyFile, CA: t.ClientCAFile},
-		Purpose: "clients",
-		Uses:    []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
+	s, err := t.clients().Open(r.log)
 	if err != nil {
 		return nil, err
 	}
+	r.secured.sources = append(r.secured.sources, s)
 	r.secured.clients = s
-	r.secured.grpc = r.handshaker(s, certs.ListenOptions{Name: "grpc", Auth: t.auth()})
-	r.secured.http = r.handshaker(s, certs.ListenOptions{Name: "http", Auth: t.auth()})
+	r.secured.grpc = r.handshaker(s, certs.ListenOptions{Name: "grpc", Auth: t.clients().Asked()})
+	r.secured.http = r.handshaker(s, certs.ListenOptions{Name: "http", Auth: t.clients().Asked()})
 	return s, nil
-}
-
-// openSource reads certificates whose files the member looks at.
-func (r *running) openSource(o certs.Options) (*certs.Source, error) {
-	o.Logger = r.log
-	s, err := certs.Open(o)
-	if err == nil {
-		r.secured.sources = append(r.secured.sources, s)
-	}
-	return s, err
 }
 
 // serves notes where clients are told to connect.
@@ -205,30 +192,6 @@ func (s *secured) cleartext() string {
 		return "This member accepts connections without TLS (--cleartext accept), and none was used within the last hour: restart it without the flag."
 	}
 	return "This member accepts connections without TLS (--cleartext accept). Used within the last hour: " + strings.Join(users, "; ") + "."
-}
-
-// grpcCredentials are what the gRPC listener accepts connections with.
-func (r *running) grpcCredentials() credentials.TransportCredentials {
-	if r.secured.grpc == nil {
-		return insecure.NewCredentials()
-	}
-	return r.secured.grpc.Credentials()
-}
-
-// patient returns a listener for a gRPC server, which is given connections that have begun their handshakes, if there is TLS.
-func patient(h *certs.Handshaker, listener net.Listener) net.Listener {
-	if h == nil || listener == nil {
-		return listener
-	}
-	return h.Patient(listener)
-}
-
-// httpListener returns a listener of HTTP for clients, with TLS if there is any.
-func (r *running) httpListener(listener net.Listener) net.Listener {
-	if r.secured.http == nil {
-		return listener
-	}
-	return r.secured.http.Listener(listener)
 }
 
 // clientSecurity says how a member with these addresses listens for clients: as the least secure of them does.

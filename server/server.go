@@ -323,7 +323,7 @@ func (r *running) openMember(ctx context.Context) (*raftnode.Node, error) {
 		JoinToken:      r.config.joinToken,
 		StayLearner:    r.config.StayLearner,
 		LogBytesMax:    r.config.LogBytesMax,
-		PeerListener:   patient(r.secured.peer, r.listeners.peer),
+		PeerListener:   r.secured.peer.Patient(r.listeners.peer),
 		PeerSecurity:   r.secured.peers,
 		PeerServices:   []func(grpc.ServiceRegistrar){r.relayed.Register, r.peers.Register},
 		Addresses:      r.advertised,

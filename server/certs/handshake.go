@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/tenure-io/tenure/internal/share"
 )
@@ -216,8 +217,11 @@ func (h *Handshaker) fail(raw net.Conn, err error) {
 		zap.Stringer("address", raw.RemoteAddr()), zap.Error(err))
 }
 
-// Credentials returns what a gRPC server accepts connections with.
+// Credentials returns what a gRPC server accepts connections with. A nil Handshaker is without TLS.
 func (h *Handshaker) Credentials() credentials.TransportCredentials {
+	if h == nil {
+		return insecure.NewCredentials()
+	}
 	return serverCredentials{TransportCredentials: credentials.NewTLS(h.config(protoHTTP2)), h: h}
 }
 

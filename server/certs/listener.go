@@ -8,13 +8,23 @@ import (
 )
 
 // Listener returns a listener whose connections have made their handshakes: each makes it on a goroutine of its own, so that
-// a silent one holds up nobody. Close ends those under way, and waits for them.
-func (h *Handshaker) Listener(inner net.Listener) net.Listener { return listen(inner, h.handshake) }
+// a silent one holds up nobody. Close ends those under way, and waits for them. A nil Handshaker is without TLS, and leaves the listener as it is.
+func (h *Handshaker) Listener(inner net.Listener) net.Listener {
+	if h == nil {
+		return inner
+	}
+	return listen(inner, h.handshake)
+}
 
 // Patient returns a listener for a gRPC server with Credentials, whose connections have begun their handshakes: what a server keeps of a
 // connection that was accepted is much more than what is kept here of one that says nothing. Close ends those that have not begun, and
-// waits for them.
-func (h *Handshaker) Patient(inner net.Listener) net.Listener { return listen(inner, h.await) }
+// waits for them. A nil Handshaker is without TLS, and leaves the listener as it is, as it does one that is not there.
+func (h *Handshaker) Patient(inner net.Listener) net.Listener {
+	if h == nil || inner == nil {
+		return inner
+	}
+	return listen(inner, h.await)
+}
 
 // listen returns a listener that prepares each connection on a goroutine of its own, until ctx ends.
 func listen(inner net.Listener, prepare func(ctx context.Context, raw net.Conn) (net.Conn, error)) net.Listener {
