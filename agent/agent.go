@@ -21,6 +21,7 @@ import (
 	"github.com/tenure-io/tenure/agent/runner"
 	"github.com/tenure-io/tenure/agent/service"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/certs"
 )
 
 // Agent is the agent of one machine.
@@ -40,6 +41,8 @@ type Agent struct {
 	rounds   *rounds
 	ready    chan struct{}
 	serving  Addresses
+	// certificates are those for clients; nil without TLS.
+	certificates *certs.Source
 
 	// stopSync ends what keeps the catalog like the agent, and syncEnded is closed when it has ended. stop ends the agent.
 	stopSync, stop func()
@@ -58,11 +61,18 @@ func New(options Options) (*Agent, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
+	var certificates *certs.Source
+	if options.TLS.On() {
+		var err error
+		if certificates, err = options.TLS.Open(options.Logger); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := keep.Open(options.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: options, dir: dir, rounds: newRounds(), ready: make(chan struct{}), syncEnded: make(chan struct{})}
+	a := &Agent{options: options, dir: dir, certificates: certificates, rounds: newRounds(), ready: make(chan struct{}), syncEnded: make(chan struct{})}
 	a.part = &part{a: a}
 	if err = a.load(); err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -206,6 +216,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.warnOfOthers()
 	g.Go(func() error { return served(ctx) })
 	g.Go(func() error { return a.runner.Run(ctx) })
 	g.Go(func() error {
@@ -214,6 +225,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	})
 	g.Go(func() error { return a.part.run(ctx) })
 	g.Go(func() error { return a.saver.run(ctx) })
+	if a.certificates != nil {
+		g.Go(func() error { a.certificates.Run(ctx, nil); return nil })
+	}
 	close(a.ready)
 	return g.Wait()
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -17,13 +16,15 @@ import (
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/share"
+	"github.com/tenure-io/tenure/server/certs"
 	"github.com/tenure-io/tenure/server/gate"
 	"github.com/tenure-io/tenure/server/rest"
 )
 
 // Limits of what an agent serves.
 const (
-	connectionsMax = 1_024
+	// connectionsMax is for one port; one caller gets half.
+	connectionsMax = 2_048
 	// consulConnectionsMax leaves room beside requests that block, of which there may be 32 768, also for one caller, who gets half of both.
 	consulConnectionsMax = 40_960
 	streamsMax           = 128
@@ -39,55 +40,38 @@ const (
 
 // listen begins to listen. What it returns serves until its context ends.
 func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, err error) {
-	var config net.ListenConfig
-	rpc, err := config.Listen(ctx, "tcp", a.options.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	a.serving.GRPC = rpc.Addr().String()
-	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	open := []net.Listener{rpc}
-	failed := func(err error) (func(context.Context) error, error) {
-		stop()
-		for _, l := range open {
-			err = errors.Join(err, l.Close())
-		}
-		return nil, err
-	}
 	rooms, err := gate.NewRooms(gate.Limits{
 		CallsMax: callsMax, WaitsMax: callsMax, ConnectionsMax: connectionsMax, IntakeBytesMax: gate.IntakeBytesMaxDefault,
 	})
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
-	server, err := a.newGRPC(stopping, rooms)
+	secured, err := a.secure(rooms.Callers)
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.bind(ctx, rooms.Callers)
+	if err != nil {
+		return nil, err
+	}
+	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	failed := func(err error) (func(context.Context) error, error) {
+		stop()
+		return nil, errors.Join(err, at.close())
+	}
+	server, err := a.newGRPC(stopping, rooms, secured.grpc)
 	if err != nil {
 		return failed(err)
 	}
-	var web, consul net.Listener
-	var webHandler, consulHandler http.Handler
-	for _, of := range []struct {
-		address string
-		l       *net.Listener
-		serving *string
-	}{{a.options.HTTP, &web, &a.serving.HTTP}, {a.options.Consul, &consul, &a.serving.Consul}} {
-		if of.address == "" {
-			continue
-		}
-		if *of.l, err = config.Listen(ctx, "tcp", of.address); err != nil {
-			return failed(fmt.Errorf("listen: %w", err))
-		}
-		open = append(open, *of.l)
-		*of.serving = (*of.l).Addr().String()
-	}
 	options := rest.Options{
 		Conn: within{a.service}, RequestBytesMax: requestBytesMax, Callers: rooms.Callers, Intake: rooms.Intake, Answers: rooms.Answers,
-		Log: a.options.Logger,
+		Certified: a.covers, Log: a.options.Logger,
 	}
+	var webHandler, consulHandler http.Handler
 	if webHandler, err = a.newHTTP(options); err != nil { //nolint:contextcheck // The clients of the gateway live as long as the agent.
 		return failed(err)
 	}
-	if consul != nil {
+	if at.consul != nil {
 		if consulHandler, err = a.options.NewConsul(a.LocalFor(a.options.Decide)); err != nil {
 			return failed(err)
 		}
@@ -95,26 +79,64 @@ func (a *Agent) listen(ctx context.Context) (serve func(context.Context) error, 
 	return func(ctx context.Context) error {
 		defer stop()
 		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error {
-			return serveGRPC(ctx, stop, server, netutil.LimitListener(rpc, connectionsMax), a.options.StopGrace)
-		})
-		if web != nil {
+		g.Go(func() error { return serveGRPC(ctx, stop, server, secured.grpc.Patient(at.grpc), a.options.StopGrace) })
+		serveHTTP := func(l net.Listener, handler http.Handler) {
 			g.Go(func() error {
-				return rest.Serve(ctx, netutil.LimitListener(web, connectionsMax), webHandler, a.options.StopGrace, a.options.Logger)
+				return rest.Serve(ctx, secured.http.Listener(l), handler, a.options.StopGrace, a.options.Logger)
 			})
 		}
-		if consul != nil {
-			g.Go(func() error {
-				l := gate.Listener{Listener: consul, Callers: rooms.Callers, Pool: share.NewPool(consulConnectionsMax)}
-				return rest.Serve(ctx, l, rest.NewBeside(options, consulHandler), a.options.StopGrace, a.options.Logger)
-			})
+		if at.http != nil {
+			serveHTTP(at.http, webHandler)
+		}
+		if at.consul != nil {
+			serveHTTP(at.consul, rest.NewBeside(options, consulHandler))
 		}
 		return g.Wait()
 	}, nil
 }
 
+// ports are where an agent listens; one is nil where nothing is served.
+type ports struct{ grpc, http, consul net.Listener }
+
+// bind binds the addresses, all or none.
+func (a *Agent) bind(ctx context.Context, callers share.Callers) (*ports, error) {
+	at := &ports{}
+	var config net.ListenConfig
+	for _, of := range []struct {
+		address     string
+		connections int64
+		into        *net.Listener
+		serving     *string
+	}{
+		{a.options.Listen, connectionsMax, &at.grpc, &a.serving.GRPC},
+		{a.options.HTTP, connectionsMax, &at.http, &a.serving.HTTP},
+		{a.options.Consul, consulConnectionsMax, &at.consul, &a.serving.Consul},
+	} {
+		if of.address == "" {
+			continue
+		}
+		l, err := config.Listen(ctx, "tcp", of.address)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("listen: %w", err), at.close())
+		}
+		*of.serving = l.Addr().String()
+		*of.into = gate.Listener{Listener: l, Callers: callers, Pool: share.NewPool(of.connections)}
+	}
+	return at, nil
+}
+
+// close gives the addresses back.
+func (p *ports) close() (err error) {
+	for _, l := range []net.Listener{p.grpc, p.http, p.consul} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
 // newGRPC returns the server with AgentService.
-func (a *Agent) newGRPC(stopping context.Context, rooms *gate.Rooms) (*grpc.Server, error) {
+func (a *Agent) newGRPC(stopping context.Context, rooms *gate.Rooms, secured *certs.Handshaker) (*grpc.Server, error) {
 	g, err := gate.New(gate.Options{
 		Logger: a.options.Logger, Registerer: a.options.Registry, RequestBytesMax: requestBytesMax, Stopping: stopping, Rooms: rooms,
 	})
@@ -122,6 +144,7 @@ func (a *Agent) newGRPC(stopping context.Context, rooms *gate.Rooms) (*grpc.Serv
 		return nil, err
 	}
 	server := grpc.NewServer(
+		grpc.Creds(gate.Leaving(secured.Credentials())),
 		grpc.ForceServerCodecV2(gate.NewCodec(requestBytesMax)),
 		grpc.UnaryInterceptor(g.Unary),
 		grpc.StreamInterceptor(g.Stream),

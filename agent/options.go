@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/server/certs"
 )
 
 // Exec says which checks of kind exec an agent runs.
@@ -35,8 +36,9 @@ const (
 
 // Conditions of options.
 var (
-	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, or accept it with --insecure")
-	// ErrInsecureExec is about the address of a member, which has TLS or is accepted already.
+	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, give `tenure agent` " +
+		"TLS with --listen-cert-file and --listen-key-file, or accept it with --insecure")
+	// ErrInsecureExec is about an address that has TLS, or that a member has accepted already.
 	ErrInsecureExec = errors.New("the agent runs programs that clients of this address register; listen on a loopback address, let only files register programs (file instead of api), or accept it with --insecure")
 	errExec         = errors.New("must be file or api")
 )
@@ -63,7 +65,9 @@ type Options struct {
 	// MemberConsul is where the member that the agent runs in serves Consul's HTTP, for clients of this agent, too; empty: nowhere, or there is
 	// no such member. The member has checked the address itself, and asks its clients for rights.
 	MemberConsul string
-	// Insecure allows addresses that other machines can reach.
+	// TLS says how clients of Listen, HTTP and Consul and the agent are sure of each other.
+	TLS certs.Clients
+	// Insecure allows addresses that other machines can reach without TLS, and those where calls register programs that the agent runs.
 	Insecure bool
 	// Gossip says how the agent takes part in gossip.
 	Gossip Gossip
@@ -92,30 +96,52 @@ func (o *Options) validate() error {
 	default:
 		return fmt.Errorf("--enable-exec is %q; it %w", o.Exec, errExec)
 	}
-	for _, of := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--http", o.HTTP}, {"--consul-http", o.Consul}} {
-		if of.flag != "--listen" && of.address == "" {
-			continue
-		}
-		if err := o.reachable(of.flag, of.address, ErrInsecure); err != nil {
-			return err
-		}
+	if mistakes := o.TLS.Check(); len(mistakes) > 0 {
+		return errors.Join(mistakes...)
 	}
-	if o.MemberConsul != "" && o.Exec == ExecAPI {
-		if err := o.reachable("--consul-http", o.MemberConsul, ErrInsecureExec); err != nil {
-			return err
-		}
+	if err := o.checkAddresses(); err != nil {
+		return err
 	}
 	return o.Gossip.check(o.Insecure)
 }
 
-// reachable refuses, for a reason, an address that other machines can reach, unless that is allowed.
+// checkAddresses refuses addresses that others can reach and may not.
+func (o *Options) checkAddresses() error {
+	why := ErrInsecure
+	switch {
+	case o.TLS.On() && o.Exec == ExecAPI:
+		why = ErrInsecureExec
+	case o.TLS.On():
+		why = nil
+	}
+	for _, of := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--http", o.HTTP}, {"--consul-http", o.Consul}} {
+		if of.flag != "--listen" && of.address == "" {
+			continue
+		}
+		if err := o.reachable(of.flag, of.address, why); err != nil {
+			return err
+		}
+	}
+	if o.MemberConsul != "" && o.Exec == ExecAPI {
+		return o.reachable("--consul-http", o.MemberConsul, ErrInsecureExec)
+	}
+	return nil
+}
+
+// reachable refuses, for a reason, an address that other machines can reach, unless that is allowed or there is no reason.
 func (o *Options) reachable(flag, address string, why error) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("%s is %q; it must be host:port", flag, address)
 	}
-	if ip := net.ParseIP(host); !o.Insecure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if why != nil && !o.Insecure && !loopback(address) {
 		return fmt.Errorf("%s %s: %w", flag, address, why)
 	}
 	return nil
+}
+
+// loopback reports whether an address is of this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -48,10 +48,15 @@ checks and keeps the catalog up to date. When it stops, all that it registered s
 --services names a YAML or JSON file, or a directory with such files, which are read in the order of their
 names. SIGHUP and "tenure agent reload" read them again. If there is a mistake in one, nothing changes.
 
+--cert-file and --key-file are what the agent shows to members. With --listen-cert-file and --listen-key-file,
+its own clients reach it with TLS, and it may listen on addresses that other machines can reach. These files
+are read again when they have changed, and on SIGHUP.
+
 When the agent is ready, it prints one line, "tenure: agent node=... grpc=... http=...". Port 0 uses any free
 port. Logs go to standard error.`,
 		Example: `  tenure agent --data-dir /var/lib/tenure-agent --services /etc/tenure/services.d
   tenure agent --data-dir ./agent --node web1 --endpoints 10.0.0.5:7400,10.0.0.6:7400
+  tenure agent --data-dir ./agent --listen 10.0.0.9:7404 --listen-cert-file web1.crt --listen-key-file web1.key
   tenure agent info
   tenure agent maintenance on --reason "new disk"
 
@@ -80,16 +85,20 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.node.Address, "address", "", "host name or IP address of the node (default: the one from which it reaches the first of --endpoints)")
 	flags.StringVar(&f.node.Zone, "zone", "", "failure domain of the node, such as a rack or a data center")
 	flags.StringArrayVar(&f.meta, "meta", nil, "fact about the node, NAME=VALUE; repeatable")
-	flags.StringVar(&o.Listen, "listen", daemon.AgentDefault, "address for commands and other gRPC clients on this machine, host:port")
+	flags.StringVar(&o.Listen, "listen", daemon.AgentDefault, "address for commands and other gRPC clients, host:port")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:7405", "address for REST, metrics and health checks, host:port; empty: none")
-	flags.StringVar(&o.Consul, "consul-http", "", "address for clients of Consul on this machine, host:port, such as 127.0.0.1:8500; empty: none")
+	flags.StringVar(&o.Consul, "consul-http", "", "address for clients of Consul, host:port, such as 127.0.0.1:8500; empty: none")
+	o.TLS.CertFlag, o.TLS.KeyFlag = "--listen-cert-file", "--listen-key-file"
+	flags.StringVar(&o.TLS.CertFile, "listen-cert-file", "", "certificate of this agent for its clients, PEM; with --listen-key-file, --listen, --http and --consul-http speak TLS")
+	flags.StringVar(&o.TLS.KeyFile, "listen-key-file", "", "private key of --listen-cert-file, PEM")
+	daemon.RegisterClientAuth(flags, &o.TLS.CAFile, &o.TLS.Auth)
 	daemon.RegisterConsul(flags, &f.consul)
 	flags.StringVar(&f.exec, "enable-exec", "", "run checks of kind exec: file (those in --services) or api (also those that calls register)")
 	flags.StringVar(&o.Gossip.Addr, "gossip", gossipAuto, "address for gossip, over TCP and UDP, IP address and port; off: none; auto: a free port on the address from which it reaches the first of --endpoints")
 	flags.StringVar(&o.Gossip.Advertise, "advertise-gossip", "", "address that others are given instead of --gossip, IP address and port")
 	flags.StringVar(&o.Gossip.KeyFile, "gossip-key", "", "file with keys of the pool, from \"tenure pool keygen\"; SIGHUP reads it again")
 	flags.BoolVar(&o.Gossip.LeaveOnStop, "leave-on-stop", false, "leave the pool on a signal to stop, so that the node goes from the catalog unless a session is bound to it")
-	flags.BoolVar(&o.Insecure, "insecure", false, "allow --listen, --http, --consul-http and --gossip on addresses that other machines can reach, the latter without key")
+	flags.BoolVar(&o.Insecure, "insecure", false, "allow addresses that other machines can reach: --listen, --http and --consul-http without TLS, or with --enable-exec=api, and --gossip without key")
 	flags.DurationVar(&o.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&f.logFormat, "log-format", cli.LogConsole, "log format: console (text) or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
@@ -115,6 +124,9 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 	options.Catalog, options.Registry = tenurev1.NewCatalogServiceClient(clusterConn{cluster}), prometheus.NewRegistry()
 	if err = f.consul.Validate(); err != nil {
 		return cli.UsageError("%w", err)
+	}
+	if mistakes := options.TLS.Check(); len(mistakes) > 0 {
+		return cli.UsageError("%w", errors.Join(mistakes...))
 	}
 	options.NewConsul = func(local *agent.Local) (http.Handler, error) {
 		o := f.consul
@@ -175,6 +187,7 @@ func gossipAddress(env *cli.Environment, o agent.Options, log *zap.Logger) strin
 
 // reload reads an agent's files again.
 func reload(a *agent.Agent, log *zap.Logger) {
+	a.RenewCertificates()
 	if err := a.RenewKeys(); err != nil {
 		log.Error("the keys of the pool were not read again; all stays as it was", zap.Error(err))
 	}

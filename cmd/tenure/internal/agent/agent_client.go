@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
@@ -28,7 +27,7 @@ type agentFlag struct{ address string }
 
 // add adds the flag.
 func (f *agentFlag) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "agent", "", "gRPC address of the agent, host:port (default "+daemon.AgentDefault+") ["+agentVariable+"]")
+	flags.StringVar(&f.address, "agent", "", "gRPC address of the agent, host:port, or tenures://host:port if it has TLS (default "+daemon.AgentDefault+") ["+agentVariable+"]")
 }
 
 // call runs one short piece of work with the agent, within --timeout.
@@ -40,20 +39,34 @@ func (f *agentFlag) call(ctx context.Context, env *cli.Environment, work func(co
 	if address == "" {
 		address = daemon.AgentDefault
 	}
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithUserAgent("tenure-cli/"+env.Version), grpc.WithNoProxy(), grpc.WithDisableServiceConfig())
+	address, security, err := env.Security.AtAgent(address)
 	if err != nil {
-		return cli.UsageError("--agent %s: %w", cli.Quoted(address), err)
+		return err
 	}
-	defer func() { _ = conn.Close() }() // Nothing is under way.
+	agents, err := cli.NewMembers([]string{address}, security, "tenure-cli/"+env.Version)
+	if err != nil {
+		return err
+	}
+	defer agents.Close()
 	ctx, cancel := context.WithTimeout(ctx, env.Timeout)
 	defer cancel()
-	err = work(ctx, tenurev1.NewAgentServiceClient(conn))
+	link, err := agents.Link(ctx)
+	if err == nil {
+		err = work(ctx, tenurev1.NewAgentServiceClient(link))
+	}
+	if unreachable, ok := errors.AsType[*cli.UnreachableError](err); ok {
+		return noAgent(address, unreachable.Cause())
+	}
 	if status.Code(err) == codes.Unavailable && errorinfo.Of(err) == nil {
-		return &cli.ExitError{Code: cli.ExitUnavailable, Err: fmt.Errorf("no agent answers at %s: is `tenure agent` running? --agent takes its gRPC address",
-			address)}
+		return noAgent(address, "the connection broke")
 	}
 	return err
+}
+
+// noAgent says that no agent answers at an address, and why.
+func noAgent(address, cause string) error {
+	return &cli.ExitError{Code: cli.ExitUnavailable, Err: fmt.Errorf("no agent answers at %s (%s): is `tenure agent` running? --agent takes its gRPC address",
+		address, cause)}
 }
 
 // newAgentInfoCommand returns `tenure agent info`.

@@ -28,7 +28,7 @@ func Explain(timeout time.Duration, err error) error {
 	}
 	if unreachable := new(UnreachableError); errors.As(err, &unreachable) {
 		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)",
-			unreachable.Error(), Printable(plainCause(unreachable.causes[0])))}
+			unreachable.Error(), unreachable.Cause())}
 	}
 	if stranger := new(StrangerError); errors.As(err, &stranger) {
 		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): use the gRPC address, which is --listen of `tenure serve` "+

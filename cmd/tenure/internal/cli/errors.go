@@ -16,6 +16,8 @@ var (
 	errNoAnswer = errors.New("no answer")
 	// errNotGRPC says that who took a connection closed it, or answered in another protocol.
 	errNotGRPC = errors.New("it closed the connection, or does not speak gRPC; if it demands TLS, use tenures://")
+	// errDemandsTLS says that who took a connection speaks TLS. The words are those of the client libraries.
+	errDemandsTLS = errors.New("it demands TLS: use tenures://")
 	// errHTTP says that who took a connection answered as HTTP/1 has it. The words are those of the client libraries.
 	errHTTP = errors.New("it speaks HTTP/1: is this an HTTP port? gRPC's is 7400 by default")
 	// ErrFellSilent says that a member from which something long was read said nothing for a while. Nothing was changed.
@@ -36,6 +38,9 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	return "no member answered at " + strings.Join(e.endpoints, ", ")
 }
+
+// Cause says why the first endpoint failed.
+func (e *UnreachableError) Cause() string { return Printable(plainCause(e.causes[0])) }
 
 // Unwrap returns why each endpoint failed.
 func (e *UnreachableError) Unwrap() []error { return e.causes }

@@ -95,13 +95,18 @@ func withPort(endpoint string) string {
 // a port is a number.
 func checkEndpoints(endpoints []string) error {
 	for _, endpoint := range endpoints {
-		host, port, err := net.SplitHostPort(endpoint)
-		number, errPort := strconv.ParseUint(port, 10, 16)
-		if err != nil || errPort != nil || number == 0 || host == "" || strings.ContainsAny(host, " @/?,") {
+		if !isEndpoint(endpoint) {
 			return UsageError("--endpoints: %s is not host:port, with the port as a number from 1 to 65535", Quoted(endpoint))
 		}
 	}
 	return nil
+}
+
+// isEndpoint reports whether a text is host:port.
+func isEndpoint(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	number, errPort := strconv.ParseUint(port, 10, 16)
+	return err == nil && errPort == nil && number != 0 && host != "" && !strings.ContainsAny(host, " @/?,")
 }
 
 // Link returns the connection in use, or connects to the members in turn until one answers. If none does it fails with an
@@ -155,7 +160,7 @@ func (m *Members) use(l *Link, at int) error {
 func (m *Members) connect(ctx context.Context, endpoint string) (*Link, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
-	tried := &attempt{cause: errNoAnswer}
+	tried := &attempt{cause: errNoAnswer, secured: m.security.Info().SecurityProtocol == "tls"}
 	options := append([]grpc.DialOption{
 		grpc.WithContextDialer(tried.dial),
 		grpc.WithTransportCredentials(watched{TransportCredentials: m.security, attempt: tried}),

@@ -80,6 +80,22 @@ func (s *security) credentials() (credentials.TransportCredentials, error) {
 	return c, nil
 }
 
+// AtAgent returns the address of an agent, host:port, that a text names, and what gRPC dials it with, with the files as they are now: TLS if the
+// text begins with tenures://, and none otherwise. That the members have TLS says nothing about an agent.
+func (s *security) AtAgent(text string) (address string, security credentials.TransportCredentials, err error) {
+	own := *s
+	own.scheme = schemePlain
+	address, _ = own.withoutScheme(text)
+	if !isEndpoint(address) {
+		return "", nil, UsageError("--agent: %s is not host:port, or tenures://host:port for TLS", Quoted(text))
+	}
+	if own.scheme == schemePlain {
+		return address, insecure.NewCredentials(), nil
+	}
+	security, err = own.credentials()
+	return address, security, err
+}
+
 // withoutScheme returns a list of endpoints without the scheme of a connection string, which it notes.
 func (s *security) withoutScheme(list string) (endpoints string, isString bool) {
 	for _, scheme := range []string{schemePlain, schemeSecure} {
@@ -93,6 +109,8 @@ func (s *security) withoutScheme(list string) (endpoints string, isString bool) 
 
 // attempt is one attempt to connect, and notes why it failed.
 type attempt struct {
+	secured bool // Whether by TLS.
+
 	mu    sync.Mutex // Guards cause.
 	cause error
 }
@@ -100,7 +118,7 @@ type attempt struct {
 func (a *attempt) fail(cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !errors.Is(a.cause, errHTTP) { // It explains what comes after it.
+	if !errors.Is(a.cause, errHTTP) && !errors.Is(a.cause, errDemandsTLS) { // They explain what comes after them.
 		a.cause = cause
 	}
 }
@@ -125,7 +143,10 @@ func (a *attempt) dial(ctx context.Context, address string) (net.Conn, error) {
 	return &firstRead{Conn: conn, attempt: a}, nil
 }
 
-// firstRead is a connection that notes whether the first that comes over it is an answer of HTTP/1.
+// alertOfTLS begins what a server says that wants TLS and gets something else.
+const alertOfTLS = "\x15\x03"
+
+// firstRead is a connection that notes whether the first that comes over it is an answer of HTTP/1, or that it has to be TLS.
 type firstRead struct {
 	net.Conn
 
@@ -138,8 +159,11 @@ func (r *firstRead) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
 	if n > 0 {
 		r.once.Do(func() {
-			if bytes.HasPrefix(p[:n], []byte("HTTP")) {
+			switch {
+			case bytes.HasPrefix(p[:n], []byte("HTTP")):
 				r.attempt.fail(errHTTP)
+			case !r.attempt.secured && bytes.HasPrefix(p[:n], []byte(alertOfTLS)):
+				r.attempt.fail(errDemandsTLS)
 			}
 		})
 	}
@@ -158,7 +182,26 @@ func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.
 	if err != nil && ctx.Err() == nil {
 		w.attempt.fail(&handshakeError{err: err})
 	}
+	if err == nil && w.attempt.secured {
+		conn = &afterHandshake{Conn: conn, attempt: w.attempt}
+	}
 	return conn, info, err
+}
+
+// afterHandshake is a connection on which TLS was agreed on. Only now the other side says that it refuses the client's certificate.
+type afterHandshake struct {
+	net.Conn
+
+	attempt *attempt
+}
+
+// Read reads.
+func (c *afterHandshake) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if said, ok := errors.AsType[*net.OpError](err); ok && said.Op == "remote error" { // As crypto/tls calls an alert that came.
+		c.attempt.fail(&handshakeError{err: err})
+	}
+	return n, err
 }
 
 // Clone copies the credentials.
@@ -184,6 +227,9 @@ func (e *handshakeError) reason() string {
 	}
 	if _, ok := errors.AsType[x509.HostnameError](e.err); ok {
 		return "its certificate is for another name: connect by a name that it has, or set server_name"
+	}
+	if said, ok := errors.AsType[*net.OpError](e.err); ok && said.Op == "remote error" && said.Err.Error() == "tls: certificate required" {
+		return "it demands a client certificate: set cert_file and key_file"
 	}
 	return e.err.Error()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	"github.com/tenure-io/tenure/consulhttp"
 	"github.com/tenure-io/tenure/internal/logline"
+	"github.com/tenure-io/tenure/server/certs"
 )
 
 // AgentDefault is where an agent serves commands.
@@ -37,6 +38,12 @@ func NewLogger(env *cli.Environment, format, level string) (*zap.Logger, error) 
 		return nil, cli.UsageError("--log-level is %q; it must be debug, info, warn or error", level)
 	}
 	return zap.New(logline.Bounded(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(env.Stderr)), least))), nil
+}
+
+// RegisterClientAuth declares the flags that say whose certificates clients show.
+func RegisterClientAuth(flags *pflag.FlagSet, caFile *string, auth *certs.ClientAuth) {
+	flags.StringVar(caFile, "client-ca-file", "", "CAs that client certificates are verified with, PEM")
+	flags.StringVar((*string)(auth), "client-auth", "", "client certificates: none (not asked for), verify (one that is sent must be valid), require; verify if --client-ca-file is set")
 }
 
 // RegisterConsul declares the flags of what serves clients of Consul.

@@ -1,2 +1,2 @@
-// Package daemon is what tenure serve and tenure agent share: the log, the flags for clients of Consul, and default addresses.
+// Package daemon is what tenure serve and tenure agent share: the log, flags for clients and those of Consul, and default addresses.
 package daemon
