@@ -18,26 +18,41 @@ const agentDefault = "127.0.0.1:7404"
 // Agent is the agent of a machine, which times the checks of what is registered there: see OpenAgent.
 type Agent struct{ client *Client }
 
-// OpenAgent returns a client of the agent of this machine. The address is host:port; the default is that of the environment variable TENURE_AGENT, or
-// 127.0.0.1:7404. The agent is called without TLS and without a token, so only WithDialOptions, WithDialer, WithUserAgent and
-// WithClock may be given. OpenAgent does not wait for the agent; the first call does.
+// OpenAgent returns a client of the agent of this machine. The address is host:port, or tenures://host:port for an agent with TLS; the default is
+// that of the environment variable TENURE_AGENT, or 127.0.0.1:7404. WithTLS and the options for files of TLS ask for TLS, too. What they leave open the
+// environment says (TENURE_CA_FILE and so on), if there is TLS: without, these variables are about members. The agent is called without
+// a token. Beside those, only WithDialOptions, WithDialer, WithUserAgent and WithClock may be given. OpenAgent does not wait for the agent; the
+// first call does.
 func OpenAgent(address string, options ...Option) (*Agent, error) {
 	address = cmp.Or(address, os.Getenv("TENURE_AGENT"), agentDefault)
-	if strings.ContainsAny(address, "/?,") {
-		return nil, invalid("%q is not the address of an agent, host:port", address)
-	}
-	t, err := parseTarget(schemeClear + "://" + address)
-	if err != nil {
-		return nil, err
-	}
 	o := clientOptions{clock: clock.New(), userAgent: "tenure-go", fixed: true, alone: true}
 	for _, option := range options {
 		option(&o)
 	}
-	if o.tls != nil || o.secured.files != (secure.Files{}) || o.secured.tokens() > 0 || o.secured.clear {
-		return nil, invalid("an agent is called without TLS and without a token")
+	scheme, host := "", address
+	for _, known := range []string{schemeClear, schemeTLS} {
+		if rest, found := strings.CutPrefix(address, known+"://"); found {
+			scheme, host = known, rest
+		}
 	}
-	return &Agent{newClient(t, &o, plain())}, nil
+	if strings.ContainsAny(host, "/?,") {
+		return nil, invalid("%q is not the address of an agent, host:port or tenures://host:port", address)
+	}
+	t, err := parseTarget(cmp.Or(scheme, schemeClear) + "://" + host)
+	if err != nil {
+		return nil, err
+	}
+	if o.secured.tokens() > 0 || o.secured.clear {
+		return nil, invalid("an agent is called without a token")
+	}
+	if scheme != schemeTLS && o.tls == nil && o.secured.files == (secure.Files{}) {
+		return &Agent{newClient(t, &o, plain())}, nil
+	}
+	secured, _, err := newTransport(scheme, o.tls, o.secured, securedBy{files: fromEnvironment().files})
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{newClient(t, &o, secured)}, nil
 }
 
 // Register registers an instance of a service at the agent, with a check that the library keeps passing until it is told otherwise. The

@@ -94,24 +94,34 @@ type security struct {
 
 // newSecurity puts together what options, connection string and environment say, and looks whether the files are there.
 func newSecurity(ctx context.Context, t *target, own *tls.Config, options securedBy) (*security, error) {
-	all, environment := options.or(&t.secured), fromEnvironment()
+	all := options.or(&t.secured)
+	s, all, err := newTransport(t.scheme, own, all, fromEnvironment())
+	if err != nil {
+		return nil, err
+	}
+	return s, s.takeToken(ctx, t, &all)
+}
+
+// newTransport puts together how connections are secured, and returns with it all that is said.
+func newTransport(scheme string, own *tls.Config, all, environment securedBy) (*security, securedBy, error) {
 	if own != nil {
 		if all.files != (secure.Files{}) {
-			return nil, invalid("WithTLS and files or a server name of TLS exclude each other")
+			return nil, all, invalid("WithTLS and files or a server name of TLS exclude each other")
 		}
 		environment.files = secure.Files{}
 	}
 	all = all.or(&environment)
-	secured := t.scheme == schemeTLS || own != nil || all.files != (secure.Files{})
+	secured := scheme == schemeTLS || own != nil || all.files != (secure.Files{})
 	switch {
-	case secured && t.scheme == schemeClear:
-		return nil, invalid("the connection string begins with tenure://, which is without TLS, but %s is given: use tenures://", askedForTLS(own, all.files))
+	case secured && scheme == schemeClear:
+		return nil, all, invalid("the connection string begins with tenure://, which is without TLS, but %s is given: use tenures://",
+			askedForTLS(own, all.files))
 	case (all.files.Cert == "") != (all.files.Key == ""):
-		return nil, invalid("a certificate needs its key: cert_file and key_file (TENURE_CERT_FILE and TENURE_KEY_FILE) go together")
+		return nil, all, invalid("a certificate needs its key: cert_file and key_file (TENURE_CERT_FILE and TENURE_KEY_FILE) go together")
 	case all.tokens() > 1:
-		return nil, invalid("there is more than one token: give it by text, by file (TENURE_TOKEN or TENURE_TOKEN_FILE) or by a source")
+		return nil, all, invalid("there is more than one token: give it by text, by file (TENURE_TOKEN or TENURE_TOKEN_FILE) or by a source")
 	case secured && all.clear:
-		return nil, invalid("insecure=true is for connections without TLS; with TLS nothing skips verification")
+		return nil, all, invalid("insecure=true is for connections without TLS; with TLS nothing skips verification")
 	}
 	s := &security{tls: secured, credentials: insecure.NewCredentials()}
 	switch {
@@ -119,11 +129,11 @@ func newSecurity(ctx context.Context, t *target, own *tls.Config, options secure
 		s.credentials = credentials.NewTLS(secure.AtLeast13(own))
 	case secured:
 		if _, err := all.files.Config(); err != nil {
-			return nil, &Error{Kind: ErrTLSFailed, Applied: AppliedNo, Message: err.Error(), cause: err}
+			return nil, all, &Error{Kind: ErrTLSFailed, Applied: AppliedNo, Message: err.Error(), cause: err}
 		}
 		s.credentials = all.files.Credentials()
 	}
-	return s, s.takeToken(ctx, t, &all)
+	return s, all, nil
 }
 
 // plain is without TLS and without a token.
