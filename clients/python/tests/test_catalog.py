@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Seen, Twin, until
+from conftest import PATIENCE, Seen, Twin, until
+from tls_proxy import CERTS
 
 import tenure
 from tenure import CheckStatus, Health, aio, errors
@@ -176,9 +177,9 @@ def test_what_cannot_be_registered_is_refused(twin: Twin, cataloged: Member, mis
 class AgentProcess:
     """One process of `tenure agent`."""
 
-    def __init__(self, member: Member, directory: Path) -> None:
+    def __init__(self, member: Member, directory: Path, *more: str) -> None:
         self._arguments = ["--node", "m1", "--data-dir", str(directory), "--http", "", "--gossip", "off"]
-        self._arguments += ["--endpoints", member.address]
+        self._arguments += ["--endpoints", member.address, *more]
         self._environment = dict(os.environ)
         self.address = "127.0.0.1:0"
         self.start()
@@ -236,3 +237,43 @@ def test_an_agent_keeps_the_check_of_a_registration(
 def test_an_address_that_is_none_of_an_agent_is_refused(twin: Twin, address: str) -> None:
     with pytest.raises(ValueError, match=r"address of an agent|a:b"):
         twin.do(tenure.Agent if twin.name == "sync" else aio.Agent, address)
+
+
+def test_an_agent_with_tls(twin: Twin, cataloged: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"ca_file": "ca.crt", "cert_file": "client.crt", "key_file": "client.key"}
+    own = {name: str(CERTS / "one" / file) for name, file in files.items()}
+    flags = {"--listen-cert-file": "member.crt", "--listen-key-file": "member.key", "--client-ca-file": "ca.crt"}
+    more = [f"{flag}={CERTS}/one/{file}" for flag, file in flags.items()]
+    process = AgentProcess(cataloged, tmp_path / "agent", *more, "--client-auth=require")
+    opened: Any = tenure.Agent if twin.name == "sync" else aio.Agent
+
+    def register(address: str, **options: Any) -> None:
+        agent: Any = twin.do(opened, address, timeout=PATIENCE, **options)
+        try:
+            twin.do(agent.register, "tls-" + twin.name)
+        finally:
+            twin.do(agent.close)
+
+    try:
+        register(process.address, **own)
+        register(f"tenures://{process.address}", **own)
+        for options in ({}, {"ca_file": own["ca_file"]}):  # The system's CAs, and no certificate.
+            with pytest.raises(errors.TLSFailed):
+                register(f"tenures://{process.address}", **options)
+        for address, options in (
+            (f"tenure://{process.address}", own),
+            (f"tenures://{process.address}/app", own),
+            (process.address, {**own, "token": "secret"}),
+            (process.address, {**own, "key_file": ""}),
+        ):
+            with pytest.raises(ValueError, match=r"."):
+                register(address, **options)
+
+        # The environment says the rest once the address asks for TLS. A token there is for members.
+        for name, path in own.items():
+            monkeypatch.setenv(f"TENURE_{name.upper()}", path)
+        monkeypatch.setenv("TENURE_TOKEN_FILE", "not/there")
+        monkeypatch.setenv("TENURE_AGENT", f"tenures://{process.address}")
+        register("")
+    finally:
+        process.kill()

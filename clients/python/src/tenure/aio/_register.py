@@ -9,13 +9,13 @@ import os
 import platform
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from typing_extensions import Self
 
 from tenure import _convert, errors
-from tenure._core.security import Security
+from tenure._core.security import Security, decide, from_environment
 from tenure._core.several import texts
 from tenure._rpc import (
     ADD_AGENT_SERVICE,
@@ -474,10 +474,24 @@ def _said(asked: asyncio.Task[Health]) -> Health:
 
 
 class AgentConnection(Connection):
-    """A connection to an agent: without TLS and token, and to no other."""
+    """A connection to an agent: without a token, and to no other.
+
+    There is TLS if the address or an option asks for it. The environment says what these leave open; by itself it is
+    about members.
+    """
 
     def _make_door(self, told: Security, credentials: Any, interceptors: Any) -> Door:
-        door = Door(interceptors=interceptors)
+        if told.has_token or told.insecure:
+            raise ValueError("an agent is called without a token")
+        own = credentials is not None
+        if own and (told.ca_file or told.cert_file or told.key_file):
+            raise ValueError("credentials and files of TLS exclude each other")
+        security = told
+        if own or told.tls or self.address.tls:
+            environment = replace(from_environment(os.environ), token="", token_file="")
+            security = told.otherwise(environment.without_files() if own else environment)
+        tls = decide(self.address.scheme, self.address.endpoints, security, own)
+        door = Door(tls, security, credentials, interceptors=interceptors)
         door.lines = False
         return door
 
@@ -503,16 +517,18 @@ class AgentConnection(Connection):
 class Agent:
     """The agent of a machine, for asyncio: it times the checks of what is registered there.
 
-    `address` is host:port; the default is that of the environment variable TENURE_AGENT, or 127.0.0.1:7404. The agent
-    is called without TLS and without a token. `timeout` is how long calls wait for it. Close it, best by `async with`:
-    that deregisters what was registered through it.
+    `address` is host:port, or tenures://host:port for an agent with TLS; the default is that of the environment
+    variable TENURE_AGENT, or 127.0.0.1:7404. `ca_file`, `cert_file`, `key_file`, `server_name` and `credentials` are as
+    those of a client, and mean TLS, too. The agent is called without a token. `timeout` is how long calls wait for it.
+    Close it, best by `async with`: that deregisters what was registered through it.
     """
 
     def __init__(self, address: str = "", *, timeout: float = DEFAULT_TIMEOUT_SECONDS, **options: Any) -> None:
         address = address or os.environ.get("TENURE_AGENT", "") or AGENT_ADDRESS
-        if any(c in address for c in "/?,"):
-            raise ValueError(f"{address!r} is not the address of an agent, host:port")
-        self._connection = AgentConnection(f"tenure://{address}", timeout=timeout, **options)
+        host = address.removeprefix("tenures://").removeprefix("tenure://")
+        if any(c in host for c in "/?,"):
+            raise ValueError(f"{address!r} is not the address of an agent, host:port or tenures://host:port")
+        self._connection = AgentConnection(address, timeout=timeout, **options)
 
     def register(
         self,

@@ -180,9 +180,10 @@ class ServiceList:
 class Agent:
     """The agent of a machine: it times the checks of what is registered there. Any thread can use it.
 
-    `address` is host:port; the default is that of the environment variable TENURE_AGENT, or 127.0.0.1:7404. The agent
-    is called without TLS and without a token. `timeout` is how long calls wait for it. Close it, best by `with`: that
-    deregisters what was registered through it.
+    `address` is host:port, or tenures://host:port for an agent with TLS; the default is that of the environment
+    variable TENURE_AGENT, or 127.0.0.1:7404. `ca_file`, `cert_file`, `key_file`, `server_name` and `credentials` are as
+    those of a client, and mean TLS, too. The agent is called without a token. `timeout` is how long calls wait for it.
+    Close it, best by `with`: that deregisters what was registered through it.
     """
 
     def __init__(self, address: str = "", *, timeout: float = DEFAULT_TIMEOUT_SECONDS, **options: Any) -> None:
