@@ -12,7 +12,7 @@ public final class Agent implements AutoCloseable {
 
   private final Client client;
 
-  private Agent(Client client) {
+  Agent(Client client) {
     this.client = client;
   }
 
@@ -27,30 +27,42 @@ public final class Agent implements AutoCloseable {
   }
 
   /**
-   * Returns an agent, which is called without TLS and without a token. It does not wait for the agent.
+   * Returns an agent, which is called without a token, and without TLS unless the address starts with {@code tenures://}: then the
+   * variables of the environment for TLS (TENURE_CA_FILE and so on) count for the agent. It does not wait for the agent.
    *
-   * @param address where it serves gRPC, host:port
+   * @param address where it serves gRPC, host:port, or {@code tenures://host:port} for an agent with TLS
    * @return the agent
-   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address
+   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address, or TLS_FAILED if a file of TLS cannot be used
    */
   public static Agent open(String address) {
-    return open(address, Client.DEFAULT_CALL_TIMEOUT);
+    return builder(address).open();
   }
 
   /**
    * Returns an agent; see {@link #open(String)}.
    *
-   * @param address where it serves gRPC, host:port
+   * @param address where it serves gRPC, host:port, or {@code tenures://host:port} for an agent with TLS
    * @param callTimeout how long calls wait for the agent
    * @return the agent
-   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address
+   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address, or TLS_FAILED if a file of TLS cannot be used
    */
   public static Agent open(String address, Duration callTimeout) {
-    if (address.chars().anyMatch(c -> "/?,".indexOf(c) >= 0)) {
-      throw TenureException.of(
-          ErrorKind.INVALID_ARGUMENT, Applied.NO, "\"" + address + "\" is not the address of an agent, host:port");
+    return builder(address).callTimeout(callTimeout).open();
+  }
+
+  /**
+   * Returns what opens an agent with settings of its own, such as certificates.
+   *
+   * @param address where it serves gRPC, host:port, or {@code tenures://host:port} for an agent with TLS
+   * @return the builder
+   * @throws TenureException of kind INVALID_ARGUMENT if that is not an address
+   */
+  public static AgentBuilder builder(String address) {
+    if (address.replaceFirst("^tenures?://", "").chars().anyMatch(c -> "/?,".indexOf(c) >= 0)) {
+      throw TenureException.of(ErrorKind.INVALID_ARGUMENT, Applied.NO,
+          "\"" + address + "\" is not the address of an agent, host:port or tenures://host:port");
     }
-    return new Agent(Client.ofAgent(ConnectionString.parse("tenure://" + address), callTimeout));
+    return new AgentBuilder(ConnectionString.parse(address), System.getenv());
   }
 
   /**

@@ -7,9 +7,11 @@ import io.tenure.v1.GetSessionRequest;
 import io.tenure.v1.LockServiceGrpc;
 import io.tenure.v1.SessionServiceGrpc;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -47,9 +49,15 @@ public final class Client implements AutoCloseable {
     this.opening = new Opening(core);
   }
 
-  /** A client of an agent, which is called without TLS and token, whatever the environment says. */
-  static Client ofAgent(ConnectionString at, Duration callTimeout) {
-    return new Client(new ClientCore(at, callTimeout, ATTEMPT_TIMEOUT, new BootClock(), Security.NONE, Map.of()));
+  /**
+   * A client of an agent, which is called without a token. There is TLS if its address or its builder asks for it; only then the environment
+   * says what these leave open, as by itself it is about members.
+   */
+  static Client ofAgent(ConnectionString at, Duration callTimeout, Security security, Map<String, String> environment) {
+    boolean secured = at.tls() || !security.asksForTls().isEmpty();
+    Map<String, String> files = secured ? new HashMap<>(environment) : new HashMap<>();
+    files.keySet().removeAll(Set.of("TENURE_TOKEN", "TENURE_TOKEN_FILE"));
+    return new Client(new ClientCore(at, callTimeout, ATTEMPT_TIMEOUT, new BootClock(), security, files));
   }
 
   /**

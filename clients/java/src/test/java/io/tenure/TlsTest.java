@@ -1,9 +1,11 @@
 package io.tenure;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.InsecureServerCredentials;
 import io.grpc.ServerCredentials;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.TlsServerCredentials;
@@ -11,11 +13,17 @@ import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.grpc.netty.NettySslContextServerCredentials;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContextBuilder;
+import io.grpc.stub.StreamObserver;
+import io.tenure.v1.AgentServiceGrpc;
+import io.tenure.v1.GetAgentRequest;
+import io.tenure.v1.GetAgentResponse;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -186,5 +194,51 @@ final class TlsTest {
       state = states.poll(LONG.toSeconds(), TimeUnit.SECONDS);
       assertTrue(state != null, "waited for " + wanted);
     } while (state != wanted);
+  }
+
+  /** An agent that says who it is, and takes nothing. */
+  private static final class Nameless extends AgentServiceGrpc.AgentServiceImplBase {
+    @Override
+    public void getAgent(GetAgentRequest r, StreamObserver<GetAgentResponse> o) {
+      FakeMember.reply(o, GetAgentResponse.newBuilder().setNode("n1").build());
+    }
+  }
+
+  /** Returns why a registration fails: an agent that is reached refuses it, as it does not know the call. */
+  private static ErrorKind registering(AgentBuilder builder) {
+    return assertThrows(TenureException.class, () -> {
+      try (Agent agent = builder.callTimeout(LONG).open()) {
+        agent.register(ServiceOptions.named("web"));
+      }
+    }).kind();
+  }
+
+  @Test
+  void anAgentIsReachedWithTls() throws Exception {
+    try (FakeMember m = new FakeMember(member("one", "member", true), new Nameless());
+        FakeMember clear = new FakeMember(InsecureServerCredentials.create(), new Nameless())) {
+      String at = "127.0.0.1:" + m.port();
+      Path ca = CERTS.resolve("one/ca.crt");
+      Path cert = CERTS.resolve("one/client.crt");
+      Path key = CERTS.resolve("one/client.key");
+      ErrorKind reached = registering(Agent.builder("127.0.0.1:" + clear.port()));
+      assertNotEquals(ErrorKind.TLS_FAILED, reached);
+      assertEquals(reached, registering(Agent.builder(at).caFile(ca).certificateFiles(cert, key)));
+      assertEquals(reached, registering(Agent.builder("tenures://" + at).caFile(ca).certificateFiles(cert, key)));
+      assertEquals(ErrorKind.TLS_FAILED, registering(Agent.builder("tenures://" + at)));
+      assertEquals(ErrorKind.TLS_FAILED, registering(Agent.builder(at).caFile(ca)));
+      assertEquals(ErrorKind.TLS_FAILED, registering(Agent.builder(at).caFile(Path.of("not/there"))));
+      assertEquals(ErrorKind.INVALID_ARGUMENT, registering(Agent.builder("tenure://" + at).caFile(ca)));
+      for (String none : List.of("tenures://" + at + "/app", "tenures://" + at + "?" + CA, "a,b", "https://" + at)) {
+        assertEquals(ErrorKind.INVALID_ARGUMENT,
+            assertThrows(TenureException.class, () -> Agent.builder(none)).kind(), none);
+      }
+
+      // The environment says the rest once the address asks for TLS. By itself, and a token in it, are about members.
+      Map<String, String> environment = Map.of("TENURE_CA_FILE", ca.toString(), "TENURE_CERT_FILE", cert.toString(),
+          "TENURE_KEY_FILE", key.toString(), "TENURE_TOKEN_FILE", "not/there");
+      assertEquals(reached, registering(new AgentBuilder(ConnectionString.parse("tenures://" + at), environment)));
+      assertEquals(reached, registering(new AgentBuilder(ConnectionString.parse("127.0.0.1:" + clear.port()), environment)));
+    }
   }
 }
