@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -190,6 +191,13 @@ func wantCalls(t *testing.T, who string, a *agent.Agent, config *tls.Config, wan
 
 func TestAllPortsHaveTLS(t *testing.T) {
 	a, f := secure(t, func(*certs.Clients, files) {})
+	at := a.Addresses()
+	for _, address := range []string{at.GRPC, at.HTTP, at.Consul} { // Who says nothing holds nobody up.
+		for range 8 {
+			silent := must[net.Conn](t)((&net.Dialer{}).DialContext(t.Context(), "tcp", address))
+			defer func() { _ = silent.Close() }()
+		}
+	}
 	wantCalls(t, "with the CA", a, f.config(t, ""), true)
 	wantCalls(t, "in clear", a, nil, false)
 	before := f.config(t, "")
