@@ -37,7 +37,10 @@ const (
 // Conditions of options.
 var (
 	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, give `tenure agent` " +
-		"TLS with --listen-cert-file and --listen-key-file, or accept it with --insecure")
+		"TLS with --listen-cert-file and --listen-key-file and --client-auth require, or accept it with --insecure")
+	// ErrAnybody is about an address that has TLS, which alone says nothing of who calls.
+	ErrAnybody = errors.New("anybody who can reach this address can change what the agent registers; demand certificates of clients with " +
+		"--client-ca-file and --client-auth require, listen on a loopback address, or accept it with --insecure")
 	// ErrInsecureExec is about an address that has TLS, or that a member has accepted already.
 	ErrInsecureExec = errors.New("the agent runs programs that clients of this address register; listen on a loopback address, let only files register programs (file instead of api), or accept it with --insecure")
 	errExec         = errors.New("must be file or api")
@@ -67,7 +70,8 @@ type Options struct {
 	MemberConsul string
 	// TLS says how clients of Listen, HTTP and Consul and the agent are sure of each other.
 	TLS certs.Clients
-	// Insecure allows addresses that other machines can reach without TLS, and those where calls register programs that the agent runs.
+	// Insecure allows addresses that other machines can reach without a certificate of theirs, and those where calls register programs that the
+	// agent runs.
 	Insecure bool
 	// Gossip says how the agent takes part in gossip.
 	Gossip Gossip
@@ -111,6 +115,8 @@ func (o *Options) checkAddresses() error {
 	switch {
 	case o.TLS.On() && o.Exec == ExecAPI:
 		why = ErrInsecureExec
+	case o.TLS.On() && o.TLS.Asked() != certs.AuthRequire:
+		why = ErrAnybody
 	case o.TLS.On():
 		why = nil
 	}

@@ -25,7 +25,7 @@ func (a *Agent) secure(callers share.Callers) (secured, error) {
 		map[string]*certs.Handshaker{"grpc": s.grpc, "http": s.http})
 }
 
-// warnOfOthers logs the addresses at which other machines act as the agent without having to show anything.
+// warnOfOthers logs the addresses at which, as was accepted, other machines act as the agent without having to show anything.
 func (a *Agent) warnOfOthers() {
 	if a.certificates == nil || a.options.TLS.Asked() == certs.AuthRequire {
 		return

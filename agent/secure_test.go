@@ -83,6 +83,7 @@ func TestWhatDoesNotGoTogetherIsRefused(t *testing.T) {
 	inClear := func(o *agent.Options) { o.TLS = certs.Clients{} }
 	api := func(o *agent.Options) { o.Exec = agent.ExecAPI }
 	none := func(*agent.Options) {}
+	demand := func(o *agent.Options) { o.TLS.CAFile, o.TLS.Auth = f.path("ca.crt"), certs.AuthRequire }
 	for name, c := range map[string]struct {
 		change func(*agent.Options)
 		want   string // Empty: nothing is wrong.
@@ -102,14 +103,18 @@ func TestWhatDoesNotGoTogetherIsRefused(t *testing.T) {
 		"--listen for others in clear":           {outside("--listen", inClear), "--listen 0.0.0.0:0: ", agent.ErrInsecure},
 		"--http for others in clear":             {outside("--http", inClear), "--http 0.0.0.0:0: ", agent.ErrInsecure},
 		"--consul-http for others in clear":      {outside("--consul-http", inClear), "--consul-http 0.0.0.0:0: ", agent.ErrInsecure},
-		"--listen for others with TLS":           {outside("--listen", none), "", nil},
-		"--http for others with TLS":             {outside("--http", none), "", nil},
-		"--consul-http for others with TLS":      {outside("--consul-http", none), "", nil},
-		"programs of others at --listen":         {outside("--listen", api), "--listen 0.0.0.0:0: ", agent.ErrInsecureExec},
+		"--listen for others with TLS":           {outside("--listen", none), "--listen 0.0.0.0:0: ", agent.ErrAnybody},
+		"--http for others with TLS":             {outside("--http", none), "--http 0.0.0.0:0: ", agent.ErrAnybody},
+		"--consul-http for others with TLS":      {outside("--consul-http", none), "--consul-http 0.0.0.0:0: ", agent.ErrAnybody},
+		"--listen for anybody":                   {outside("--listen", func(o *agent.Options) { o.Insecure = true }), "", nil},
+		"--listen for certificates":              {outside("--listen", demand), "", nil},
+		"--http for certificates":                {outside("--http", demand), "", nil},
+		"--consul-http for certificates":         {outside("--consul-http", demand), "", nil},
+		"programs of others at --listen":         {outside("--listen", func(o *agent.Options) { demand(o); api(o) }), "--listen 0.0.0.0:0: ", agent.ErrInsecureExec},
 		"programs of others at --http":           {outside("--http", api), "--http 0.0.0.0:0: ", agent.ErrInsecureExec},
 		"programs of others at --consul-http":    {outside("--consul-http", api), "--consul-http 0.0.0.0:0: ", agent.ErrInsecureExec},
 		"programs of others that were agreed to": {outside("--listen", func(o *agent.Options) { api(o); o.Insecure = true }), "", nil},
-		"programs of files":                      {outside("--listen", func(o *agent.Options) { o.Exec = agent.ExecFile }), "", nil},
+		"programs of files":                      {outside("--listen", func(o *agent.Options) { demand(o); o.Exec = agent.ExecFile }), "", nil},
 		"programs of this machine":               {with(func(*certs.Clients) {}), "", nil},
 	} {
 		o := options(folder(t, nil))

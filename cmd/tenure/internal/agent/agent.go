@@ -98,7 +98,7 @@ func (f *agentFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Gossip.Advertise, "advertise-gossip", "", "address that others are given instead of --gossip, IP address and port")
 	flags.StringVar(&o.Gossip.KeyFile, "gossip-key", "", "file with keys of the pool, from \"tenure pool keygen\"; SIGHUP reads it again")
 	flags.BoolVar(&o.Gossip.LeaveOnStop, "leave-on-stop", false, "leave the pool on a signal to stop, so that the node goes from the catalog unless a session is bound to it")
-	flags.BoolVar(&o.Insecure, "insecure", false, "allow addresses that other machines can reach: --listen, --http and --consul-http without TLS, or with --enable-exec=api, and --gossip without key")
+	flags.BoolVar(&o.Insecure, "insecure", false, "allow addresses that other machines can reach: --listen, --http and --consul-http without --client-auth require, or with --enable-exec=api, and --gossip without key")
 	flags.DurationVar(&o.StopGrace, "stop-grace", 5*time.Second, "time that running calls get to finish after a signal to stop")
 	flags.StringVar(&f.logFormat, "log-format", cli.LogConsole, "log format: console (text) or json")
 	flags.StringVar(&f.logLevel, "log-level", "info", "lowest level to log: debug, info, warn or error")
