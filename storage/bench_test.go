@@ -105,6 +105,27 @@ func BenchmarkApplyPutOnce(b *testing.B) {
 	})
 }
 
+// BenchmarkApplyPutKeyed puts under idempotency keys, when as many are remembered as may be, so that each put forgets one.
+func BenchmarkApplyPutKeyed(b *testing.B) {
+	const kept = 100_000
+	value, digest := make([]byte, 256), make([]byte, 32)
+	for name, principal := range map[string]string{"nobody": "", "principal": "token:bench"} {
+		b.Run(name, func(b *testing.B) {
+			store := benchStore(b)
+			put := func(i int) *storev1.Command {
+				return &storev1.Command{
+					IdempotencyKey: benchID(i), RequestDigest: digest, Principal: principal,
+					Kind: &storev1.Command_Put{Put: &storev1.Put{Key: fmt.Sprintf("bench/%06d", i*7919%100_000), Value: value}},
+				}
+			}
+			applyMany(b, store, kept, put)
+			b.ReportAllocs()
+			b.ResetTimer()
+			applyMany(b, store, b.N, func(i int) *storev1.Command { return put(kept + i) })
+		})
+	}
+}
+
 func BenchmarkApplyCreateSession(b *testing.B) {
 	store := benchStore(b)
 	b.ReportAllocs()

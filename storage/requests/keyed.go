@@ -47,20 +47,21 @@ func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	return result, err
 }
 
-// keyedBytes is what a remembered key counts: its row, and the one that says how old it is.
-func keyedBytes(row, value []byte) uint64 {
-	return uint64(len(row) + len(value) + len(layout.NumberRow(layout.RowKeyed, 0)) + len(row))
+// keyedBytes is what a remembered key counts: its row with a value of a size, and the row that says how old it is.
+func keyedBytes(row []byte, size int) uint64 {
+	return uint64(len(row) + size + len(layout.NumberRow(layout.RowKeyed, 0)) + len(row))
 }
 
+// Remember inserts: Recall has found that the key has no row, and no number comes twice.
 func (m *keyedMemory) Remember(k *Keeper, result *storev1.Result) error {
 	value, err := encodeRequest(m.digest, result)
 	if err != nil {
 		return err
 	}
-	k.Rows.Set(m.row, value)
-	k.Rows.Set(layout.NumberRow(layout.RowKeyed, k.State.KeyedRequests), m.row)
+	k.Rows.Insert(m.row, value)
+	k.Rows.Insert(layout.NumberRow(layout.RowKeyed, k.State.KeyedRequests), m.row)
 	k.State.KeyedRequests++
-	k.State.KeyedBytes += keyedBytes(m.row, value)
+	k.State.KeyedBytes += keyedBytes(m.row, len(value))
 	left := ForgetStint()
 	if k.State.ClusterVersion < layout.Version2 {
 		left = &table.Stint{Rows: keyedForgottenMax1, Bytes: math.MaxUint64}
@@ -98,13 +99,17 @@ func (k *Keeper) forgetOldestKeyed(left *table.Stint) error {
 	if err != nil || !ok {
 		return err
 	}
-	value, _, err := k.Rows.Get(row)
+	value, found, err := k.Rows.Get(row)
 	if err != nil {
 		return err
 	}
 	left.Spend(0, uint64(len(row)+len(value)))
-	k.State.KeyedBytes -= keyedBytes(row, value)
-	k.Rows.Remove(row)
-	k.Rows.Remove(number)
+	k.State.KeyedBytes -= keyedBytes(row, len(value))
+	if found {
+		k.Rows.RemoveSized(row, uint64(len(row)+len(value)))
+	} else {
+		k.Rows.Remove(row)
+	}
+	k.Rows.RemoveSized(number, uint64(len(number)+len(row)))
 	return nil
 }
