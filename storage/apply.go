@@ -23,6 +23,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	rows.Hot, rows.Voids, rows.Runs = s.hot, s.voids, s.runs
 	defer func() { _ = s.runs.End() }() // What could not be read has failed the batch already.
 	w := machine.NewWork(rows, before)
+	w.Keys = s.keys
 	var entries []EntryOutcome
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {

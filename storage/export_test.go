@@ -8,6 +8,7 @@ import (
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -58,3 +59,14 @@ func (s *Store) HotBytes() int {
 	s.hot.All(func(row string, value table.HotRow) { size += len(row) + len(value) })
 	return size
 }
+
+// KnowKeys begins to learn idempotency keys anew, when so many at most are remembered; never, if that is less than none.
+func (s *Store) KnowKeys(most int) {
+	s.keys = nil
+	if most >= 0 {
+		s.keys = requests.NewKnownKeys(most)
+	}
+}
+
+// KnownKeys returns how many idempotency keys the store knows.
+func (s *Store) KnownKeys() int { return s.keys.Len() }

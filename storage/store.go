@@ -13,6 +13,7 @@ import (
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/internal/database"
 	"github.com/tenure-io/tenure/storage/layout"
+	"github.com/tenure-io/tenure/storage/requests"
 	"github.com/tenure-io/tenure/storage/table"
 )
 
@@ -67,7 +68,8 @@ type Store struct {
 	fs         vfs.FS
 	flushEnded chan struct{}
 	background *background
-	hot        *table.Hot // of the goroutine of Apply
+	hot        *table.Hot          // of the goroutine of Apply
+	keys       *requests.KnownKeys // of the goroutine of Apply
 	voids      *table.Voids
 	runs       *table.Runs // of the goroutine of Apply
 	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
@@ -139,7 +141,10 @@ func (b *background) Fatalf(format string, args ...any) {
 
 // Open opens the store in a directory, or makes an empty one, which then needs Bootstrap.
 func Open(o Options) (*Store, error) {
-	s := &Store{fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(), hot: table.NewHot(), voids: table.NewVoids()}
+	s := &Store{
+		fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(),
+		hot: table.NewHot(), keys: requests.NewKnownKeys(requests.KnownKeysMax), voids: table.NewVoids(),
+	}
 	s.idle = sync.NewCond(&s.mu)
 	if s.fs == nil {
 		s.fs = vfs.Default

@@ -63,6 +63,8 @@ type Work struct {
 	limitsChanged bool
 	// denyRevision is that of the state, without the revocations of tokens that the entry under way has made so far.
 	denyRevision uint64
+	// Keys is what the store knows of idempotency keys; nil knows none.
+	Keys *requests.KnownKeys
 }
 
 // NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.

@@ -36,15 +36,24 @@ func newKeyedMemory(cmd *storev1.Command) *keyedMemory {
 // Recall also takes the result of an equal request that was made before version 3, when no command said whose it was. Another request under the same
 // key may be another caller's, and is in nobody's way.
 func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
-	result, err := recallRow(k.Rows, m.row, m.digest)
+	result, err := m.recallFrom(k, m.row)
 	if err != nil || result != nil || m.nobody == nil {
 		return result, err
 	}
-	result, err = recallRow(k.Rows, m.nobody, m.digest)
+	result, err = m.recallFrom(k, m.nobody)
 	if rule.Of(err) != nil {
 		return nil, nil //nolint:nilnil // As of a key that nobody has used.
 	}
 	return result, err
+}
+
+// recallFrom returns what a key's row remembers, or nil.
+func (m *keyedMemory) recallFrom(k *Keeper, row []byte) (*storev1.Result, error) {
+	missing, err := k.Keys.missing(k, row)
+	if missing || err != nil {
+		return nil, err
+	}
+	return recallRow(k.Rows, row, m.digest)
 }
 
 // keyedBytes is what a remembered key counts: its row with a value of a size, and the row that says how old it is.
@@ -60,21 +69,31 @@ func (m *keyedMemory) Remember(k *Keeper, result *storev1.Result) error {
 	}
 	k.Rows.Insert(m.row, value)
 	k.Rows.Insert(layout.NumberRow(layout.RowKeyed, k.State.KeyedRequests), m.row)
+	k.Keys.add(m.row, len(value))
 	k.State.KeyedRequests++
 	k.State.KeyedBytes += keyedBytes(m.row, len(value))
 	left := ForgetStint()
 	if k.State.ClusterVersion < layout.Version2 {
 		left = &table.Stint{Rows: keyedForgottenMax1, Bytes: math.MaxUint64}
 	}
-	_, err = k.ForgetKeyed(left)
+	_, err = k.forgetKeyed(left)
 	return err
 }
 
 // Pass has nothing to keep.
 func (m *keyedMemory) Pass(*Keeper) error { return nil }
 
-// ForgetKeyed forgets the oldest keyed calls above the limits. It reports whether it left some.
+// ForgetKeyed forgets the oldest keyed calls above the limits, for a command that may yet be taken back. It reports whether it left some.
 func (k *Keeper) ForgetKeyed(left *table.Stint) (more bool, err error) {
+	before := k.State.KeyedForgotten
+	more, err = k.forgetKeyed(left)
+	if k.State.KeyedForgotten != before {
+		k.Keys.drop()
+	}
+	return more, err
+}
+
+func (k *Keeper) forgetKeyed(left *table.Stint) (more bool, err error) {
 	limits, err := k.Command.Limits()
 	if err != nil {
 		return false, err
@@ -92,24 +111,30 @@ func (k *Keeper) ForgetKeyed(left *table.Stint) (more bool, err error) {
 
 // forgetOldestKeyed forgets the oldest keyed call.
 func (k *Keeper) forgetOldestKeyed(left *table.Stint) error {
-	number := layout.NumberRow(layout.RowKeyed, k.State.KeyedForgotten)
+	number := k.State.KeyedForgotten
+	age := layout.NumberRow(layout.RowKeyed, number)
 	k.State.KeyedForgotten++
-	left.Spend(1, uint64(len(number)))
-	row, ok, err := k.Rows.Get(number)
+	left.Spend(1, uint64(len(age)))
+	row, ok, err := k.Keys.oldest(k, number)
 	if err != nil || !ok {
 		return err
 	}
-	value, found, err := k.Rows.Get(row)
-	if err != nil {
-		return err
+	size, known := k.Keys.size(k, row)
+	if !known {
+		value, found, err := k.Rows.Get(row)
+		if err != nil {
+			return err
+		}
+		size, known = len(value), found
 	}
-	left.Spend(0, uint64(len(row)+len(value)))
-	k.State.KeyedBytes -= keyedBytes(row, len(value))
-	if found {
-		k.Rows.RemoveSized(row, uint64(len(row)+len(value)))
+	left.Spend(0, uint64(len(row)+size))
+	k.State.KeyedBytes -= keyedBytes(row, size)
+	if known {
+		k.Rows.RemoveSized(row, uint64(len(row)+size))
 	} else {
 		k.Rows.Remove(row)
 	}
-	k.Rows.RemoveSized(number, uint64(len(number)+len(row)))
+	k.Rows.RemoveSized(age, uint64(len(age)+len(row)))
+	k.Keys.forget(number, row)
 	return nil
 }

@@ -31,7 +31,8 @@ type Keeper struct {
 	Rows     *table.Overlay
 	State    *layout.Applied
 	Sum      *table.Checksum
-	Revision uint64 // that the command has if it emits events
+	Keys     *KnownKeys // of the store; nil knows none
+	Revision uint64     // that the command has if it emits events
 	Command  Command
 	// buried says that a request window became a tombstone.
 	buried bool
