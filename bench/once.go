@@ -5,11 +5,11 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -23,9 +23,59 @@ const (
 
 var onceKinds = []string{oncePlain, onceRequest, onceKey}
 
-// onceCalls make the options of puts.
+// oncePutsBefore is how many puts each kind has made before its first turn: as many idempotency keys as are remembered, so that each further
+// one has another forgotten.
+const oncePutsBefore = 100_000
+
+// onceMembers are where the puts of one kind go. What they leave to do, such as merging files, costs no other kind.
+type onceMembers struct {
+	kind    string
+	members []*server
+	leader  *server
+}
+
+// startOnce starts the members of a kind, and fills their keys. What it returns with an error must be stopped, too.
+func startOnce(ctx context.Context, kind, dir string, o options) (m *onceMembers, err error) {
+	m = &onceMembers{kind: kind}
+	if m.members, err = startCluster(ctx, dir, o); err != nil {
+		return m, err
+	}
+	if m.leader, err = leaderOf(ctx, m.members); err != nil {
+		return m, err
+	}
+	if err = fillKeys(ctx, m.leader, o); err != nil {
+		return m, err
+	}
+	return m, m.putBefore(ctx, o)
+}
+
+// putBefore makes the puts that are not measured.
+func (m *onceMembers) putBefore(ctx context.Context, o options) (err error) {
+	calls, err := newOnceCalls(ctx, m, manyClients, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, calls.conns.close()) }()
+	group, ctx := errgroup.WithContext(ctx)
+	for client := range manyClients {
+		group.Go(func() error {
+			for range oncePutsBefore/manyClients + 1 {
+				if putErr := calls.put(ctx, client); putErr != nil {
+					return putErr
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// onceCalls make the puts of one kind by a number of clients.
 type onceCalls struct {
-	kind    atomic.Pointer[string]
+	kind    string
+	conns   connections
+	options options
+	value   []byte
 	session string
 	secret  []byte
 
@@ -34,22 +84,41 @@ type onceCalls struct {
 	underway []uint64 // sequences that are under way, by client; 0: none
 }
 
-// newOnceCalls opens the session whose requests are numbered.
-func newOnceCalls(ctx context.Context, conns connections, clients int) (*onceCalls, error) {
+// newOnceCalls opens connections, and the session whose requests are numbered.
+func newOnceCalls(ctx context.Context, m *onceMembers, clients int, o options) (*onceCalls, error) {
+	conns, err := dialAll(m.leader.addresses.GRPC, min(clients, o.conns), m.leader.dial...)
+	if err != nil {
+		return nil, err
+	}
 	response, err := tenurev1.NewSessionServiceClient(conns.of(0)).CreateSession(ctx, &tenurev1.CreateSessionRequest{
 		Ttl: durationpb.New(sessionTTL), WantSecret: true,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, conns.close())
 	}
-	o := &onceCalls{session: response.GetSessionId(), secret: response.GetSecret(), underway: make([]uint64, clients)}
-	o.kind.Store(&onceKinds[0])
-	return o, nil
+	return &onceCalls{
+		kind: m.kind, conns: conns, options: o, value: randomValue(o.valueBytes),
+		session: response.GetSessionId(), secret: response.GetSecret(), underway: make([]uint64, clients),
+	}, nil
 }
 
-// options returns the options of a client's next put.
-func (o *onceCalls) options(client int) *tenurev1.CallOptions {
-	switch *o.kind.Load() {
+// put makes a client's next put.
+func (o *onceCalls) put(ctx context.Context, client int) error {
+	defer o.done(client)
+	_, err := tenurev1.NewKVServiceClient(o.conns.of(client)).Put(ctx, o.request(client))
+	return err
+}
+
+// request returns a client's next put.
+func (o *onceCalls) request(client int) *tenurev1.PutRequest {
+	return &tenurev1.PutRequest{
+		Key: anyKey(o.options), Content: &tenurev1.PutRequest_Value{Value: o.value}, Options: o.identity(client),
+	}
+}
+
+// identity returns the options of a client's next put.
+func (o *onceCalls) identity(client int) *tenurev1.CallOptions {
+	switch o.kind {
 	case onceRequest:
 		sequence, below := o.number(client)
 		return &tenurev1.CallOptions{
@@ -92,25 +161,26 @@ func (b *bench) measureOnce(ctx context.Context) (err error) {
 	if !b.has(workOnce) {
 		return nil
 	}
-	members, err := startCluster(ctx, b.dir, b.options)
+	var kinds []*onceMembers
 	defer func() {
-		for _, m := range members {
-			err = errors.Join(err, m.stop())
+		for _, m := range kinds {
+			for _, s := range m.members {
+				if s != nil {
+					err = errors.Join(err, s.stop())
+				}
+			}
 		}
 	}()
-	if err != nil {
-		return err
-	}
-	leader, err := leaderOf(ctx, members)
-	if err == nil {
-		err = fillKeys(ctx, leader, b.options)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", workOnce, err)
+	for _, kind := range onceKinds {
+		m, startErr := startOnce(ctx, kind, b.dir, b.options)
+		kinds = append(kinds, m)
+		if startErr != nil {
+			return fmt.Errorf("%s: %w", kind, startErr)
+		}
 	}
 	for round := range b.rounds {
 		for _, clients := range b.clients {
-			if err = b.measureOnceWith(ctx, members, leader, round, clients); err != nil {
+			if err = b.measureOnceWith(ctx, kinds, round, clients); err != nil {
 				return fmt.Errorf("%s with %d clients: %w", workOnce, clients, err)
 			}
 		}
@@ -119,33 +189,32 @@ func (b *bench) measureOnce(ctx context.Context) (err error) {
 }
 
 // measureOnceWith measures the kinds of puts in turn with one number of clients.
-func (b *bench) measureOnceWith(ctx context.Context, members []*server, leader *server, round, clients int) (err error) {
-	conns, err := dialAll(leader.addresses.GRPC, min(clients, b.conns), leader.dial...)
-	if err != nil {
-		return err
+func (b *bench) measureOnceWith(ctx context.Context, kinds []*onceMembers, round, clients int) (err error) {
+	calls, servers := map[string]*onceCalls{}, map[string][]*server{}
+	defer func() {
+		for _, c := range calls {
+			err = errors.Join(err, c.conns.close())
+		}
+	}()
+	for _, m := range kinds {
+		c, openErr := newOnceCalls(ctx, m, clients, b.options)
+		if openErr != nil {
+			return openErr
+		}
+		calls[m.kind], servers[m.kind] = c, m.members
 	}
-	defer func() { err = errors.Join(err, conns.close()) }()
-	calls, err := newOnceCalls(ctx, conns, clients)
-	if err != nil {
-		return err
-	}
-	value := randomValue(b.valueBytes)
+	var now atomic.Pointer[onceCalls]
+	now.Store(calls[oncePlain])
 	return b.measureTurns(ctx, turns{
 		kinds:   onceKinds,
-		servers: members,
+		servers: func(kind string) []*server { return servers[kind] },
 		choose: func(_ context.Context, kind string) error {
-			calls.kind.Store(&onceKinds[slices.Index(onceKinds, kind)])
+			now.Store(calls[kind])
 			return nil
 		},
 		step: func(ctx context.Context, client int, r *recorder) error {
-			request := &tenurev1.PutRequest{
-				Key: anyKey(b.options), Content: &tenurev1.PutRequest_Value{Value: value}, Options: calls.options(client),
-			}
-			defer calls.done(client)
-			return r.time(func() error {
-				_, putErr := tenurev1.NewKVServiceClient(conns.of(client)).Put(ctx, request)
-				return putErr
-			})
+			c := now.Load()
+			return r.time(func() error { return c.put(ctx, client) })
 		},
 	}, round, clients)
 }

@@ -53,7 +53,7 @@ func (b *bench) measureRulesWith(ctx context.Context, s *secured, round, clients
 	defer func() { err = errors.Join(err, c.close()) }()
 	return b.measureTurns(ctx, turns{
 		kinds:   []string{rulesOff, rulesEnforce},
-		servers: s.members,
+		servers: func(string) []*server { return s.members },
 		choose:  func(ctx context.Context, kind string) error { return s.enforced(ctx, kind == rulesEnforce) },
 		step: func(ctx context.Context, client int, r *recorder) error {
 			stepErr := c.step(ctx, client, r)

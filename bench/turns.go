@@ -23,8 +23,8 @@ const (
 type turns struct {
 	// kinds are the cells.
 	kinds []string
-	// servers are measured.
-	servers []*server
+	// servers returns what is measured while a kind has its turn.
+	servers func(kind string) []*server
 	// choose makes clients work as a kind says from now on.
 	choose func(ctx context.Context, kind string) error
 	// step does one thing as a client and records it.
@@ -79,7 +79,7 @@ func (b *bench) takeTurns(ctx context.Context, t turns, tallies []tally) error {
 			if err := t.choose(ctx, kind); err != nil {
 				return err
 			}
-			turn, err := t.turn(ctx, tallies)
+			turn, err := t.turn(ctx, kind, tallies)
 			if err != nil {
 				return err
 			}
@@ -90,13 +90,13 @@ func (b *bench) takeTurns(ctx context.Context, t turns, tallies []tally) error {
 	return nil
 }
 
-// turn measures what clients do in one turn.
-func (t turns) turn(ctx context.Context, tallies []tally) (s sample, err error) {
+// turn measures what clients do in one turn of a kind.
+func (t turns) turn(ctx context.Context, kind string, tallies []tally) (s sample, err error) {
 	if err = pause(ctx, turnSettle); err != nil {
 		return s, err
 	}
 	var processes []*process
-	for _, m := range t.servers {
+	for _, m := range t.servers(kind) {
 		processes = append(processes, m.process)
 	}
 	before, err := serverCPU(processes)
