@@ -126,6 +126,32 @@ func BenchmarkApplyPutKeyed(b *testing.B) {
 	}
 }
 
+// BenchmarkApplyPutOnceShared puts under the request ids of one session that many callers share, whose requests come out of order.
+func BenchmarkApplyPutOnceShared(b *testing.B) {
+	const callers = 64
+	store := benchStore(b)
+	value, digest := make([]byte, 256), make([]byte, 32)
+	applyMany(b, store, 1, func(int) *storev1.Command {
+		return &storev1.Command{Kind: &storev1.Command_CreateSession{CreateSession: &storev1.CreateSession{
+			SessionId: benchID(1), Name: "bench", TtlMs: 10_000, Behavior: storev1.SessionBehavior_SESSION_BEHAVIOR_RELEASE,
+		}}}
+	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	applyMany(b, store, b.N, func(i int) *storev1.Command {
+		sequence := uint64(i/callers*callers+(i*37)%callers) + 1
+		return &storev1.Command{
+			RequestId: &storev1.RequestID{
+				SessionId: benchID(1), Epoch: 1, Sequence: sequence, DoneBelow: max(sequence, 2*callers) - 2*callers,
+			},
+			RequestDigest: digest,
+			Kind: &storev1.Command_Put{Put: &storev1.Put{
+				Key: fmt.Sprintf("bench/%06d", i*7919%100_000), Value: value,
+			}},
+		}
+	})
+}
+
 func BenchmarkApplyCreateSession(b *testing.B) {
 	store := benchStore(b)
 	b.ReportAllocs()

@@ -233,19 +233,9 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 	if m.request.GetDoneBelow() <= head.GetDoneBelow() {
 		return nil
 	}
-	var done [][]byte
-	err := m.walk(k, head.GetDoneBelow(), m.request.GetDoneBelow(), func(row, value []byte) (bool, error) {
-		done = append(done, row)
-		head.Bytes -= uint64(len(value))
-		return true, nil
-	})
-	if err != nil {
+	if err := m.forgetDone(k, head, m.request.GetDoneBelow()); err != nil {
 		return err
 	}
-	for _, row := range done {
-		k.Rows.Remove(row)
-	}
-	head.Requests -= uint32(len(done))
 	head.DoneBelow = m.request.GetDoneBelow()
 	if m.leavesWindows && k.State.ClusterVersion >= layout.Version3 {
 		m.raised = head
@@ -256,23 +246,51 @@ func (m *windowMemory) raiseMark(k *Keeper, head *storev1.RequestWindowRecord) e
 	return nil
 }
 
-// walk visits the remembered requests from a number on and below another one; the rows belong to visit. The few that are done with one
-// more request are mostly still in memory, where an iterator would have to look on disk.
-func (m *windowMemory) walk(k *Keeper, from, below uint64, visit func(row, value []byte) (bool, error)) error {
+// forgetDone forgets the remembered requests below a number, and counts them off the head. The few that are done with one more request are
+// mostly still in memory, where an iterator would have to look on disk. What they count is known from reading them, so nothing is read twice.
+func (m *windowMemory) forgetDone(k *Keeper, head *storev1.RequestWindowRecord, below uint64) error {
+	from := head.GetDoneBelow()
 	if below-from > pointReadsMax {
-		return k.Rows.Scan(m.requestRow(from), m.requestRow(below), func(row, value []byte) (bool, error) { return visit(bytes.Clone(row), value) })
+		return m.forgetMany(k, head, below)
 	}
 	for sequence := from; sequence < below; sequence++ {
 		row := m.requestRow(sequence)
 		value, ok, err := k.Rows.Get(row)
-		if ok && err == nil {
-			_, err = visit(row, value)
-		}
 		if err != nil {
 			return err
 		}
+		if ok {
+			k.forgetRequest(head, row, len(value))
+		}
 	}
 	return nil
+}
+
+// forgetMany is forgetDone for a mark that moves far.
+func (m *windowMemory) forgetMany(k *Keeper, head *storev1.RequestWindowRecord, below uint64) error {
+	type result struct {
+		row  []byte
+		size int // of its value
+	}
+	var done []result
+	err := k.Rows.Scan(m.requestRow(head.GetDoneBelow()), m.requestRow(below), func(row, value []byte) (bool, error) {
+		done = append(done, result{bytes.Clone(row), len(value)})
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range done {
+		k.forgetRequest(head, r.row, r.size)
+	}
+	return nil
+}
+
+// forgetRequest forgets a remembered request whose value has a size, and counts it off the head of its window. The row belongs to the rows from then on.
+func (k *Keeper) forgetRequest(head *storev1.RequestWindowRecord, row []byte, size int) {
+	k.Rows.RemoveSized(row, uint64(len(row)+size))
+	head.Requests--
+	head.Bytes -= uint64(size)
 }
 
 // checkRoom refuses a request when too many are open, but never the oldest: the mark waits for its answer, so the window

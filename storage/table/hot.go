@@ -1,5 +1,7 @@
 package table
 
+import "github.com/tenure-io/tenure/storage/layout"
+
 // HotBytesMax bounds what the hot rows of a store take; a row larger than hotRowBytesMax is not kept.
 const (
 	HotBytesMax    = 16 << 20
@@ -62,8 +64,13 @@ func (h *Hot) keep(row []byte, value HotRow) {
 }
 
 // wrote notes what a commit has left on disk for a row. A row that nobody read is not kept, as most are never read, unless the writer
-// says that this one will be.
+// says that this one will be. A request that is done is forgotten: nobody asks for it again, and
+// that it is gone would take the place of a row that is read.
 func (h *Hot) wrote(row []byte, value HotRow, soon bool) {
+	if value == nil && row[0] == layout.RowRequest {
+		h.forget(row)
+		return
+	}
 	if _, ok := h.old[string(row)]; ok {
 		delete(h.old, string(row))
 		h.keep(row, value)
@@ -84,6 +91,15 @@ func (h *Hot) wrote(row []byte, value HotRow, soon bool) {
 	*at = value
 	h.youngBytes += hotSize(len(row), value)
 	h.age()
+}
+
+// forget drops what is known of a row.
+func (h *Hot) forget(row []byte) {
+	delete(h.old, string(row))
+	if at, ok := h.young[string(row)]; ok {
+		h.youngBytes -= hotSize(len(row), *at)
+		delete(h.young, string(row))
+	}
 }
 
 func (h *Hot) age() {
