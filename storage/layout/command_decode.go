@@ -163,17 +163,46 @@ func (h *commandHead) into(m *storev1.Command, principal *string) bool {
 		*principal = string(h.principal)
 	}
 	m.Principal = *principal
-	m.IdempotencyKey, m.RequestDigest = field{content: h.key}.bytes(), field{content: h.digest}.bytes()
 	if h.request == nil {
+		m.IdempotencyKey, m.RequestDigest = cloneBoth(h.key, h.digest)
 		return true
 	}
-	id := &storev1.RequestID{}
-	m.RequestId = id
+	id := &identity{}
+	m.IdempotencyKey, m.RequestDigest, m.RequestId = id.keep(h.key), id.keep(h.digest), &id.request
 	return cutRequestID(h.request, id)
 }
 
+// cloneBoth returns two texts in one piece of memory of their own.
+func cloneBoth(a, b []byte) (ownA, ownB []byte) {
+	if len(a) == 0 {
+		return nil, field{content: b}.bytes()
+	}
+	both := append(append(make([]byte, 0, len(a)+len(b)), a...), b...)
+	return both[:len(a):len(a)], both[len(a):]
+}
+
+// identity is the id of a request and its digest, in one piece of memory.
+type identity struct {
+	request storev1.RequestID
+	room    [16 + 32]byte
+	used    int // of the room
+}
+
+// keep returns a text in memory of its own: in the room, if that has place for it.
+func (id *identity) keep(text []byte) []byte {
+	to := id.used + len(text)
+	if len(text) == 0 || to > len(id.room) {
+		return field{content: text}.bytes()
+	}
+	own := id.room[id.used:to:to]
+	copy(own, text)
+	id.used = to
+	return own
+}
+
 // cutRequestID reads the id of a request. It returns false if that is for proto to do.
-func cutRequestID(b []byte, m *storev1.RequestID) bool {
+func cutRequestID(b []byte, id *identity) bool {
+	m := &id.request
 	for len(b) > 0 {
 		f, rest, ok := cutField(b)
 		if !ok {
@@ -181,7 +210,7 @@ func cutRequestID(b []byte, m *storev1.RequestID) bool {
 		}
 		switch f.id {
 		case 1<<3 | isContent:
-			m.SessionId = f.bytes()
+			m.SessionId = id.keep(f.content)
 		case 2<<3 | isNumber:
 			m.Epoch = f.number
 		case 3<<3 | isNumber:
