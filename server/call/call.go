@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +45,8 @@ type Caller struct {
 	// UnreadMax bounds how long a message may stay unread while a snapshot is held; 0 is the default.
 	UnreadMax time.Duration
 
-	ids atomic.Pointer[idTexts]
+	ids     atomic.Pointer[idTexts]
+	digests digester
 }
 
 // idTexts are the ids in every header, as text.
@@ -198,12 +200,15 @@ type Change struct {
 	Request proto.Message
 	Options *tenurev1.CallOptions
 	Command *storev1.Command
+
+	// shown is the hash of the session secret that the options show; nil if they show none. AddOptions makes it.
+	shown []byte
 }
 
 // Propose orders a change and returns its result; a broken rule comes back as an error. The caller has checked that it
 // may act as the sessions that the command names.
 func (c *Caller) Propose(ctx context.Context, change Change) (*storev1.Result, error) {
-	if err := c.AddOptions(ctx, change); err != nil {
+	if err := c.AddOptions(ctx, &change); err != nil {
 		return nil, err
 	}
 	return c.order(ctx, ctx, nil, change)
@@ -220,7 +225,7 @@ func (c *Caller) order(asking, ctx context.Context, asked *leader.Asked, change 
 			}
 		}
 		change.Command.WallTimeMs = time.Now().UnixMilli()
-		result, err := c.Relay.OrderFor(ctx, asked, change.Command, Hashed(change.Options.GetSessionSecret()))
+		result, err := c.Relay.OrderFor(ctx, asked, change.Command, change.shown)
 		return result, reason.WithSize(err, change.Command)
 	})
 	if err != nil {
@@ -235,8 +240,9 @@ func (c *Caller) order(asking, ctx context.Context, asked *leader.Asked, change 
 }
 
 // AddOptions adds guards and the request's identity to the command.
-func (c *Caller) AddOptions(ctx context.Context, change Change) error {
+func (c *Caller) AddOptions(ctx context.Context, change *Change) error {
 	o := change.Options
+	change.shown = Hashed(o.GetSessionSecret())
 	if len(o.GetGuards()) > 0 {
 		guards, err := c.guards().all(o.GetGuards())
 		if err != nil {
@@ -261,8 +267,8 @@ func (c *Caller) AddOptions(ctx context.Context, change Change) error {
 		if o.GetEpoch() == 0 {
 			return reason.Invalid("options.epoch", "is required with request_id; it is 1 unless the session was taken over")
 		}
-		if !c.Secrets.shown(sid, o) {
-			if err := c.ActAs(ctx, sid, o); err != nil {
+		if !c.Secrets.shown(sid, change.shown, o) {
+			if err := c.ActAs(ctx, sid, change.shown, o); err != nil {
 				return err
 			}
 		}
@@ -274,32 +280,53 @@ func (c *Caller) AddOptions(ctx context.Context, change Change) error {
 		}
 	}
 	change.Command.IdempotencyKey = o.GetIdempotencyKey()
-	digest, err := requestDigest(change.Request)
+	digest, err := c.digests.of(change)
 	change.Command.RequestDigest = digest
 	return err
 }
 
-// requestDigest returns a hash of what the client asked: a retry has the same, another request another. Secrets enter as hashes; what may
+// digestRoomMax is how large a buffer may be that is kept for the next digest.
+const digestRoomMax = 16 << 10
+
+// digester makes digests of requests. Any goroutine may call it.
+type digester struct {
+	rooms sync.Pool // of *[]byte, where requests are written to be hashed
+}
+
+// of returns a hash of what the client asked: a retry has the same, another request another. Secrets enter as hashes; what may
 // differ between attempts does not enter. A copy of the request would be dearer than all the rest, so for as long as this takes the request
 // itself is without them.
-func requestDigest(request proto.Message) ([]byte, error) {
+func (d *digester) of(change *Change) ([]byte, error) {
+	request := change.Request
 	if with, ok := request.(interface{ GetOptions() *tenurev1.CallOptions }); ok && with.GetOptions() != nil {
 		o := with.GetOptions()
 		id, key, epoch, secret := o.GetRequestId(), o.GetIdempotencyKey(), o.GetEpoch(), o.GetSessionSecret()
+		shown := change.shown
+		if o != change.Options {
+			shown = Hashed(secret)
+		}
 		defer func() { o.RequestId, o.IdempotencyKey, o.Epoch, o.SessionSecret = id, key, epoch, secret }()
-		o.RequestId, o.IdempotencyKey, o.Epoch, o.SessionSecret = nil, nil, 0, Hashed(secret)
+		o.RequestId, o.IdempotencyKey, o.Epoch, o.SessionSecret = nil, nil, 0, shown
 	}
 	if create, ok := request.(*tenurev1.CreateSessionRequest); ok {
 		secret := create.GetSecret()
 		defer func() { create.Secret = secret }()
 		create.Secret = Hashed(secret)
 	}
-	asked := append([]byte(request.ProtoReflect().Descriptor().FullName()), 0)
+	room, ok := d.rooms.Get().(*[]byte)
+	if !ok {
+		room = new([]byte)
+	}
+	asked := append(append((*room)[:0], request.ProtoReflect().Descriptor().FullName()...), 0)
 	asked, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(asked, request)
 	if err != nil {
 		return nil, fmt.Errorf("digest: %w", err)
 	}
 	sum := sha256.Sum256(asked)
+	if cap(asked) <= digestRoomMax {
+		*room = asked
+		d.rooms.Put(room)
+	}
 	return sum[:], nil
 }
 
@@ -316,8 +343,8 @@ func Hashed(secret []byte) []byte {
 func ShowsSecret(shown, hash []byte) bool { return subtle.ConstantTimeCompare(shown, hash) == 1 }
 
 // ActAs checks that a session lives, and that the caller may act as it: that takes the secret if the session has one. Which epoch the
-// session is in is for the state machine to compare.
-func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, o *tenurev1.CallOptions) error {
+// session is in is for the state machine to compare. shown is the hash of the secret that the call shows; nil for none.
+func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, shown []byte, o *tenurev1.CallOptions) error {
 	record, err := c.LiveSession(ctx, id)
 	if err != nil {
 		known := o.GetRequestId() != nil || len(o.GetIdempotencyKey()) > 0
@@ -330,18 +357,19 @@ func (c *Caller) ActAs(ctx context.Context, id storage.SessionID, o *tenurev1.Ca
 		return err
 	}
 	hash := record.GetSecretSha256()
-	if err = mayAct(id, hash, o); err == nil {
+	if err = mayAct(id, hash, shown, o); err == nil {
 		c.Secrets.Note(id, hash)
 	}
 	return err
 }
 
-// mayAct checks that a call shows the secret of which a session has the hash, and names an epoch. A session without a secret asks for neither.
-func mayAct(id storage.SessionID, hash []byte, o *tenurev1.CallOptions) error {
+// mayAct checks that a call shows the secret of which a session has the hash, and names an epoch. shown is the hash of what it shows. A session
+// without a secret asks for neither.
+func mayAct(id storage.SessionID, hash, shown []byte, o *tenurev1.CallOptions) error {
 	if len(hash) == 0 {
 		return nil
 	}
-	if !CheckSecret(o.GetSessionSecret(), hash) {
+	if !ShowsSecret(shown, hash) {
 		return SecretWrong(id, len(o.GetSessionSecret()) > 0)
 	}
 	if o.GetEpoch() == 0 {

@@ -32,10 +32,10 @@ func (s *Secrets) Of(id storage.SessionID) (hash []byte, known bool) {
 }
 
 // shown reports whether a call may act as a session that is remembered. That is enough where it is ordered: the state machine refuses it if the
-// session does not live.
-func (s *Secrets) shown(id storage.SessionID, o *tenurev1.CallOptions) bool {
+// session does not live. secret is the hash of the secret that the call shows.
+func (s *Secrets) shown(id storage.SessionID, secret []byte, o *tenurev1.CallOptions) bool {
 	hash, known := s.Of(id)
-	return known && mayAct(id, hash, o) == nil
+	return known && mayAct(id, hash, secret, o) == nil
 }
 
 // Note remembers a session that lives.

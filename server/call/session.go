@@ -22,8 +22,9 @@ func (c *Caller) SessionRef(
 	if op.Force {
 		return &storev1.SessionRef{SessionId: id[:]}, nil
 	}
-	if !c.Secrets.shown(id, o) {
-		if err := c.ActAs(ctx, id, o); err != nil {
+	shown := Hashed(o.GetSessionSecret())
+	if !c.Secrets.shown(id, shown, o) {
+		if err := c.ActAs(ctx, id, shown, o); err != nil {
 			return nil, err
 		}
 	}

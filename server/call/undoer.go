@@ -49,7 +49,7 @@ func (u *Undoer) Propose(
 		return u.caller.Propose(ctx, change)
 	}
 	// The request is changed for a moment here, so this cannot outlast the call.
-	if err := u.caller.AddOptions(ctx, change); err != nil {
+	if err := u.caller.AddOptions(ctx, &change); err != nil {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))

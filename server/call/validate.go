@@ -1,8 +1,6 @@
 package call
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -189,12 +187,6 @@ func CheckHistory(field, text string, ours [16]byte) error {
 	}
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_HISTORY_CHANGED,
 		"%s is of another history: the cluster was restored, or it is another cluster", field).With("history_id", HexID(ours))
-}
-
-// CheckSecret compares a secret with the hash that the session keeps, in constant time.
-func CheckSecret(secret, hash []byte) bool {
-	sum := sha256.Sum256(secret)
-	return subtle.ConstantTimeCompare(sum[:], hash) == 1
 }
 
 // Operator is somebody who acts in the place of a session's user.

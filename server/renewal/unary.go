@@ -87,7 +87,7 @@ func (c *oneCall) check(ctx context.Context) error {
 		return nil
 	}
 	c.checked = true
-	return c.api.ActAs(ctx, c.id, c.options)
+	return c.api.ActAs(ctx, c.id, call.Hashed(c.options.GetSessionSecret()), c.options)
 }
 
 func (c *oneCall) prove(ctx context.Context) (core.Event, error) {

@@ -33,7 +33,7 @@ func (a *Sessions) AttachSession(
 	if err = call.CheckOptions(r.GetOptions(), call.OptionUse{Session: true, Guards: r.GetTakeOver()}); err != nil {
 		return nil, err
 	}
-	if err = a.ActAs(ctx, id, r.GetOptions()); err != nil {
+	if err = a.ActAs(ctx, id, call.Hashed(r.GetOptions().GetSessionSecret()), r.GetOptions()); err != nil {
 		return nil, err
 	}
 	if r.GetTakeOver() {

@@ -21,7 +21,7 @@ func orderTxn(ctx context.Context, a *KV, c call.Change) (*storev1.Result, *tenu
 		}
 		return result, a.HeaderOf(result), nil
 	}
-	if err := a.AddOptions(ctx, c); err != nil {
+	if err := a.AddOptions(ctx, &c); err != nil {
 		return nil, nil, err
 	}
 	s, err := a.Reader(ctx, nil)
