@@ -24,6 +24,7 @@ func (s *Store) Apply(batch []Entry) (Outcome, error) {
 	defer func() { _ = s.runs.End() }() // What could not be read has failed the batch already.
 	w := machine.NewWork(rows, before)
 	w.Keys = s.keys
+	w.Gaps = s.gaps
 	var entries []EntryOutcome
 	sums := make([]uint64, 0, len(batch))
 	for _, e := range batch {

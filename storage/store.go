@@ -70,6 +70,7 @@ type Store struct {
 	background *background
 	hot        *table.Hot          // of the goroutine of Apply
 	keys       *requests.KnownKeys // of the goroutine of Apply
+	gaps       *requests.Gaps      // of the goroutine of Apply
 	voids      *table.Voids
 	runs       *table.Runs // of the goroutine of Apply
 	// writes is odd while an Apply is between what is committed and what is published. A reader that finds it even, and
@@ -143,7 +144,7 @@ func (b *background) Fatalf(format string, args ...any) {
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		fs: o.FS, flushEnded: make(chan struct{}, 1), background: newBackground(),
-		hot: table.NewHot(), keys: requests.NewKnownKeys(requests.KnownKeysMax), voids: table.NewVoids(),
+		hot: table.NewHot(), keys: requests.NewKnownKeys(requests.KnownKeysMax), gaps: requests.NewGaps(), voids: table.NewVoids(),
 	}
 	s.idle = sync.NewCond(&s.mu)
 	if s.fs == nil {

@@ -74,7 +74,7 @@ func newCommand(w *Work, term uint64, cmd *storev1.Command) *command {
 		c.principal = cmd.GetPrincipal()
 	}
 	c.verbs = verbsOf(c)
-	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Keys: w.Keys, Revision: c.revision, Command: asked{c}}
+	c.keeper = requests.Keeper{Rows: w.rows, State: &w.state, Sum: w.sum, Keys: w.Keys, Revision: c.revision, Command: asked{c}, Gaps: w.Gaps}
 	c.catalog = nodes.Change{Rows: w.rows, State: &w.state, Command: asked{c}, Revision: c.revision, Term: term, WallMs: c.wallMs}
 	c.queries = queries.Change{Rows: w.rows, State: &w.state, Command: asked{c}, Revision: c.revision}
 	return c

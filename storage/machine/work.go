@@ -65,6 +65,8 @@ type Work struct {
 	denyRevision uint64
 	// Keys is what the store knows of idempotency keys; nil knows none.
 	Keys *requests.KnownKeys
+	// Gaps are those of the store; nil knows none.
+	Gaps *requests.Gaps
 }
 
 // NewWork begins with rows that hold nothing yet, above those on disk, of which state is the account.

@@ -22,8 +22,6 @@ const (
 	appliedNo = 2
 	// pointReadsMax is how many requests are read one by one when they are done; more are scanned.
 	pointReadsMax = 64
-	// overtakenMax is how many of the requests that another one overtook are known to be new when they come.
-	overtakenMax = 64
 )
 
 // Keeper remembers requests for a command, and forgets them.
@@ -34,6 +32,8 @@ type Keeper struct {
 	Keys     *KnownKeys // of the store; nil knows none
 	Revision uint64     // that the command has if it emits events
 	Command  Command
+	// Gaps are those of the store; nil knows none.
+	Gaps *Gaps
 	// buried says that a request window became a tombstone.
 	buried bool
 }
@@ -122,7 +122,7 @@ type windowMemory struct {
 	session layout.SessionID
 	digest  []byte
 	row     []byte // of the window's head
-	fresh   bool   // whether the request's number is higher than all before, so that nothing is remembered of it
+	fresh   bool   // whether nothing was ever remembered of the request: its number is higher than all before, or was overtaken
 	// leavesWindows says that the command closes no window, so that the head can be saved once, at its end.
 	leavesWindows bool
 	// raised is the head whose mark was raised and that is not saved yet; nil if there is none.
@@ -138,17 +138,15 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fresh = head.GetHighestSequence() > 0 && m.request.GetSequence() > head.GetHighestSequence()
+	highest := head.GetHighestSequence()
+	m.fresh = highest > 0 && m.request.GetSequence() > highest || k.Gaps.missing(m.row, highest, m.request.GetSequence())
 	if !m.fresh || invariants.Enabled {
 		result, recalled := recallRow(k.Rows, m.requestRow(m.request.GetSequence()), m.digest)
 		invariants.That(!m.fresh || result == nil, "request %d of session %s is remembered, the highest is %d",
-			m.request.GetSequence(), m.session, head.GetHighestSequence())
+			m.request.GetSequence(), m.session, highest)
 		if recalled != nil || result != nil {
 			return result, recalled
 		}
-	}
-	if m.fresh {
-		m.overtake(k, head.GetHighestSequence())
 	}
 	if invariants.Enabled {
 		if err = records.VerifyWindow(k.Rows, m.session, head); err != nil {
@@ -181,14 +179,6 @@ func (m *windowMemory) Recall(k *Keeper) (*storev1.Result, error) {
 		}
 	}
 	return nil, err
-}
-
-// overtake notes that the requests between the highest number so far and this one are new, too. Those of many callers of one session come a
-// little out of order, and would each be looked for on disk.
-func (m *windowMemory) overtake(k *Keeper, highest uint64) {
-	for sequence := max(highest+1, m.request.GetSequence()-min(m.request.GetSequence(), overtakenMax)); sequence < m.request.GetSequence(); sequence++ {
-		k.Rows.KnowMissing(m.requestRow(sequence))
-	}
 }
 
 // Pass saves a mark that was raised.
@@ -333,6 +323,7 @@ func (m *windowMemory) Remember(k *Keeper, result *storev1.Result) error {
 	if head == nil {
 		head = &storev1.RequestWindowRecord{FormatVersion: layout.RecordFormat, Epoch: epoch}
 	}
+	k.Gaps.remembered(m.row, head.GetHighestSequence(), m.request.GetSequence())
 	if k.State.ClusterVersion >= layout.Version2 && (head.GetRequests() == 0 || head.GetHighestSequence() > 0) {
 		head.HighestSequence = max(head.GetHighestSequence(), m.request.GetSequence())
 	}

@@ -243,20 +243,6 @@ func (o *Overlay) RemoveSized(row []byte, size uint64) {
 	o.Voids.wrote(row, false)
 }
 
-// KnowMissing notes that a row is not there, as the caller knows without a read, and spares whoever asks for it one.
-func (o *Overlay) KnowMissing(row []byte) {
-	if _, ok := o.pending(row); ok {
-		return // What the disk has is hidden, and may be another thing.
-	}
-	if invariants.Enabled {
-		_, there, err := GetRow(o.disk, row)
-		invariants.That(err != nil || !there, "a row that should be missing is on disk: %q", row)
-	}
-	if _, known := o.Hot.get(row); !known {
-		o.Hot.keep(row, nil)
-	}
-}
-
 // Insert writes a row that is known not to be there. Row and value belong to the overlay from then on.
 func (o *Overlay) Insert(row, value []byte) { o.insert(&Pending{Row: row, Value: value}) }
 
