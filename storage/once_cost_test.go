@@ -5,12 +5,17 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tenure-io/tenure/internal/invariants"
 )
 
 // TestARequestOfAnOpenWindowReadsItsHead makes one more request after a restart, when nothing is in memory. All that a request id adds to
 // what a put reads is the head of the window: that says that nothing is remembered of a higher number, and that the session lives.
 func TestARequestOfAnOpenWindowReadsItsHead(t *testing.T) {
 	needsNoRaceDetector(t)
+	if invariants.Enabled {
+		t.Skip("invariants read more")
+	}
 	const requests = 200
 	fs := vfs.NewMem()
 	r := &rig{t: t, store: newStore(t, fs, "data")}
