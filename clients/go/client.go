@@ -83,7 +83,11 @@ func newClient(t *target, o *clientOptions, secured *security) *Client {
 	}
 	poolOptions := conn.Options{Members: t.members, TTL: cmp.Or(t.ttl, ttlDefault), Fixed: o.fixed, Dial: o.dial, List: listMembers}
 	if o.dial == nil {
-		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, grpcOptions(o)...)
+		options := grpcOptions(o)
+		if len(o.grpc) > 0 && secured.guards() { // Interceptors may give a call a token.
+			options = append(options, conn.ClearOptions()...)
+		}
+		poolOptions.Dial = conn.GRPC(o.dialer, secured.credentials, options...)
 	}
 	if len(o.grpc) == 0 && !o.alone { // Else the program's interceptors see each call.
 		poolOptions.Dial = line.Over(poolOptions.Dial)

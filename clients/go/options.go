@@ -70,13 +70,15 @@ func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
 	return func(o *clientOptions) { o.secured.source = source }
 }
 
-// WithInsecure lets the client send its token to other machines without TLS, where everyone on the way can read it.
+// WithInsecure lets the client send tokens to other machines without TLS, where everyone on the way can read them: its own, and those that the
+// program or its interceptors put into the metadata of calls. Without it such a call fails with ErrInvalidArgument and the reason AUTH_UNSAFE.
 func WithInsecure() Option {
 	return func(o *clientOptions) { o.secured.clear = true }
 }
 
 // WithDialOptions adds options of gRPC, such as interceptors and handlers of statistics. They apply to every connection, after the library's own.
-// So that they see each call, calls are then made one by one and not over a line, which takes more work.
+// So that they see each call, calls are then made one by one and not over a line, which takes more work. Credentials of gRPC are sent without TLS if
+// they say that they may be.
 func WithDialOptions(options ...grpc.DialOption) Option {
 	return func(o *clientOptions) { o.grpc = append(o.grpc, options...) }
 }

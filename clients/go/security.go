@@ -89,7 +89,7 @@ type security struct {
 	credentials credentials.TransportCredentials
 	tls         bool
 	token       *secure.Token
-	clear       bool // Whether the token may be sent without TLS.
+	clear       bool // Whether tokens may be sent without TLS.
 }
 
 // newSecurity puts together what options, connection string and environment say, and looks whether the files are there.
@@ -155,6 +155,7 @@ func askedForTLS(own *tls.Config, files secure.Files) string {
 
 // takeToken takes the token, if there is one, and looks whether it may be sent.
 func (s *security) takeToken(ctx context.Context, t *target, all *securedBy) error {
+	s.clear = all.clear
 	switch {
 	case all.source != nil:
 		s.token = secure.TokenFrom(all.source)
@@ -170,7 +171,6 @@ func (s *security) takeToken(ctx context.Context, t *target, all *securedBy) err
 			return invalid("the token is not sent to %s without TLS: use tenures://, or insecure=true if the network may read it", member)
 		}
 	}
-	s.clear = all.clear
 	if all.source == nil { // A source may take its time, and waits for the first call.
 		if _, err := s.token.Get(ctx); err != nil {
 			return &Error{Kind: ErrAuth, Applied: AppliedNo, Message: err.Error(), cause: err}
@@ -179,10 +179,16 @@ func (s *security) takeToken(ctx context.Context, t *target, all *securedBy) err
 	return nil
 }
 
-// bearing returns a Dial that sends the token, if there is one.
+// guards reports whether no token may be sent to another machine, whoever it is of.
+func (s *security) guards() bool { return !s.tls && !s.clear }
+
+// bearing returns a Dial that sends the token, if there is one. The tokens of calls are guarded as it is.
 func (s *security) bearing(dial conn.Dial) conn.Dial {
+	if s.guards() {
+		dial = conn.Clear(dial)
+	}
 	if s.token == nil {
 		return dial
 	}
-	return conn.Bearing(dial, s.token, !s.tls && !s.clear)
+	return conn.Bearing(dial, s.token, s.guards())
 }

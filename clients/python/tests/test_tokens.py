@@ -272,6 +272,45 @@ def test_an_interceptor_sees_calls(twin: Twin, proxied: Proxied) -> None:
     assert "/tenure.v1.KVService/Put" in methods
 
 
+class Showing:
+    """Interceptors that give each call of some names a token."""
+
+    def __init__(self, *names: str) -> None:
+        kinds = (
+            grpc.aio.UnaryUnaryClientInterceptor,
+            grpc.aio.UnaryStreamClientInterceptor,
+            grpc.aio.StreamStreamClientInterceptor,
+        )
+        methods = ("intercept_unary_unary", "intercept_unary_stream", "intercept_stream_stream")
+        self._names = names
+        self.interceptors = [type("One", (kind,), {m: self._call})() for kind, m in zip(kinds, methods, strict=True)]
+
+    async def _call(self, continuation: Any, details: Any, sent: Any) -> Any:
+        if name_of(details) in self._names:
+            metadata = grpc.aio.Metadata(*(details.metadata or ()), ("authorization", "Bearer t"))
+            details = details._replace(metadata=metadata)
+        return await continuation(details, sent)
+
+
+@pytest.mark.parametrize("insecure", [False, True])
+def test_a_token_of_an_interceptor_is_not_sent_in_clear(
+    insecure: bool, twin: Twin, tenure_uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenure.aio._door.is_local", lambda _: False)  # As if the member were another machine.
+    showing = Showing("Put", "Watch", "KeepAlive").interceptors
+    client = twin.client(tenure_uri, timeout=PATIENCE, interceptors=showing, insecure=insecure)
+    if insecure:
+        twin.do(client.kv.put, "k", "v")
+        return
+    why = r"not sent to .* without TLS: use tenures://, or insecure=true"
+    with pytest.raises(errors.AuthUnsafe, match=why) as refused:
+        twin.do(client.kv.put, "k", "v")
+    assert refused.value.applied is False
+    assert twin.do(client.kv.get, "k") is None  # What shows none is served.
+    with pytest.raises(errors.AuthUnsafe):
+        twin.next(twin.do(lambda: client.watch(key="k")))
+
+
 def name_of(details: Any) -> str:
     """Returns the name of the call that an interceptor sees."""
     method = details.method.decode() if isinstance(details.method, bytes) else details.method

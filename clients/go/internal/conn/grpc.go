@@ -10,6 +10,9 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
+// passthrough begins the target of a connection whose address is taken as it is.
+const passthrough = "passthrough:///"
+
 // GRPC returns a Dial that connects by gRPC. Dialer may be nil.
 func GRPC(
 	dialer func(context.Context, string) (net.Conn, error), security credentials.TransportCredentials, options ...grpc.DialOption,
@@ -31,7 +34,7 @@ func GRPC(
 		all := append([]grpc.DialOption{
 			grpc.WithContextDialer(dial), grpc.WithTransportCredentials(&listeningTo{TransportCredentials: security, heard: heard}),
 		}, options...)
-		cc, err := grpc.NewClient("passthrough:///"+address, all...)
+		cc, err := grpc.NewClient(passthrough+address, all...)
 		if err != nil {
 			return nil, err
 		}

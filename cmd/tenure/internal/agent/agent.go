@@ -133,6 +133,10 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 		o.Conn, o.Agent, o.Version, o.Registerer, o.Log = clusterConn{cluster}, local, env.Version, options.Registry, log
 		return consulhttp.New(o)
 	}
+	if member := env.InClear(); member != "" && options.Consul != "" {
+		log.Info("clients of Consul that show a token will be refused, as it is not sent to members without TLS; give --ca-file, or tenures:// in --endpoints",
+			zap.String("member", member))
+	}
 	options.Decide = newDecider(clusterConn{cluster}).decide
 	options.Pool = tenurev1.NewPoolServiceClient(clusterConn{cluster})
 	if options.Gossip.Addr == gossipAuto {

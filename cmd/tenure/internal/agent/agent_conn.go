@@ -15,6 +15,8 @@ import (
 	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+	"github.com/tenure-io/tenure/internal/errorinfo"
+	"github.com/tenure-io/tenure/server/reason"
 )
 
 // clusterPatience is how long a call of an agent, or the beginning of a stream, waits for a member that can answer it, if the caller
@@ -63,7 +65,7 @@ func (c clusterConn) NewStream(
 	stream, err := member.NewStream(ctx, of, method, options...)
 	if err != nil {
 		release()
-		return nil, err
+		return nil, conveyed(err)
 	}
 	context.AfterFunc(ctx, release)
 	return stream, nil
@@ -109,6 +111,15 @@ func withKey(request any, key []byte) any {
 	return m
 }
 
+// unsafe returns the error of a call that shows a token which the client does not send, for whoever handed it to the agent.
+func unsafe(err error) error {
+	refused := reason.New(tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE,
+		"the agent does not send the token to %s without TLS, as others could read it: start the agent with tenures:// in --endpoints, or with --ca-file",
+		errorinfo.Fact(err, "address"))
+	said, _ := reason.Status(refused, "")
+	return said.Err()
+}
+
 // decided returns the error of a change that nothing makes known again. If it may have been applied, its outcome is unknown, and it is
 // not made again.
 func decided(err error) error {
@@ -145,6 +156,9 @@ func (e outOfReachError) GRPCStatus() *status.Status {
 // conveyed returns an error of the client as a member's connection would.
 func conveyed(err error) error {
 	err = cli.PlainError(err)
+	if errorinfo.Reason(err) == tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE {
+		return unsafe(err)
+	}
 	if _, ok := errors.AsType[*cli.UnreachableError](err); ok {
 		return outOfReachError{err}
 	}

@@ -2,18 +2,25 @@ package agent
 
 import (
 	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	tenure "github.com/tenure-io/tenure/clients/go"
 	"github.com/tenure-io/tenure/cmd/tenure/internal/fake"
+	"github.com/tenure-io/tenure/consulhttp/reply"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/internal/errorinfo"
+	"github.com/tenure-io/tenure/server/authz"
 )
 
 // A change that an agent passes on, and whose answer is lost, is sent again under its key, or not at all.
@@ -140,5 +147,57 @@ func TestAnAgentsCallEndsAsThatToAMember(t *testing.T) {
 				t.Errorf("got %v, want the code %v", err, test.code)
 			}
 		})
+	}
+}
+
+// TestAnAgentSendsNoTokenOfOthersInClear has a client of Consul show its token to an agent without one of its own, whose member is another machine.
+func TestAnAgentSendsNoTokenOfOthersInClear(t *testing.T) {
+	var shown atomic.Int64
+	address := (&fake.Member{}).Serve(t, grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+		if said, _ := metadata.FromIncomingContext(ctx); len(said.Get("authorization")) > 0 {
+			shown.Add(1)
+		}
+		return nil, status.Error(codes.Unimplemented, "")
+	}))
+	client, err := tenure.Open("tenure://h1", tenure.WithFixedMembers(), tenure.WithDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	c := clusterConn{client}
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer theirs")
+	for name, call := range map[string]func() error{
+		"a read": func() error {
+			return c.Invoke(ctx, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"}, &tenurev1.GetResponse{})
+		},
+		"a change": func() error {
+			return c.Invoke(ctx, tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: "a"}, &tenurev1.PutResponse{})
+		},
+		"a change without a key": func() error {
+			return c.Invoke(ctx, tenurev1.ClusterService_TransferLeadership_FullMethodName,
+				&tenurev1.TransferLeadershipRequest{}, &tenurev1.TransferLeadershipResponse{})
+		},
+		"a watch": func() error {
+			_, err := c.NewStream(ctx, &tenurev1.WatchService_ServiceDesc.Streams[0], tenurev1.WatchService_Watch_FullMethodName)
+			return err
+		},
+		"what a member decides about": func() error {
+			return newDecider(c).decide(ctx, authz.Local{}, func() error {
+				t.Error("the call is made though nobody decided")
+				return nil
+			})
+		},
+	} {
+		err := call()
+		said := reply.Of(err)
+		if errorinfo.Reason(err) != tenurev1.ErrorReason_ERROR_REASON_AUTH_UNSAFE || errorinfo.Fact(err, "applied") != "no" || said.Status != http.StatusBadRequest ||
+			!strings.Contains(said.Text, "the agent does not send the token to h1:7400 without TLS") || !strings.Contains(said.Text, "--ca-file") {
+			t.Errorf("%s: got %v, and %+v for a client of Consul; want that the token is not sent, and what to do", name, err, said)
+		}
+	}
+	if n := shown.Load(); n != 0 {
+		t.Errorf("%d calls showed the token in clear", n)
 	}
 }

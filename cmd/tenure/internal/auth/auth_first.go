@@ -121,6 +121,9 @@ func makeFirst(
 	if first.dataDir != "" && len(e.Endpoints) > 1 {
 		return cli.UsageError("--endpoints names %d members; with --data-dir, it must name one: the member that has this directory", len(e.Endpoints))
 	}
+	if err := e.CheckClear(); err != nil { // The text is in the request.
+		return err
+	}
 	text, drawn, err := drawnToken(first.out)
 	if err != nil {
 		return err

@@ -47,12 +47,28 @@ func (e *Environment) Token() (credentials.PerRPCCredentials, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, UsageError("the token has characters that no token has")
 	}
-	for _, endpoint := range e.Endpoints {
-		if !e.Security.on() && !loopback(endpoint) {
-			return nil, UsageError("the token is not sent to %s without TLS: use tenures:// in --endpoints", endpoint)
-		}
+	if err := e.CheckClear(); err != nil {
+		return nil, err
 	}
 	return bearer{text: text}, nil
+}
+
+// CheckClear refuses to send the text of a token if others could read it on its way.
+func (e *Environment) CheckClear() error {
+	if endpoint := e.InClear(); endpoint != "" {
+		return UsageError("the token is not sent to %s without TLS: use tenures:// in --endpoints", endpoint)
+	}
+	return nil
+}
+
+// InClear returns the first endpoint that is another machine, if there is no TLS; empty: none is.
+func (e *Environment) InClear() string {
+	for _, endpoint := range e.Endpoints {
+		if !e.Security.on() && !loopback(endpoint) {
+			return endpoint
+		}
+	}
+	return ""
 }
 
 // tokenBytesMax bounds what a file with a token may have.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -22,6 +23,33 @@ _OPTIONS: list[tuple[str, int | str]] = [
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
 ]
+
+
+class InClear(Exception):
+    """A call was not made, as it shows a token that others could read. The text says so."""
+
+
+def _guards(address: str) -> list[grpc.aio.ClientInterceptor]:
+    """Returns interceptors for a connection without TLS to another machine: they make no call that shows a token.
+
+    gRPC takes one for each kind of calls.
+    """
+
+    async def guard(_: Any, continuation: Any, details: Any, sent: Any) -> Any:
+        if any(key.lower() == "authorization" for key, _ in details.metadata or ()):
+            raise InClear(
+                f"the token of the call is not sent to {address} without TLS: use tenures://, or insecure=true if the"
+                " network may read it"
+            )
+        return await continuation(details, sent)
+
+    kinds = {
+        "intercept_unary_unary": grpc.aio.UnaryUnaryClientInterceptor,
+        "intercept_unary_stream": grpc.aio.UnaryStreamClientInterceptor,
+        "intercept_stream_stream": grpc.aio.StreamStreamClientInterceptor,
+        "intercept_stream_unary": grpc.aio.StreamUnaryClientInterceptor,
+    }
+    return [type("Guard", (kind,), {name: guard})() for name, kind in kinds.items()]
 
 
 class Door:
@@ -51,9 +79,13 @@ class Door:
         """
         options = list(_OPTIONS)
         if not self.tls:
-            if self.token is not None and not self._security.insecure and not is_local(address):
-                raise errors.PermissionDenied(CLEAR)
-            return grpc.aio.insecure_channel(address, options=options, interceptors=self._interceptors)
+            interceptors = self._interceptors
+            if not self._security.insecure and not is_local(address):
+                if self.token is not None:
+                    raise errors.PermissionDenied(CLEAR)
+                if interceptors:  # They may give a call a token. The guards see it after them.
+                    interceptors = [*interceptors, *_guards(address)]
+            return grpc.aio.insecure_channel(address, options=options, interceptors=interceptors)
         credentials = self._credentials
         if credentials is None:
             pem = read_files(self._security)

@@ -15,7 +15,7 @@ from tenure import _convert, errors
 from tenure._core.fork import ADVICE
 from tenure._core.retry import FailedHere, decide
 from tenure._rpc import BidiStream, Req, Res, ServerStream, Unary
-from tenure.aio._door import Door
+from tenure.aio._door import Door, InClear
 from tenure.aio._line import Alone, Long, bearing
 from tenure.aio._lines import STREAMS_MAX, Lines
 from tenure.aio._vigil import Vigil
@@ -376,6 +376,8 @@ async def _typed(begin: Callable[[], Awaitable[T]]) -> T:
         raise _convert.error(error.code(), error.details() or "", error.trailing_metadata()) from None
     except (grpc.aio.UsageError, asyncio.InvalidStateError) as error:
         raise errors.LinkLost(str(error), applied=None) from None
+    except InClear as error:
+        raise errors.AuthUnsafe(str(error), reason=errors.AuthUnsafe.reason, applied=False) from None
     except Exception as error:  # Of an interceptor.
         if (said := _beneath(error)) is not None:
             passing = _convert.error(said.code(), said.details() or "", said.trailing_metadata())
