@@ -98,13 +98,17 @@ final class Door {
    * @throws TenureException of kind TLS_FAILED if a file cannot be used, and AUTH_FAILED rather than to send the token in clear
    */
   ManagedChannelBuilder<?> builder(String address) {
-    if (token != null && !tls && !security.insecure() && !Security.local(address)) {
+    boolean clear = !tls && !security.insecure() && !Security.local(address);
+    if (token != null && clear) {
       throw TenureException.of(ErrorKind.AUTH_FAILED, Applied.NO, CLEAR);
     }
     ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(address, credentials());
     String name = security.text(Security.SERVER_NAME);
     if (!name.isEmpty()) {
       builder.overrideAuthority(name);
+    }
+    if (clear) { // What is added first sees calls last.
+      builder.intercept(new InClear(address));
     }
     if (token != null) {
       builder.intercept(token);

@@ -49,7 +49,7 @@ final class Token implements ClientInterceptor {
   /** Where a call has it noted with which token it was begun; empty before. */
   static final CallOptions.Key<AtomicReference<String>> USED = CallOptions.Key.create("tenure-token-used");
 
-  private static final Metadata.Key<String> HEADER =
+  static final Metadata.Key<String> HEADER =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   /** Runs something after a while, unless that is cancelled. */

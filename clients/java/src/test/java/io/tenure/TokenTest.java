@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -13,10 +15,15 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.MetadataUtils;
+import io.grpc.stub.StreamObserver;
 import io.tenure.v1.KVServiceGrpc;
 import io.tenure.v1.PutRequest;
 import io.tenure.v1.PutResponse;
 import io.tenure.v1.WatchRequest;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -32,12 +39,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -269,6 +278,55 @@ final class TokenTest {
       client.kv().put("k", "v");
       assertTrue(methods.contains("Put"), methods::toString);
       assertTrue(channels.get() > 0);
+    }
+  }
+
+  /** Returns an address of this machine that other machines can reach, too. */
+  private static String reachable() throws Exception {
+    return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+        .filter(a -> a instanceof Inet4Address && !a.isLoopbackAddress()).map(InetAddress::getHostAddress).findFirst().orElse(null);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"header,false", "header,true", "credentials,false", "credentials,true"})
+  void aTokenOfAnInterceptorIsNotSentInClear(String form, boolean told) throws Exception {
+    String host = reachable();
+    assumeTrue(host != null, "this machine has loopback addresses only");
+    Metadata shown = new Metadata();
+    shown.put(Token.HEADER, "Bearer theirs");
+    CallCredentials credentials = new CallCredentials() {
+      @Override
+      public void applyRequestMetadata(RequestInfo call, Executor on, MetadataApplier applier) {
+        applier.apply(shown);
+      }
+    };
+    ClientInterceptor showing = new ClientInterceptor() {
+      @Override
+      public <Q, R> ClientCall<Q, R> interceptCall(MethodDescriptor<Q, R> method, CallOptions options, Channel next) {
+        if (!method.getBareMethodName().equals("Put")) {
+          return next.newCall(method, options);
+        }
+        return form.equals("header") ? MetadataUtils.newAttachHeadersInterceptor(shown).interceptCall(method, options, next)
+            : next.newCall(method, options.withCallCredentials(credentials));
+      }
+    };
+    try (FakeMember m = new FakeMember(); Client client = Client.builder("tenure://" + host + ":" + m.port()).callTimeout(LONG)
+        .interceptors(showing).insecure(told).connect()) {
+      AtomicInteger puts = new AtomicInteger();
+      BiConsumer<PutRequest, StreamObserver<PutResponse>> put = m.put;
+      m.put = (r, o) -> {
+        puts.incrementAndGet();
+        put.accept(r, o);
+      };
+      if (told) {
+        client.kv().put("k", "v");
+        return;
+      }
+      TenureException refused = assertThrows(TenureException.class, () -> client.kv().put("k", "v"));
+      assertEquals(form.equals("header") ? ErrorKind.INVALID_ARGUMENT : ErrorKind.AUTH_FAILED, refused.kind(), refused::toString);
+      assertEquals(form.equals("header") ? "AUTH_UNSAFE" : "", refused.reason());
+      assertTrue(refused.getMessage().contains("without TLS: use tenures://, or insecure=true"), refused::getMessage);
+      assertEquals(0, puts.get());
     }
   }
 
