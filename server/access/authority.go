@@ -140,6 +140,14 @@ func Of(ctx context.Context) *Grant {
 // Who returns the caller as it was when the call was decided about last; never nil.
 func (g *Grant) Who() *Who { return g.who.Load() }
 
+// WhoAt returns the caller as a snapshot knows it, which may be newer than the decision. A nil grant is that of a call that passed no gate.
+func (g *Grant) WhoAt(s *storage.Reader, at storage.Applied) (*Who, error) {
+	if g == nil {
+		return &Who{}, nil
+	}
+	return g.authority.who(s, at, g.caller)
+}
+
 // Principal returns on whose behalf a call runs; empty for no grant, and in mode off.
 func (g *Grant) Principal() string {
 	if g == nil || g.Who().Cause != "" {

@@ -256,19 +256,34 @@ func (a *Service) SetAuthMode(ctx context.Context, r *tenurev1.SetAuthModeReques
 
 // WhoAmI serves AuthService.
 func (a *Service) WhoAmI(ctx context.Context, _ *tenurev1.WhoAmIRequest) (*tenurev1.WhoAmIResponse, error) {
-	who, at := a.who(ctx), a.Node.Store().Applied()
+	who, at, err := a.whoNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return &tenurev1.WhoAmIResponse{
 		Header: a.Header(at), Principal: who.Principal, Credential: who.Credential.String(), Cause: who.Cause,
 		Policies: who.Policies, ExpireTime: instant(who.ExpireTimeMs), Mode: shownMode(at.AuthMode), Parent: accessorText(who.Parent),
 	}, nil
 }
 
-// who returns the caller of a call. Calls that passed no gate, as those of tests, have none.
-func (a *Service) who(ctx context.Context) *access.Who {
+// callerOf returns the caller of a call, as it was when the call was decided about. Calls that passed no gate, as those of tests, have none.
+func callerOf(ctx context.Context) *access.Who {
 	if g := access.Of(ctx); g != nil {
 		return g.Who()
 	}
 	return &access.Who{}
+}
+
+// whoNow returns the caller of a call as the cluster knows it, with the state that it is of. Others decide by that, such as the agents of machines, and nothing decides
+// again about what they do then: a member that is cut off must not answer with what it has.
+func (a *Service) whoNow(ctx context.Context) (*access.Who, storage.Applied, error) {
+	s, err := a.Reader(ctx, nil)
+	if err != nil {
+		return nil, storage.Applied{}, err
+	}
+	defer a.CloseSnapshot(s)
+	who, err := access.Of(ctx).WhoAt(s.Reader, s.At)
+	return who, s.At, err
 }
 
 // CheckAccess serves AuthService.
@@ -280,11 +295,15 @@ func (a *Service) CheckAccess(ctx context.Context, r *tenurev1.CheckAccessReques
 	if len(policy.Rules) != 1 {
 		return nil, reason.Invalid("rule", "must be one rule")
 	}
+	who, at, err := a.whoNow(ctx)
+	if err != nil {
+		return nil, err
+	}
 	allowed := true
 	for _, need := range policy.Rules[0].Needs() {
-		allowed = allowed && a.who(ctx).Covers(need)
+		allowed = allowed && who.Covers(need)
 	}
-	return &tenurev1.CheckAccessResponse{Header: a.Header(a.Node.Store().Applied()), Allowed: allowed}, nil
+	return &tenurev1.CheckAccessResponse{Header: a.Header(at), Allowed: allowed}, nil
 }
 
 // instant converts milliseconds since the Unix epoch; zero is none.

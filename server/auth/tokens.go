@@ -98,7 +98,7 @@ func (a *Service) parentOf(ctx context.Context, r *tenurev1.CreateTokenRequest) 
 	if err != nil || len(r.GetParent()) != len(id.String()) {
 		return nil, reason.Invalid("parent", "must be a UUID, the accessor of a token")
 	}
-	who := a.who(ctx)
+	who := callerOf(ctx)
 	if who.Covers(authz.Need{Kind: authz.Admin, Verb: authz.Write}) {
 		return id[:], nil
 	}
@@ -115,7 +115,7 @@ func (a *Service) parentOf(ctx context.Context, r *tenurev1.CreateTokenRequest) 
 // accessorOf returns the accessor that a request names: an empty one is that of the caller's own token.
 func (a *Service) accessorOf(ctx context.Context, text string) ([]byte, error) {
 	if text == "" {
-		if own := a.who(ctx).Accessor; own != nil {
+		if own := callerOf(ctx).Accessor; own != nil {
 			return own, nil
 		}
 		return nil, reason.Invalid("accessor", "must be given by a caller without a token")

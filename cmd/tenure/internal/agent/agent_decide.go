@@ -2,7 +2,10 @@ package agent
 
 import (
 	"context"
-	"sync/atomic"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,97 +19,187 @@ import (
 	"github.com/tenure-io/tenure/server/reason"
 )
 
-// modeWait is for how long an agent asks for the mode if the last one that it heard of enforces nothing.
-const modeWait = time.Second
+const (
+	// answerWait is for how long an agent asks where it may go by what a member said before.
+	answerWait = time.Second
+	// warnMax is for how long it counts that a member said that no rule is enforced. By then they may be; in mode off, nobody looks at tokens.
+	warnMax = 10 * time.Second
+	// reportsMax is how many decisions about reports are remembered. At it, all are forgotten.
+	reportsMax = 4096
+)
 
 // decider has a member decide about what clients of Consul ask of the agent: with the token that they show. Those without one act as the agent,
-// about whose own entries members decide when it writes them.
+// about whose own entries members decide when it writes them. What a member says it has proved to be current.
 type decider struct {
 	auth    tenurev1.AuthServiceClient
 	cluster tenurev1.ClusterServiceClient
-	// lax says that no rule was enforced when a member was last asked.
-	lax atomic.Bool
+	clock   func() time.Time
+
+	mu   sync.Mutex        // guards what follows
+	mode tenurev1.AuthMode // what a member said last; warn where it did not say which of those that enforce nothing
+	said time.Time         // before it was asked
+	// reports are those that were allowed when a member was last asked.
+	reports map[[sha256.Size]byte]struct{}
 }
 
 // newDecider returns a decider that asks over a connection.
 func newDecider(conn grpc.ClientConnInterface) *decider {
-	return &decider{auth: tenurev1.NewAuthServiceClient(conn), cluster: tenurev1.NewClusterServiceClient(conn)}
+	return &decider{
+		auth: tenurev1.NewAuthServiceClient(conn), cluster: tenurev1.NewClusterServiceClient(conn), clock: time.Now,
+		reports: map[[sha256.Size]byte]struct{}{},
+	}
 }
 
 // decide makes a call if its client may make it.
 func (d *decider) decide(ctx context.Context, of authz.Local, serve func() error) error {
-	if shown, _ := metadata.FromOutgoingContext(ctx); len(shown[identity.Metadata]) == 0 {
+	shown, _ := metadata.FromOutgoingContext(ctx)
+	tokens := shown[identity.Metadata]
+	if len(tokens) == 0 {
 		return serve()
 	}
-	enforced, err := d.enforces(ctx)
-	if err != nil {
-		return err
+	decide := d.refusal
+	if of.Stale {
+		decide = func(ctx context.Context, of authz.Local) error { return d.report(ctx, tokens, of) }
 	}
-	if enforced {
-		if err = d.refusal(ctx, of); err != nil {
-			return err
-		}
+	if err := decide(ctx, of); err != nil {
+		return err
 	}
 	return serve()
 }
 
-// enforces reports whether rules are enforced. While no member can be asked, what the last one said holds that enforced none; without, and where
-// they were enforced, nobody can decide.
-func (d *decider) enforces(ctx context.Context) (bool, error) {
+// rule is what a client needs.
+type rule struct {
+	text string // of a rule that meets it
+	need authz.Need
+}
+
+// rulesOf returns what a client needs, each once.
+func rulesOf(ctx context.Context, of authz.Local) ([]rule, error) {
+	var rules []rule
+	for _, need := range of.Needs {
+		text, err := ruleOf(ctx, of, need)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" && !slices.ContainsFunc(rules, func(r rule) bool { return r.text == text }) {
+			rules = append(rules, rule{text, need})
+		}
+	}
+	return rules, nil
+}
+
+// reportOf returns what a decision about a report is remembered by: the token that was shown, and what it takes.
+func reportOf(tokens []string, rules []rule) [sha256.Size]byte {
+	all := sha256.New()
+	for _, token := range tokens {
+		_, _ = fmt.Fprintf(all, "%q", token) // It never fails.
+	}
+	for _, r := range rules {
+		_, _ = fmt.Fprintf(all, " %q", r.text)
+	}
+	return [sha256.Size]byte(all.Sum(nil))
+}
+
+// report returns why a client may not report; nil: it may. A program that is well would be taken for dead if it could not while there is no leader, so
+// then what was allowed last is allowed, as it is inside a member.
+func (d *decider) report(ctx context.Context, tokens []string, of authz.Local) error {
+	rules, err := rulesOf(ctx, of)
+	if err != nil {
+		return err
+	}
+	key := reportOf(tokens, rules)
+	d.mu.Lock()
+	_, allowed := d.reports[key]
+	d.mu.Unlock()
 	asking := ctx
-	if d.lax.Load() {
+	if allowed {
 		var cancel context.CancelFunc
-		asking, cancel = context.WithTimeout(ctx, modeWait)
+		asking, cancel = context.WithTimeout(ctx, answerWait)
 		defer cancel()
 	}
-	enforced, err := d.asked(asking)
+	err = d.refusal(asking, of)
+	if allowed && silent(err) && ctx.Err() == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil:
+		delete(d.reports, key)
+	case len(d.reports) >= reportsMax:
+		clear(d.reports)
+		fallthrough
+	default:
+		d.reports[key] = struct{}{}
+	}
+	return err
+}
+
+// enforces reports whether rules are enforced. While no member can say, it counts that the last one said that none is, in mode off without an end and
+// else for warnMax. Without, and where they were enforced, nobody can decide.
+func (d *decider) enforces(ctx context.Context) (bool, error) {
+	began := d.clock()
+	d.mu.Lock()
+	lax := d.mode == tenurev1.AuthMode_AUTH_MODE_OFF || d.mode == tenurev1.AuthMode_AUTH_MODE_WARN && began.Sub(d.said) < warnMax
+	d.mu.Unlock()
+	asking := ctx
+	if lax {
+		var cancel context.CancelFunc
+		asking, cancel = context.WithTimeout(ctx, answerWait)
+		defer cancel()
+	}
+	mode, err := d.asked(asking)
 	switch {
 	case err == nil:
-		d.lax.Store(!enforced)
-		return enforced, nil
-	case d.lax.Load() && ctx.Err() == nil && silent(err):
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.mode, d.said = mode, began
+		return mode == tenurev1.AuthMode_AUTH_MODE_ENFORCE, nil
+	case lax && ctx.Err() == nil && silent(err):
 		return false, nil
 	default:
 		return false, err
 	}
 }
 
-// asked asks a member whether rules are enforced.
-func (d *decider) asked(ctx context.Context) (bool, error) {
+// asked asks a member for the mode; of those that enforce nothing it may not learn which it is.
+func (d *decider) asked(ctx context.Context) (tenurev1.AuthMode, error) {
 	who, err := d.auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
 	if err == nil {
-		return who.GetMode() == tenurev1.AuthMode_AUTH_MODE_ENFORCE, nil
+		return who.GetMode(), nil
 	}
 	if !denies(err) {
-		return false, err
+		return 0, err
 	}
 	// The mode is not said to a client without any right, or with a token that is none. It is served what takes a right unless rules are enforced.
-	if _, err = d.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{}); err != nil && !denies(err) {
-		return false, err
+	switch _, err = d.cluster.ListMembers(ctx, &tenurev1.ListMembersRequest{}); {
+	case err == nil:
+		return tenurev1.AuthMode_AUTH_MODE_WARN, nil
+	case denies(err):
+		return tenurev1.AuthMode_AUTH_MODE_ENFORCE, nil
+	default:
+		return 0, err
 	}
-	return err != nil, nil
 }
 
 // refusal returns why a client may not make a call; nil: it may.
 func (d *decider) refusal(ctx context.Context, of authz.Local) error {
-	asked := map[string]bool{}
-	for _, need := range of.Needs {
-		rule, err := ruleOf(ctx, of, need)
-		if err != nil {
-			return err
-		}
-		if rule == "" || asked[rule] {
-			continue
-		}
-		asked[rule] = true
-		may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: rule})
+	if enforced, err := d.enforces(ctx); err != nil || !enforced {
+		return err
+	}
+	rules, err := rulesOf(ctx, of)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: r.text})
 		switch {
 		case err != nil:
 			return err
 		case !may.GetAllowed():
 			// The client is told the need as it is: with nothing that it did not say itself.
 			said, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-				"the token does not have the right %s", need).With("needs", need.String()), "")
+				"the token does not have the right %s", r.need).With("needs", r.need.String()), "")
 			return said.Err()
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -45,7 +46,7 @@ func (a *answering) Invoke(_ context.Context, _ string, request, response any, _
 
 // TestAMemberDecidesForWhoeverShowsAToken asks members that enforce rules, that do not, and that do not answer.
 func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
-	const enforce, warn = tenurev1.AuthMode_AUTH_MODE_ENFORCE, tenurev1.AuthMode_AUTH_MODE_WARN
+	const off, warn, enforce = tenurev1.AuthMode_AUTH_MODE_OFF, tenurev1.AuthMode_AUTH_MODE_WARN, tenurev1.AuthMode_AUTH_MODE_ENFORCE
 	of := authz.Local{
 		Needs: []authz.Need{
 			{Kind: authz.Node, Verb: authz.Write, Match: authz.Exact, Text: "web1"},
@@ -60,27 +61,38 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 		},
 	}
 	all := map[string]bool{`node "web1" write`: true, `service "web" write`: true, `service "db" write`: true, "service * read": true}
+	type said struct { // what a member said when it was last asked, and how long ago that is
+		mode tenurev1.AuthMode
+		ago  time.Duration
+	}
+	never, lately := said{}, said{warn, warnMax - 1}
 	for name, test := range map[string]struct {
 		members answering
-		last    bool // a member enforced nothing when it was last asked
+		last    said
 		want    codes.Code
 	}{
-		"one who has all rights":             {answering{mode: enforce, rules: all}, false, codes.OK},
-		"one who lacks one":                  {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, "service * read": true}}, false, codes.PermissionDenied},
-		"one who lacks that of others":       {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}}, false, codes.PermissionDenied},
-		"one who has none":                   {answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, false, codes.PermissionDenied},
-		"a token that is none":               {answering{whoAmI: codes.Unauthenticated, members: codes.Unauthenticated}, true, codes.Unauthenticated},
-		"one who lacks it in mode warn":      {answering{mode: warn}, false, codes.OK},
-		"a token that is none, in mode off":  {answering{whoAmI: codes.Unauthenticated}, false, codes.OK},
-		"no member answers":                  {answering{whoAmI: codes.Unavailable}, false, codes.Unavailable},
-		"no member answers any more":         {answering{whoAmI: codes.Unavailable}, true, codes.OK},
-		"none answers in time any more":      {answering{whoAmI: codes.DeadlineExceeded}, true, codes.OK},
-		"a member that fails":                {answering{whoAmI: codes.Internal}, true, codes.Internal},
-		"a member that has too much to do":   {answering{whoAmI: codes.Unauthenticated, members: codes.ResourceExhausted}, true, codes.ResourceExhausted},
-		"no leader, and a token that is not": {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, false, codes.Unavailable},
+		"one who has all rights":             {answering{mode: enforce, rules: all}, never, codes.OK},
+		"one who lacks one":                  {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, "service * read": true}}, never, codes.PermissionDenied},
+		"one who lacks that of others":       {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}}, never, codes.PermissionDenied},
+		"one who has none":                   {answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, never, codes.PermissionDenied},
+		"a token that is none":               {answering{whoAmI: codes.Unauthenticated, members: codes.Unauthenticated}, lately, codes.Unauthenticated},
+		"one who lacks it in mode warn":      {answering{mode: warn}, never, codes.OK},
+		"a token that is none, in mode off":  {answering{whoAmI: codes.Unauthenticated}, never, codes.OK},
+		"no member answers":                  {answering{whoAmI: codes.Unavailable}, never, codes.Unavailable},
+		"no member answers any more":         {answering{whoAmI: codes.Unavailable}, lately, codes.OK},
+		"none answers in time any more":      {answering{whoAmI: codes.DeadlineExceeded}, lately, codes.OK},
+		"none any more, for too long":        {answering{whoAmI: codes.Unavailable}, said{warn, warnMax}, codes.Unavailable},
+		"none any more, in mode off":         {answering{whoAmI: codes.Unavailable}, said{off, time.Hour}, codes.OK},
+		"none any more, in mode enforce":     {answering{whoAmI: codes.Unavailable}, said{enforce, 0}, codes.Unavailable},
+		"no leader, and a token that was":    {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, lately, codes.OK},
+		"a member that fails":                {answering{whoAmI: codes.Internal}, lately, codes.Internal},
+		"a member that has too much to do":   {answering{whoAmI: codes.Unauthenticated, members: codes.ResourceExhausted}, lately, codes.ResourceExhausted},
+		"no leader, and a token that is not": {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, never, codes.Unavailable},
 	} {
 		d := newDecider(&test.members)
-		d.lax.Store(test.last)
+		now := time.Now()
+		d.clock = func() time.Time { return now }
+		d.mode, d.said = test.last.mode, now.Add(-test.last.ago)
 		served := false
 		serve := func() error {
 			served = true
@@ -95,4 +107,39 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 			t.Errorf("%s, without a token: got %v, made %v, and %d questions; want that it acts as the agent", name, err, served, test.members.asked)
 		}
 	}
+}
+
+// TestAReportIsAllowedWithoutALeaderIfItWas has programs report to an agent whose members have lost their leader.
+func TestAReportIsAllowedWithoutALeaderIfItWas(t *testing.T) {
+	members := &answering{mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE, rules: map[string]bool{`service "web" write`: true, `service "db" write`: true}}
+	d := newDecider(members)
+	service := "web"
+	of := authz.Local{
+		Needs:   []authz.Need{{Kind: authz.Service, Verb: authz.Write, By: authz.ByCheck, ID: "up", Node: "web1"}},
+		Service: func(authz.Need) string { return service },
+		Stale:   true,
+	}
+	report := func(token string, of authz.Local) codes.Code {
+		return status.Code(d.decide(metadata.AppendToOutgoingContext(t.Context(), "authorization", token), of, func() error { return nil }))
+	}
+	change := of
+	change.Stale = false
+	want := func(what string, got, want codes.Code) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %v, want %v", what, got, want)
+		}
+	}
+	want("a report", report("a", of), codes.OK)
+	members.whoAmI = codes.Unavailable
+	want("a report without a leader", report("a", of), codes.OK)
+	want("that of another token", report("b", of), codes.Unavailable)
+	want("a change without a leader", report("a", change), codes.Unavailable)
+	service = "db"
+	want("a report about what became another service's", report("a", of), codes.Unavailable)
+	service = "web"
+	members.whoAmI, members.members = codes.Unauthenticated, codes.Unauthenticated
+	want("a report after the token was revoked", report("a", of), codes.Unauthenticated)
+	members.whoAmI = codes.Unavailable
+	want("that without a leader", report("a", of), codes.Unavailable)
 }
