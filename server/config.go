@@ -145,8 +145,8 @@ type Config struct {
 	// StreamSessionsMax is how many sessions one KeepAlive stream renews; 0 is 131 072. A renewal of one more is refused
 	// with LIMIT_EXCEEDED; another stream may bring it.
 	StreamSessionsMax int
-	// AuthStaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
-	// which rights were taken away; 0 is 10 s.
+	// AuthStaleMax is how long stale reads, new streams and the list of the pool are served where credentials are looked at, after the last proof
+	// that this member knows which rights were taken away; 0 is 10 s.
 	AuthStaleMax time.Duration
 	// TokensUsedEvery is about how often the member notes which tokens were used; 0 is 5 minutes.
 	TokensUsedEvery time.Duration

@@ -52,8 +52,8 @@ type Options struct {
 	Clock func() time.Time
 	// Keys verify JSON Web Tokens.
 	Keys *provider.Keys
-	// StaleMax is how long stale reads and new streams are served where rules are enforced, after the last proof that this member knows
-	// them all; zero is StaleMaxDefault.
+	// StaleMax is how long stale reads, new streams and the list of the pool are served where credentials are looked at, after the last proof that
+	// this member knows all rights; zero is StaleMaxDefault.
 	StaleMax time.Duration
 	// Noted says that contexts of calls may have a Note, because somebody writes down what is decided. Without it their notes stay empty.
 	Noted bool
@@ -162,13 +162,13 @@ func (g *Grant) Under() uint64 { return g.under.Load() }
 // Call decides about the message of a call with one answer. The call runs under the context that it returns.
 func (a *Authority) Call(ctx context.Context, caller *identity.Client, method string, request any) (context.Context, error) {
 	r, reads := request.(reader)
-	stale := reads && r.GetRead().GetStale()
-	if stale && !a.malformed(caller, method) {
+	shows := reads && r.GetRead().GetStale() || method == tenurev1.PoolService_ListPool_FullMethodName
+	if shows && !a.malformed(caller, method) {
 		if err := a.current(ctx); err != nil {
 			return nil, err
 		}
 	}
-	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method, reads: reads, shows: stale}}
+	g := &granted{Context: ctx, grant: Grant{authority: a, caller: caller, method: method, reads: reads, shows: shows}}
 	if err := g.grant.about(ctx, request); err != nil {
 		return nil, err
 	}

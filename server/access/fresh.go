@@ -55,7 +55,9 @@ type reader interface{ GetRead() *tenurev1.ReadOptions }
 
 // current refuses what is answered with the state of this member, if credentials are looked at and it did not prove for too long that it
 // knows all rules, and whether they are enforced: one that was cut off in mode warn cannot know what became of the mode. It tries to prove it
-// first. All else proves it by itself: changes in the log, and linearizable reads.
+// first. This is for stale reads, new streams and the list of the pool. Changes are proved in the log, and linearizable reads by themselves, which
+// WhoAmI and CheckAccess are, too. GetStatus is answered without a bound: operators need it just then. So is whether a program may report a check to
+// the agent inside this member: see Local.
 func (a *Authority) current(ctx context.Context) error {
 	if a.node.Store().Rights.Now().Mode <= storev1.AuthMode_AUTH_MODE_OFF {
 		return nil

@@ -77,6 +77,10 @@ func TestAMemberThatIsCutOffShowsNothingForLong(t *testing.T) {
 		defer stream.Close()
 		return stream.Message(ctx, &tenurev1.WatchRequest{})
 	}
+	pool := func() error {
+		_, err := a.Call(t.Context(), admin(), tenurev1.PoolService_ListPool_FullMethodName, &tenurev1.ListPoolRequest{})
+		return err
+	}
 	refused := func(err error) bool {
 		e := reason.Of(err)
 		return e != nil && e.Reason == tenurev1.ErrorReason_ERROR_REASON_NO_LEADER
@@ -86,12 +90,15 @@ func TestAMemberThatIsCutOffShowsNothingForLong(t *testing.T) {
 	}
 	node.lost = true
 	sleep(StaleMaxDefault)
-	if err := get(); err != nil || node.proofs != 1 {
+	if err := errors.Join(get(), pool()); err != nil || node.proofs != 1 {
 		t.Errorf("a stale read within the time: %v after %d proofs, want one", err, node.proofs)
 	}
 	sleep(time.Millisecond)
 	if err := get(); !refused(err) {
 		t.Errorf("a stale read after it: %v, want that there is no leader", err)
+	}
+	if err := pool(); !refused(err) || node.proofs != 2 {
+		t.Errorf("a list of the pool after it: %v after %d proofs, want a refusal without another attempt", err, node.proofs)
 	}
 	if err := watch(); !refused(err) || node.proofs != 2 {
 		t.Errorf("a new watch after it: %v after %d proofs, want a refusal without another attempt", err, node.proofs)
@@ -105,7 +112,7 @@ func TestAMemberThatIsCutOffShowsNothingForLong(t *testing.T) {
 	}
 	node.lost = false
 	sleep(proofPause + time.Millisecond)
-	if err := errors.Join(get(), watch()); err != nil || node.proofs != 3 {
+	if err := errors.Join(get(), pool(), watch()); err != nil || node.proofs != 3 {
 		t.Errorf("back again: %v after %d proofs, want one more", err, node.proofs)
 	}
 }
@@ -150,6 +157,10 @@ func TestWhatIsShownIsProvedWhenItIsAllowed(t *testing.T) {
 	calls := map[string]func(a *Authority) error{
 		"a stale read": func(a *Authority) error {
 			_, err := a.Call(t.Context(), &identity.Client{}, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a", Read: stale})
+			return err
+		},
+		"a list of the pool": func(a *Authority) error {
+			_, err := a.Call(t.Context(), &identity.Client{}, tenurev1.PoolService_ListPool_FullMethodName, &tenurev1.ListPoolRequest{})
 			return err
 		},
 		"a new stream": func(a *Authority) error {
