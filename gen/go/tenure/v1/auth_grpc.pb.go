@@ -109,9 +109,9 @@ type AuthServiceClient interface {
 	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
 	// AUTH_NOT_BOOTSTRAPPED.
 	DeleteProvider(ctx context.Context, in *DeleteProviderRequest, opts ...grpc.CallOption) (*DeleteProviderResponse, error)
-	// WhoAmI returns the caller as this member sees it, in every mode.
+	// WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
 	WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error)
-	// CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+	// CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
 	CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error)
 }
 
@@ -400,9 +400,9 @@ type AuthServiceServer interface {
 	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
 	// AUTH_NOT_BOOTSTRAPPED.
 	DeleteProvider(context.Context, *DeleteProviderRequest) (*DeleteProviderResponse, error)
-	// WhoAmI returns the caller as this member sees it, in every mode.
+	// WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
 	WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error)
-	// CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+	// CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
 	CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error)
 	mustEmbedUnimplementedAuthServiceServer()
 }

@@ -31,6 +31,7 @@ const (
 // is noticed within seconds. The leader acts on it by the check liveness of the node in the catalog.
 type PoolServiceClient interface {
 	// ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+	// In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
 	// Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
 	ListPool(ctx context.Context, in *ListPoolRequest, opts ...grpc.CallOption) (*ListPoolResponse, error)
 	// ForceLeave deregisters a node that has failed, as if it had left: its check liveness goes, and the sessions that are
@@ -75,6 +76,7 @@ func (c *poolServiceClient) ForceLeave(ctx context.Context, in *ForceLeaveReques
 // is noticed within seconds. The leader acts on it by the check liveness of the node in the catalog.
 type PoolServiceServer interface {
 	// ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+	// In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
 	// Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
 	ListPool(context.Context, *ListPoolRequest) (*ListPoolResponse, error)
 	// ForceLeave deregisters a node that has failed, as if it had left: its check liveness goes, and the sessions that are

@@ -216,7 +216,8 @@ const (
 	ErrorReason_ERROR_REASON_LIMIT_IN_USE ErrorReason = 64
 	// FAILED_PRECONDITION: another token was the first one already.
 	ErrorReason_ERROR_REASON_AUTH_BOOTSTRAPPED ErrorReason = 65
-	// FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+	// FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off. Clients and agents say it
+	// themselves of a call with a token that they do not send to another machine without TLS.
 	ErrorReason_ERROR_REASON_AUTH_UNSAFE ErrorReason = 66
 	// UNAVAILABLE: the member cannot write its audit log and refuses changes until it can (`--audit-full refuse`); other members may
 	// serve.

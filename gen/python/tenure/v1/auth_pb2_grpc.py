@@ -309,14 +309,14 @@ class AuthServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WhoAmI(self, request, context):
-        """WhoAmI returns the caller as this member sees it, in every mode.
+        """WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckAccess(self, request, context):
-        """CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+        """CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -55,6 +55,7 @@ class PoolServiceServicer(object):
 
     def ListPool(self, request, context):
         """ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+        In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
         Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -951,7 +951,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * WhoAmI returns the caller as this member sees it, in every mode.
+     * WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
      * </pre>
      */
     default void whoAmI(io.tenure.v1.WhoAmIRequest request,
@@ -961,7 +961,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+     * CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
      * </pre>
      */
     default void checkAccess(io.tenure.v1.CheckAccessRequest request,
@@ -1241,7 +1241,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * WhoAmI returns the caller as this member sees it, in every mode.
+     * WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
      * </pre>
      */
     public void whoAmI(io.tenure.v1.WhoAmIRequest request,
@@ -1252,7 +1252,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+     * CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
      * </pre>
      */
     public void checkAccess(io.tenure.v1.CheckAccessRequest request,
@@ -1495,7 +1495,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * WhoAmI returns the caller as this member sees it, in every mode.
+     * WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
      * </pre>
      */
     public io.tenure.v1.WhoAmIResponse whoAmI(io.tenure.v1.WhoAmIRequest request) throws io.grpc.StatusException {
@@ -1505,7 +1505,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+     * CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
      * </pre>
      */
     public io.tenure.v1.CheckAccessResponse checkAccess(io.tenure.v1.CheckAccessRequest request) throws io.grpc.StatusException {
@@ -1747,7 +1747,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * WhoAmI returns the caller as this member sees it, in every mode.
+     * WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
      * </pre>
      */
     public io.tenure.v1.WhoAmIResponse whoAmI(io.tenure.v1.WhoAmIRequest request) {
@@ -1757,7 +1757,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+     * CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
      * </pre>
      */
     public io.tenure.v1.CheckAccessResponse checkAccess(io.tenure.v1.CheckAccessRequest request) {
@@ -2018,7 +2018,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * WhoAmI returns the caller as this member sees it, in every mode.
+     * WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.WhoAmIResponse> whoAmI(
@@ -2029,7 +2029,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * CheckAccess reports whether the caller has a right. Errors: INVALID_ARGUMENT.
+     * CheckAccess reports whether the caller has a right, as linearizably as WhoAmI. Errors: INVALID_ARGUMENT.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.CheckAccessResponse> checkAccess(

@@ -494,7 +494,8 @@ public enum ErrorReason
   ERROR_REASON_AUTH_BOOTSTRAPPED(65),
   /**
    * <pre>
-   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off. Clients and agents say it
+   * themselves of a call with a token that they do not send to another machine without TLS.
    * </pre>
    *
    * <code>ERROR_REASON_AUTH_UNSAFE = 66;</code>
@@ -1057,7 +1058,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_AUTH_BOOTSTRAPPED_VALUE = 65;
   /**
    * <pre>
-   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off.
+   * FAILED_PRECONDITION: an address that is not loopback has no TLS, or the peer address has none and is not off. Clients and agents say it
+   * themselves of a call with a token that they do not send to another machine without TLS.
    * </pre>
    *
    * <code>ERROR_REASON_AUTH_UNSAFE = 66;</code>

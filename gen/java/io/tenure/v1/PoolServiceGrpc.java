@@ -148,6 +148,7 @@ public final class PoolServiceGrpc {
     /**
      * <pre>
      * ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+     * In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
      * Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
      * </pre>
      */
@@ -207,6 +208,7 @@ public final class PoolServiceGrpc {
     /**
      * <pre>
      * ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+     * In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
      * Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
      * </pre>
      */
@@ -253,6 +255,7 @@ public final class PoolServiceGrpc {
     /**
      * <pre>
      * ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+     * In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
      * Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
      * </pre>
      */
@@ -297,6 +300,7 @@ public final class PoolServiceGrpc {
     /**
      * <pre>
      * ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+     * In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
      * Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
      * </pre>
      */
@@ -341,6 +345,7 @@ public final class PoolServiceGrpc {
     /**
      * <pre>
      * ListPool lists the nodes of the pool as the member that answers sees them, in pages. Members can differ for a while.
+     * In the modes warn and enforce, a member refuses with NO_LEADER when it would refuse a stale read.
      * Errors: INVALID_ARGUMENT, PAGE_TOKEN_INVALID.
      * </pre>
      */
