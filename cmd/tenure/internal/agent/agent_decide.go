@@ -182,28 +182,58 @@ func (d *decider) asked(ctx context.Context) (tenurev1.AuthMode, error) {
 	}
 }
 
-// refusal returns why a client may not make a call; nil: it may.
+// refusal returns why a client may not make a call; nil: it may. Programs report often, so where rules were enforced the mode is asked for only if the
+// client lacks a right: who has all may do it in every mode.
 func (d *decider) refusal(ctx context.Context, of authz.Local) error {
-	if enforced, err := d.enforces(ctx); err != nil || !enforced {
-		return err
+	d.mu.Lock()
+	strict := d.mode == tenurev1.AuthMode_AUTH_MODE_ENFORCE
+	d.mu.Unlock()
+	var lacks error
+	if strict {
+		if lacks = d.lacks(ctx, of); lacks == nil || !denies(lacks) {
+			return lacks
+		}
 	}
+	switch enforced, err := d.enforces(ctx); {
+	case err != nil, !enforced:
+		return err
+	case strict:
+		return lacks
+	default:
+		return d.lacks(ctx, of)
+	}
+}
+
+// lacks returns which right a client lacks; nil: none.
+func (d *decider) lacks(ctx context.Context, of authz.Local) error {
 	rules, err := rulesOf(ctx, of)
 	if err != nil {
 		return err
 	}
-	for _, r := range rules {
-		may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: r.text})
-		switch {
-		case err != nil:
+	answers := make([]error, len(rules)) // Each waits for a proof of the member, so that they had better wait for the same.
+	var asking sync.WaitGroup
+	for i, r := range rules {
+		asking.Go(func() { answers[i] = d.lacksOne(ctx, r) })
+	}
+	asking.Wait()
+	for _, err := range answers {
+		if err != nil {
 			return err
-		case !may.GetAllowed():
-			// The client is told the need as it is: with nothing that it did not say itself.
-			said, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
-				"the token does not have the right %s", r.need).With("needs", r.need.String()), "")
-			return said.Err()
 		}
 	}
 	return nil
+}
+
+// lacksOne is lacks for one right.
+func (d *decider) lacksOne(ctx context.Context, r rule) error {
+	may, err := d.auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: r.text})
+	if err != nil || may.GetAllowed() {
+		return err
+	}
+	// The client is told the need as it is: with nothing that it did not say itself.
+	said, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_PERMISSION_DENIED,
+		"the token does not have the right %s", r.need).With("needs", r.need.String()), "")
+	return said.Err()
 }
 
 // ruleOf returns the rule that meets a need; empty: there is no such need, as nobody has what it is about.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,12 +21,16 @@ type answering struct {
 	whoAmI, members codes.Code
 	mode            tenurev1.AuthMode
 	rules           map[string]bool
-	asked           int
+
+	mu    sync.Mutex // guards asked
+	asked int
 }
 
 // Invoke answers a call.
 func (a *answering) Invoke(_ context.Context, _ string, request, response any, _ ...grpc.CallOption) error {
+	a.mu.Lock()
 	a.asked++
+	a.mu.Unlock()
 	switch r := request.(type) {
 	case *tenurev1.WhoAmIRequest:
 		if answer, ok := response.(*tenurev1.WhoAmIResponse); ok {
@@ -67,29 +72,34 @@ func TestAMemberDecidesForWhoeverShowsAToken(t *testing.T) {
 	}
 	never, lately := said{}, said{warn, warnMax - 1}
 	for name, test := range map[string]struct {
-		members answering
+		members *answering
 		last    said
 		want    codes.Code
 	}{
-		"one who has all rights":             {answering{mode: enforce, rules: all}, never, codes.OK},
-		"one who lacks one":                  {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, "service * read": true}}, never, codes.PermissionDenied},
-		"one who lacks that of others":       {answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}}, never, codes.PermissionDenied},
-		"one who has none":                   {answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, never, codes.PermissionDenied},
-		"a token that is none":               {answering{whoAmI: codes.Unauthenticated, members: codes.Unauthenticated}, lately, codes.Unauthenticated},
-		"one who lacks it in mode warn":      {answering{mode: warn}, never, codes.OK},
-		"a token that is none, in mode off":  {answering{whoAmI: codes.Unauthenticated}, never, codes.OK},
-		"no member answers":                  {answering{whoAmI: codes.Unavailable}, never, codes.Unavailable},
-		"no member answers any more":         {answering{whoAmI: codes.Unavailable}, lately, codes.OK},
-		"none answers in time any more":      {answering{whoAmI: codes.DeadlineExceeded}, lately, codes.OK},
-		"none any more, for too long":        {answering{whoAmI: codes.Unavailable}, said{warn, warnMax}, codes.Unavailable},
-		"none any more, in mode off":         {answering{whoAmI: codes.Unavailable}, said{off, time.Hour}, codes.OK},
-		"none any more, in mode enforce":     {answering{whoAmI: codes.Unavailable}, said{enforce, 0}, codes.Unavailable},
-		"no leader, and a token that was":    {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, lately, codes.OK},
-		"a member that fails":                {answering{whoAmI: codes.Internal}, lately, codes.Internal},
-		"a member that has too much to do":   {answering{whoAmI: codes.Unauthenticated, members: codes.ResourceExhausted}, lately, codes.ResourceExhausted},
-		"no leader, and a token that is not": {answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, never, codes.Unavailable},
+		"one who has all rights":                   {&answering{mode: enforce, rules: all}, never, codes.OK},
+		"one who lacks one":                        {&answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, "service * read": true}}, never, codes.PermissionDenied},
+		"one who lacks that of others":             {&answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true, `service "web" write`: true, "service * read": true}}, never, codes.PermissionDenied},
+		"one who has none":                         {&answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, never, codes.PermissionDenied},
+		"a token that is none":                     {&answering{whoAmI: codes.Unauthenticated, members: codes.Unauthenticated}, lately, codes.Unauthenticated},
+		"one who lacks it in mode warn":            {&answering{mode: warn}, never, codes.OK},
+		"a token that is none, in mode off":        {&answering{whoAmI: codes.Unauthenticated}, never, codes.OK},
+		"no member answers":                        {&answering{whoAmI: codes.Unavailable}, never, codes.Unavailable},
+		"no member answers any more":               {&answering{whoAmI: codes.Unavailable}, lately, codes.OK},
+		"none answers in time any more":            {&answering{whoAmI: codes.DeadlineExceeded}, lately, codes.OK},
+		"one who has all rights, once more":        {&answering{mode: enforce, rules: all}, said{enforce, 0}, codes.OK},
+		"one who lacks one, once more":             {&answering{mode: enforce, rules: map[string]bool{`node "web1" write`: true}}, said{enforce, 0}, codes.PermissionDenied},
+		"one who has none, once more":              {&answering{whoAmI: codes.PermissionDenied, members: codes.PermissionDenied}, said{enforce, 0}, codes.PermissionDenied},
+		"one who lacks one, in mode warn by now":   {&answering{mode: warn}, said{enforce, 0}, codes.OK},
+		"a token that is none, in mode off by now": {&answering{whoAmI: codes.Unauthenticated}, said{enforce, 0}, codes.OK},
+		"none any more, for too long":              {&answering{whoAmI: codes.Unavailable}, said{warn, warnMax}, codes.Unavailable},
+		"none any more, in mode off":               {&answering{whoAmI: codes.Unavailable}, said{off, time.Hour}, codes.OK},
+		"none any more, in mode enforce":           {&answering{whoAmI: codes.Unavailable}, said{enforce, 0}, codes.Unavailable},
+		"no leader, and a token that was":          {&answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, lately, codes.OK},
+		"a member that fails":                      {&answering{whoAmI: codes.Internal}, lately, codes.Internal},
+		"a member that has too much to do":         {&answering{whoAmI: codes.Unauthenticated, members: codes.ResourceExhausted}, lately, codes.ResourceExhausted},
+		"no leader, and a token that is not":       {&answering{whoAmI: codes.Unauthenticated, members: codes.Unavailable}, never, codes.Unavailable},
 	} {
-		d := newDecider(&test.members)
+		d := newDecider(test.members)
 		now := time.Now()
 		d.clock = func() time.Time { return now }
 		d.mode, d.said = test.last.mode, now.Add(-test.last.ago)
