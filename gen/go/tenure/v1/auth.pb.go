@@ -2029,7 +2029,10 @@ type RevokeTokenResponse struct {
 	// Cluster, member and revision.
 	Header *ResponseHeader `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	// Whether it existed.
-	Revoked       bool `protobuf:"varint,2,opt,name=revoked,proto3" json:"revoked,omitempty"`
+	Revoked bool `protobuf:"varint,2,opt,name=revoked,proto3" json:"revoked,omitempty"`
+	// Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+	// did not exist.
+	Accessors     []string `protobuf:"bytes,3,rep,name=accessors,proto3" json:"accessors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2076,6 +2079,13 @@ func (x *RevokeTokenResponse) GetRevoked() bool {
 		return x.Revoked
 	}
 	return false
+}
+
+func (x *RevokeTokenResponse) GetAccessors() []string {
+	if x != nil {
+		return x.Accessors
+	}
+	return nil
 }
 
 // PutBindingRequest has a binding to write.
@@ -3159,10 +3169,11 @@ const file_tenure_v1_auth_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\v2\x10.tenure.v1.TokenR\x05token\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"0\n" +
 	"\x12RevokeTokenRequest\x12\x1a\n" +
-	"\baccessor\x18\x01 \x01(\tR\baccessor\"b\n" +
+	"\baccessor\x18\x01 \x01(\tR\baccessor\"\x80\x01\n" +
 	"\x13RevokeTokenResponse\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x19.tenure.v1.ResponseHeaderR\x06header\x12\x18\n" +
-	"\arevoked\x18\x02 \x01(\bR\arevoked\"\xe0\x01\n" +
+	"\arevoked\x18\x02 \x01(\bR\arevoked\x12\x1c\n" +
+	"\taccessors\x18\x03 \x03(\tR\taccessors\"\xe0\x01\n" +
 	"\x11PutBindingRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x16.tenure.v1.BindingKindR\x04kind\x12\x1c\n" +

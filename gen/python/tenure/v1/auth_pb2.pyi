@@ -323,12 +323,14 @@ class RevokeTokenRequest(_message.Message):
     def __init__(self, accessor: _Optional[str] = ...) -> None: ...
 
 class RevokeTokenResponse(_message.Message):
-    __slots__ = ("header", "revoked")
+    __slots__ = ("header", "revoked", "accessors")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     REVOKED_FIELD_NUMBER: _ClassVar[int]
+    ACCESSORS_FIELD_NUMBER: _ClassVar[int]
     header: _types_pb2.ResponseHeader
     revoked: bool
-    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., revoked: bool = ...) -> None: ...
+    accessors: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, header: _Optional[_Union[_types_pb2.ResponseHeader, _Mapping]] = ..., revoked: bool = ..., accessors: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PutBindingRequest(_message.Message):
     __slots__ = ("name", "kind", "principal", "policies", "node", "issued_after")

@@ -694,7 +694,10 @@ type ChangeAuthResult struct {
 	// Whether what was to be deleted existed.
 	Deleted bool `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// The mode after the change.
-	Mode          AuthMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.store.v1.AuthMode" json:"mode,omitempty"`
+	Mode AuthMode `protobuf:"varint,3,opt,name=mode,proto3,enum=tenure.store.v1.AuthMode" json:"mode,omitempty"`
+	// Accessors of the tokens that were revoked, each of 16 bytes, at most 256: that of the token first, then those that descended
+	// from it.
+	Revoked       [][]byte `protobuf:"bytes,4,rep,name=revoked,proto3" json:"revoked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -748,6 +751,13 @@ func (x *ChangeAuthResult) GetMode() AuthMode {
 		return x.Mode
 	}
 	return AuthMode_AUTH_MODE_UNSPECIFIED
+}
+
+func (x *ChangeAuthResult) GetRevoked() [][]byte {
+	if x != nil {
+		return x.Revoked
+	}
+	return nil
 }
 
 // AuthRecord is about all objects that decide who may do what.
@@ -1322,11 +1332,12 @@ const file_tenure_store_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"EndedToken\x12\x1a\n" +
 	"\baccessor\x18\x01 \x01(\fR\baccessor\x12$\n" +
-	"\x0eexpire_time_ms\x18\x02 \x01(\x03R\fexpireTimeMs\"\x8f\x01\n" +
+	"\x0eexpire_time_ms\x18\x02 \x01(\x03R\fexpireTimeMs\"\xa9\x01\n" +
 	"\x10ChangeAuthResult\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.tenure.store.v1.TokenRecordR\x05token\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12-\n" +
-	"\x04mode\x18\x03 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\"\xfb\x01\n" +
+	"\x04mode\x18\x03 \x01(\x0e2\x19.tenure.store.v1.AuthModeR\x04mode\x12\x18\n" +
+	"\arevoked\x18\x04 \x03(\fR\arevoked\"\xfb\x01\n" +
 	"\n" +
 	"AuthRecord\x12%\n" +
 	"\x0eformat_version\x18\x01 \x01(\rR\rformatVersion\x12)\n" +

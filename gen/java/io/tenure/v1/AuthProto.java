@@ -350,105 +350,106 @@ public final class AuthProto {
       "ResponseHeaderR\006header\022&\n\005token\030\002 \001(\0132\020." +
       "tenure.v1.TokenR\005token\022\022\n\004text\030\003 \001(\tR\004te" +
       "xt\"0\n\022RevokeTokenRequest\022\032\n\010accessor\030\001 \001" +
-      "(\tR\010accessor\"b\n\023RevokeTokenResponse\0221\n\006h" +
-      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
-      "header\022\030\n\007revoked\030\002 \001(\010R\007revoked\"\340\001\n\021Put" +
-      "BindingRequest\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004ki" +
-      "nd\030\002 \001(\0162\026.tenure.v1.BindingKindR\004kind\022\034" +
-      "\n\tprincipal\030\003 \001(\tR\tprincipal\022\032\n\010policies" +
-      "\030\004 \003(\tR\010policies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014" +
-      "issued_after\030\006 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\013issuedAfter\"G\n\022PutBindingRespons" +
-      "e\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHe" +
-      "aderR\006header\"Q\n\023ListBindingsRequest\022\033\n\tp" +
-      "age_size\030\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002" +
-      " \001(\tR\tpageToken\"\241\001\n\024ListBindingsResponse" +
-      "\0221\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHea" +
-      "derR\006header\022.\n\010bindings\030\002 \003(\0132\022.tenure.v" +
-      "1.BindingR\010bindings\022&\n\017next_page_token\030\003" +
-      " \001(\tR\rnextPageToken\"*\n\024DeleteBindingRequ" +
-      "est\022\022\n\004name\030\001 \001(\tR\004name\"d\n\025DeleteBinding" +
-      "Response\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Res" +
-      "ponseHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007de" +
-      "leted\"\326\001\n\022PutProviderRequest\022\022\n\004name\030\001 \001" +
-      "(\tR\004name\022\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\taudi" +
-      "ences\030\003 \003(\tR\taudiences\022\022\n\004jwks\030\004 \001(\tR\004jw" +
-      "ks\022\031\n\010jwks_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_cert" +
-      "ificates\030\006 \001(\tR\016caCertificates\022\036\n\nalgori" +
-      "thms\030\007 \003(\tR\nalgorithms\"H\n\023PutProviderRes" +
-      "ponse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respon" +
-      "seHeaderR\006header\"\026\n\024ListProvidersRequest" +
-      "\"\252\001\n\025ListProvidersResponse\0221\n\006header\030\001 \001" +
-      "(\0132\031.tenure.v1.ResponseHeaderR\006header\0221\n" +
-      "\tproviders\030\002 \003(\0132\023.tenure.v1.ProviderR\tp" +
-      "roviders\022+\n\004keys\030\003 \003(\0132\027.tenure.v1.Provi" +
-      "derKeysR\004keys\"+\n\025DeleteProviderRequest\022\022" +
-      "\n\004name\030\001 \001(\tR\004name\"e\n\026DeleteProviderResp" +
-      "onse\0221\n\006header\030\001 \001(\0132\031.tenure.v1.Respons" +
-      "eHeaderR\006header\022\030\n\007deleted\030\002 \001(\010R\007delete" +
-      "d\"\017\n\rWhoAmIRequest\"\261\002\n\016WhoAmIResponse\0221\n" +
-      "\006header\030\001 \001(\0132\031.tenure.v1.ResponseHeader" +
-      "R\006header\022\034\n\tprincipal\030\002 \001(\tR\tprincipal\022\036" +
-      "\n\ncredential\030\003 \001(\tR\ncredential\022\024\n\005cause\030" +
-      "\004 \001(\tR\005cause\022\032\n\010policies\030\005 \003(\tR\010policies" +
-      "\022;\n\013expire_time\030\006 \001(\0132\032.google.protobuf." +
-      "TimestampR\nexpireTime\022\'\n\004mode\030\007 \001(\0162\023.te" +
-      "nure.v1.AuthModeR\004mode\022\026\n\006parent\030\010 \001(\tR\006" +
-      "parent\"(\n\022CheckAccessRequest\022\022\n\004rule\030\001 \001" +
-      "(\tR\004rule\"b\n\023CheckAccessResponse\0221\n\006heade" +
+      "(\tR\010accessor\"\200\001\n\023RevokeTokenResponse\0221\n\006" +
+      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
+      "\006header\022\030\n\007revoked\030\002 \001(\010R\007revoked\022\034\n\tacc" +
+      "essors\030\003 \003(\tR\taccessors\"\340\001\n\021PutBindingRe" +
+      "quest\022\022\n\004name\030\001 \001(\tR\004name\022*\n\004kind\030\002 \001(\0162" +
+      "\026.tenure.v1.BindingKindR\004kind\022\034\n\tprincip" +
+      "al\030\003 \001(\tR\tprincipal\022\032\n\010policies\030\004 \003(\tR\010p" +
+      "olicies\022\022\n\004node\030\005 \001(\tR\004node\022=\n\014issued_af" +
+      "ter\030\006 \001(\0132\032.google.protobuf.TimestampR\013i" +
+      "ssuedAfter\"G\n\022PutBindingResponse\0221\n\006head" +
+      "er\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006hea" +
+      "der\"Q\n\023ListBindingsRequest\022\033\n\tpage_size\030" +
+      "\001 \001(\rR\010pageSize\022\035\n\npage_token\030\002 \001(\tR\tpag" +
+      "eToken\"\241\001\n\024ListBindingsResponse\0221\n\006heade" +
       "r\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006head" +
-      "er\022\030\n\007allowed\030\002 \001(\010R\007allowed*c\n\010AuthMode" +
-      "\022\031\n\025AUTH_MODE_UNSPECIFIED\020\000\022\021\n\rAUTH_MODE" +
-      "_OFF\020\001\022\022\n\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_MODE_" +
-      "ENFORCE\020\003*{\n\013BindingKind\022\034\n\030BINDING_KIND" +
-      "_UNSPECIFIED\020\000\022\032\n\026BINDING_KIND_ANONYMOUS" +
-      "\020\001\022\034\n\030BINDING_KIND_CERTIFICATE\020\002\022\024\n\020BIND" +
-      "ING_KIND_JWT\020\0032\355\014\n\013AuthService\022R\n\rBootst" +
-      "rapAuth\022\037.tenure.v1.BootstrapAuthRequest" +
-      "\032 .tenure.v1.BootstrapAuthResponse\022F\n\tRe" +
-      "setAuth\022\033.tenure.v1.ResetAuthRequest\032\034.t" +
-      "enure.v1.ResetAuthResponse\022R\n\rGetAuthSta" +
-      "tus\022\037.tenure.v1.GetAuthStatusRequest\032 .t" +
-      "enure.v1.GetAuthStatusResponse\022L\n\013SetAut" +
-      "hMode\022\035.tenure.v1.SetAuthModeRequest\032\036.t" +
-      "enure.v1.SetAuthModeResponse\022F\n\tPutPolic" +
-      "y\022\033.tenure.v1.PutPolicyRequest\032\034.tenure." +
-      "v1.PutPolicyResponse\022F\n\tGetPolicy\022\033.tenu" +
-      "re.v1.GetPolicyRequest\032\034.tenure.v1.GetPo" +
-      "licyResponse\022O\n\014ListPolicies\022\036.tenure.v1" +
-      ".ListPoliciesRequest\032\037.tenure.v1.ListPol" +
-      "iciesResponse\022O\n\014DeletePolicy\022\036.tenure.v" +
-      "1.DeletePolicyRequest\032\037.tenure.v1.Delete" +
-      "PolicyResponse\022L\n\013CreateToken\022\035.tenure.v" +
-      "1.CreateTokenRequest\032\036.tenure.v1.CreateT" +
-      "okenResponse\022C\n\010GetToken\022\032.tenure.v1.Get" +
-      "TokenRequest\032\033.tenure.v1.GetTokenRespons" +
-      "e\022I\n\nListTokens\022\034.tenure.v1.ListTokensRe" +
-      "quest\032\035.tenure.v1.ListTokensResponse\022L\n\013" +
-      "RotateToken\022\035.tenure.v1.RotateTokenReque" +
-      "st\032\036.tenure.v1.RotateTokenResponse\022L\n\013Re" +
-      "vokeToken\022\035.tenure.v1.RevokeTokenRequest" +
-      "\032\036.tenure.v1.RevokeTokenResponse\022I\n\nPutB" +
-      "inding\022\034.tenure.v1.PutBindingRequest\032\035.t" +
-      "enure.v1.PutBindingResponse\022O\n\014ListBindi" +
-      "ngs\022\036.tenure.v1.ListBindingsRequest\032\037.te" +
-      "nure.v1.ListBindingsResponse\022R\n\rDeleteBi" +
-      "nding\022\037.tenure.v1.DeleteBindingRequest\032 " +
-      ".tenure.v1.DeleteBindingResponse\022L\n\013PutP" +
-      "rovider\022\035.tenure.v1.PutProviderRequest\032\036" +
-      ".tenure.v1.PutProviderResponse\022R\n\rListPr" +
-      "oviders\022\037.tenure.v1.ListProvidersRequest" +
-      "\032 .tenure.v1.ListProvidersResponse\022U\n\016De" +
-      "leteProvider\022 .tenure.v1.DeleteProviderR" +
-      "equest\032!.tenure.v1.DeleteProviderRespons" +
-      "e\022=\n\006WhoAmI\022\030.tenure.v1.WhoAmIRequest\032\031." +
-      "tenure.v1.WhoAmIResponse\022L\n\013CheckAccess\022" +
-      "\035.tenure.v1.CheckAccessRequest\032\036.tenure." +
-      "v1.CheckAccessResponseB\225\001\n\014io.tenure.v1B" +
-      "\tAuthProtoP\001Z5github.com/tenure-io/tenur" +
-      "e/gen/go/tenure/v1;tenurev1\242\002\003TXX\252\002\tTenu" +
-      "re.V1\312\002\tTenure\\V1\342\002\025Tenure\\V1\\GPBMetadat" +
-      "a\352\002\nTenure::V1b\006proto3"
+      "er\022.\n\010bindings\030\002 \003(\0132\022.tenure.v1.Binding" +
+      "R\010bindings\022&\n\017next_page_token\030\003 \001(\tR\rnex" +
+      "tPageToken\"*\n\024DeleteBindingRequest\022\022\n\004na" +
+      "me\030\001 \001(\tR\004name\"d\n\025DeleteBindingResponse\022" +
+      "1\n\006header\030\001 \001(\0132\031.tenure.v1.ResponseHead" +
+      "erR\006header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\326\001\n" +
+      "\022PutProviderRequest\022\022\n\004name\030\001 \001(\tR\004name\022" +
+      "\026\n\006issuer\030\002 \001(\tR\006issuer\022\034\n\taudiences\030\003 \003" +
+      "(\tR\taudiences\022\022\n\004jwks\030\004 \001(\tR\004jwks\022\031\n\010jwk" +
+      "s_url\030\005 \001(\tR\007jwksUrl\022\'\n\017ca_certificates\030" +
+      "\006 \001(\tR\016caCertificates\022\036\n\nalgorithms\030\007 \003(" +
+      "\tR\nalgorithms\"H\n\023PutProviderResponse\0221\n\006" +
+      "header\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR" +
+      "\006header\"\026\n\024ListProvidersRequest\"\252\001\n\025List" +
+      "ProvidersResponse\0221\n\006header\030\001 \001(\0132\031.tenu" +
+      "re.v1.ResponseHeaderR\006header\0221\n\tprovider" +
+      "s\030\002 \003(\0132\023.tenure.v1.ProviderR\tproviders\022" +
+      "+\n\004keys\030\003 \003(\0132\027.tenure.v1.ProviderKeysR\004" +
+      "keys\"+\n\025DeleteProviderRequest\022\022\n\004name\030\001 " +
+      "\001(\tR\004name\"e\n\026DeleteProviderResponse\0221\n\006h" +
+      "eader\030\001 \001(\0132\031.tenure.v1.ResponseHeaderR\006" +
+      "header\022\030\n\007deleted\030\002 \001(\010R\007deleted\"\017\n\rWhoA" +
+      "mIRequest\"\261\002\n\016WhoAmIResponse\0221\n\006header\030\001" +
+      " \001(\0132\031.tenure.v1.ResponseHeaderR\006header\022" +
+      "\034\n\tprincipal\030\002 \001(\tR\tprincipal\022\036\n\ncredent" +
+      "ial\030\003 \001(\tR\ncredential\022\024\n\005cause\030\004 \001(\tR\005ca" +
+      "use\022\032\n\010policies\030\005 \003(\tR\010policies\022;\n\013expir" +
+      "e_time\030\006 \001(\0132\032.google.protobuf.Timestamp" +
+      "R\nexpireTime\022\'\n\004mode\030\007 \001(\0162\023.tenure.v1.A" +
+      "uthModeR\004mode\022\026\n\006parent\030\010 \001(\tR\006parent\"(\n" +
+      "\022CheckAccessRequest\022\022\n\004rule\030\001 \001(\tR\004rule\"" +
+      "b\n\023CheckAccessResponse\0221\n\006header\030\001 \001(\0132\031" +
+      ".tenure.v1.ResponseHeaderR\006header\022\030\n\007all" +
+      "owed\030\002 \001(\010R\007allowed*c\n\010AuthMode\022\031\n\025AUTH_" +
+      "MODE_UNSPECIFIED\020\000\022\021\n\rAUTH_MODE_OFF\020\001\022\022\n" +
+      "\016AUTH_MODE_WARN\020\002\022\025\n\021AUTH_MODE_ENFORCE\020\003" +
+      "*{\n\013BindingKind\022\034\n\030BINDING_KIND_UNSPECIF" +
+      "IED\020\000\022\032\n\026BINDING_KIND_ANONYMOUS\020\001\022\034\n\030BIN" +
+      "DING_KIND_CERTIFICATE\020\002\022\024\n\020BINDING_KIND_" +
+      "JWT\020\0032\355\014\n\013AuthService\022R\n\rBootstrapAuth\022\037" +
+      ".tenure.v1.BootstrapAuthRequest\032 .tenure" +
+      ".v1.BootstrapAuthResponse\022F\n\tResetAuth\022\033" +
+      ".tenure.v1.ResetAuthRequest\032\034.tenure.v1." +
+      "ResetAuthResponse\022R\n\rGetAuthStatus\022\037.ten" +
+      "ure.v1.GetAuthStatusRequest\032 .tenure.v1." +
+      "GetAuthStatusResponse\022L\n\013SetAuthMode\022\035.t" +
+      "enure.v1.SetAuthModeRequest\032\036.tenure.v1." +
+      "SetAuthModeResponse\022F\n\tPutPolicy\022\033.tenur" +
+      "e.v1.PutPolicyRequest\032\034.tenure.v1.PutPol" +
+      "icyResponse\022F\n\tGetPolicy\022\033.tenure.v1.Get" +
+      "PolicyRequest\032\034.tenure.v1.GetPolicyRespo" +
+      "nse\022O\n\014ListPolicies\022\036.tenure.v1.ListPoli" +
+      "ciesRequest\032\037.tenure.v1.ListPoliciesResp" +
+      "onse\022O\n\014DeletePolicy\022\036.tenure.v1.DeleteP" +
+      "olicyRequest\032\037.tenure.v1.DeletePolicyRes" +
+      "ponse\022L\n\013CreateToken\022\035.tenure.v1.CreateT" +
+      "okenRequest\032\036.tenure.v1.CreateTokenRespo" +
+      "nse\022C\n\010GetToken\022\032.tenure.v1.GetTokenRequ" +
+      "est\032\033.tenure.v1.GetTokenResponse\022I\n\nList" +
+      "Tokens\022\034.tenure.v1.ListTokensRequest\032\035.t" +
+      "enure.v1.ListTokensResponse\022L\n\013RotateTok" +
+      "en\022\035.tenure.v1.RotateTokenRequest\032\036.tenu" +
+      "re.v1.RotateTokenResponse\022L\n\013RevokeToken" +
+      "\022\035.tenure.v1.RevokeTokenRequest\032\036.tenure" +
+      ".v1.RevokeTokenResponse\022I\n\nPutBinding\022\034." +
+      "tenure.v1.PutBindingRequest\032\035.tenure.v1." +
+      "PutBindingResponse\022O\n\014ListBindings\022\036.ten" +
+      "ure.v1.ListBindingsRequest\032\037.tenure.v1.L" +
+      "istBindingsResponse\022R\n\rDeleteBinding\022\037.t" +
+      "enure.v1.DeleteBindingRequest\032 .tenure.v" +
+      "1.DeleteBindingResponse\022L\n\013PutProvider\022\035" +
+      ".tenure.v1.PutProviderRequest\032\036.tenure.v" +
+      "1.PutProviderResponse\022R\n\rListProviders\022\037" +
+      ".tenure.v1.ListProvidersRequest\032 .tenure" +
+      ".v1.ListProvidersResponse\022U\n\016DeleteProvi" +
+      "der\022 .tenure.v1.DeleteProviderRequest\032!." +
+      "tenure.v1.DeleteProviderResponse\022=\n\006WhoA" +
+      "mI\022\030.tenure.v1.WhoAmIRequest\032\031.tenure.v1" +
+      ".WhoAmIResponse\022L\n\013CheckAccess\022\035.tenure." +
+      "v1.CheckAccessRequest\032\036.tenure.v1.CheckA" +
+      "ccessResponseB\225\001\n\014io.tenure.v1B\tAuthProt" +
+      "oP\001Z5github.com/tenure-io/tenure/gen/go/" +
+      "tenure/v1;tenurev1\242\002\003TXX\252\002\tTenure.V1\312\002\tT" +
+      "enure\\V1\342\002\025Tenure\\V1\\GPBMetadata\352\002\nTenur" +
+      "e::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -642,7 +643,7 @@ public final class AuthProto {
     internal_static_tenure_v1_RevokeTokenResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_tenure_v1_RevokeTokenResponse_descriptor,
-        new java.lang.String[] { "Header", "Revoked", });
+        new java.lang.String[] { "Header", "Revoked", "Accessors", });
     internal_static_tenure_v1_PutBindingRequest_descriptor =
       getDescriptor().getMessageTypes().get(31);
     internal_static_tenure_v1_PutBindingRequest_fieldAccessorTable = new

@@ -24,6 +24,8 @@ private static final long serialVersionUID = 0L;
     pageToken_ = "";
     namePrefix_ = "";
     node_ = "";
+    principals_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -294,6 +296,67 @@ private static final long serialVersionUID = 0L;
     return read_ == null ? io.tenure.v1.ReadOptions.getDefaultInstance() : read_;
   }
 
+  public static final int PRINCIPALS_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList principals_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @return A list containing the principals.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getPrincipalsList() {
+    return principals_;
+  }
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @return The count of principals.
+   */
+  public int getPrincipalsCount() {
+    return principals_.size();
+  }
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @param index The index of the element to return.
+   * @return The principals at the given index.
+   */
+  public java.lang.String getPrincipals(int index) {
+    return principals_.get(index);
+  }
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the principals at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getPrincipalsBytes(int index) {
+    return principals_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -329,6 +392,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(7, getRead());
     }
+    for (int i = 0; i < principals_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, principals_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -362,6 +428,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getRead());
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < principals_.size(); i++) {
+        dataSize += computeStringSizeNoTag(principals_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getPrincipalsList().size();
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -398,6 +472,8 @@ private static final long serialVersionUID = 0L;
       if (!getRead()
           .equals(other.getRead())) return false;
     }
+    if (!getPrincipalsList()
+        .equals(other.getPrincipalsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -427,6 +503,10 @@ private static final long serialVersionUID = 0L;
     if (hasRead()) {
       hash = (37 * hash) + READ_FIELD_NUMBER;
       hash = (53 * hash) + getRead().hashCode();
+    }
+    if (getPrincipalsCount() > 0) {
+      hash = (37 * hash) + PRINCIPALS_FIELD_NUMBER;
+      hash = (53 * hash) + getPrincipalsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -585,6 +665,8 @@ private static final long serialVersionUID = 0L;
         readBuilder_.dispose();
         readBuilder_ = null;
       }
+      principals_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -645,6 +727,10 @@ private static final long serialVersionUID = 0L;
             ? read_
             : readBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        principals_.makeImmutable();
+        result.principals_ = principals_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -720,6 +806,16 @@ private static final long serialVersionUID = 0L;
       if (other.hasRead()) {
         mergeRead(other.getRead());
       }
+      if (!other.principals_.isEmpty()) {
+        if (principals_.isEmpty()) {
+          principals_ = other.principals_;
+          bitField0_ |= 0x00000080;
+        } else {
+          ensurePrincipalsIsMutable();
+          principals_.addAll(other.principals_);
+        }
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -785,6 +881,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensurePrincipalsIsMutable();
+              principals_.add(s);
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1478,6 +1580,171 @@ private static final long serialVersionUID = 0L;
         read_ = null;
       }
       return readBuilder_;
+    }
+
+    private com.google.protobuf.LazyStringArrayList principals_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensurePrincipalsIsMutable() {
+      if (!principals_.isModifiable()) {
+        principals_ = new com.google.protobuf.LazyStringArrayList(principals_);
+      }
+      bitField0_ |= 0x00000080;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @return A list containing the principals.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getPrincipalsList() {
+      principals_.makeImmutable();
+      return principals_;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @return The count of principals.
+     */
+    public int getPrincipalsCount() {
+      return principals_.size();
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param index The index of the element to return.
+     * @return The principals at the given index.
+     */
+    public java.lang.String getPrincipals(int index) {
+      return principals_.get(index);
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the principals at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getPrincipalsBytes(int index) {
+      return principals_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param index The index to set the value at.
+     * @param value The principals to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPrincipals(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensurePrincipalsIsMutable();
+      principals_.set(index, value);
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param value The principals to add.
+     * @return This builder for chaining.
+     */
+    public Builder addPrincipals(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensurePrincipalsIsMutable();
+      principals_.add(value);
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param values The principals to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllPrincipals(
+        java.lang.Iterable<java.lang.String> values) {
+      ensurePrincipalsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, principals_);
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPrincipals() {
+      principals_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000080);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+     * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * </pre>
+     *
+     * <code>repeated string principals = 8 [json_name = "principals"];</code>
+     * @param value The bytes of the principals to add.
+     * @return This builder for chaining.
+     */
+    public Builder addPrincipalsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensurePrincipalsIsMutable();
+      principals_.add(value);
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -141,4 +141,53 @@ public interface ListSessionsRequestOrBuilder extends
    * <code>.tenure.v1.ReadOptions read = 7 [json_name = "read"];</code>
    */
   io.tenure.v1.ReadOptionsOrBuilder getReadOrBuilder();
+
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @return A list containing the principals.
+   */
+  java.util.List<java.lang.String>
+      getPrincipalsList();
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @return The count of principals.
+   */
+  int getPrincipalsCount();
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @param index The index of the element to return.
+   * @return The principals at the given index.
+   */
+  java.lang.String getPrincipals(int index);
+  /**
+   * <pre>
+   * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
+   * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * </pre>
+   *
+   * <code>repeated string principals = 8 [json_name = "principals"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the principals at the given index.
+   */
+  com.google.protobuf.ByteString
+      getPrincipalsBytes(int index);
 }

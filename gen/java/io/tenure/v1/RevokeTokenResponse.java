@@ -21,6 +21,8 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private RevokeTokenResponse() {
+    accessors_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -97,6 +99,63 @@ private static final long serialVersionUID = 0L;
     return revoked_;
   }
 
+  public static final int ACCESSORS_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList accessors_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @return A list containing the accessors.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getAccessorsList() {
+    return accessors_;
+  }
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @return The count of accessors.
+   */
+  public int getAccessorsCount() {
+    return accessors_.size();
+  }
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @param index The index of the element to return.
+   * @return The accessors at the given index.
+   */
+  public java.lang.String getAccessors(int index) {
+    return accessors_.get(index);
+  }
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the accessors at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getAccessorsBytes(int index) {
+    return accessors_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -117,6 +176,9 @@ private static final long serialVersionUID = 0L;
     if (revoked_ != false) {
       output.writeBool(2, revoked_);
     }
+    for (int i = 0; i < accessors_.size(); i++) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, accessors_.getRaw(i));
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -133,6 +195,14 @@ private static final long serialVersionUID = 0L;
     if (revoked_ != false) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(2, revoked_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < accessors_.size(); i++) {
+        dataSize += computeStringSizeNoTag(accessors_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getAccessorsList().size();
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -156,6 +226,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getRevoked()
         != other.getRevoked()) return false;
+    if (!getAccessorsList()
+        .equals(other.getAccessorsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -174,6 +246,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + REVOKED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getRevoked());
+    if (getAccessorsCount() > 0) {
+      hash = (37 * hash) + ACCESSORS_FIELD_NUMBER;
+      hash = (53 * hash) + getAccessorsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -321,6 +397,8 @@ private static final long serialVersionUID = 0L;
         headerBuilder_ = null;
       }
       revoked_ = false;
+      accessors_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -363,6 +441,10 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.revoked_ = revoked_;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        accessors_.makeImmutable();
+        result.accessors_ = accessors_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -417,6 +499,16 @@ private static final long serialVersionUID = 0L;
       if (other.getRevoked() != false) {
         setRevoked(other.getRevoked());
       }
+      if (!other.accessors_.isEmpty()) {
+        if (accessors_.isEmpty()) {
+          accessors_ = other.accessors_;
+          bitField0_ |= 0x00000004;
+        } else {
+          ensureAccessorsIsMutable();
+          accessors_.addAll(other.accessors_);
+        }
+        onChanged();
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -455,6 +547,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              java.lang.String s = input.readStringRequireUtf8();
+              ensureAccessorsIsMutable();
+              accessors_.add(s);
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -669,6 +767,162 @@ private static final long serialVersionUID = 0L;
     public Builder clearRevoked() {
       bitField0_ = (bitField0_ & ~0x00000002);
       revoked_ = false;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList accessors_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureAccessorsIsMutable() {
+      if (!accessors_.isModifiable()) {
+        accessors_ = new com.google.protobuf.LazyStringArrayList(accessors_);
+      }
+      bitField0_ |= 0x00000004;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @return A list containing the accessors.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getAccessorsList() {
+      accessors_.makeImmutable();
+      return accessors_;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @return The count of accessors.
+     */
+    public int getAccessorsCount() {
+      return accessors_.size();
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param index The index of the element to return.
+     * @return The accessors at the given index.
+     */
+    public java.lang.String getAccessors(int index) {
+      return accessors_.get(index);
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the accessors at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getAccessorsBytes(int index) {
+      return accessors_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param index The index to set the value at.
+     * @param value The accessors to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAccessors(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureAccessorsIsMutable();
+      accessors_.set(index, value);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param value The accessors to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAccessors(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureAccessorsIsMutable();
+      accessors_.add(value);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param values The accessors to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllAccessors(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureAccessorsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, accessors_);
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAccessors() {
+      accessors_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000004);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+     * did not exist.
+     * </pre>
+     *
+     * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+     * @param value The bytes of the accessors to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAccessorsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      ensureAccessorsIsMutable();
+      accessors_.add(value);
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
     }

@@ -44,4 +44,49 @@ public interface RevokeTokenResponseOrBuilder extends
    * @return The revoked.
    */
   boolean getRevoked();
+
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @return A list containing the accessors.
+   */
+  java.util.List<java.lang.String>
+      getAccessorsList();
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @return The count of accessors.
+   */
+  int getAccessorsCount();
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @param index The index of the element to return.
+   * @return The accessors at the given index.
+   */
+  java.lang.String getAccessors(int index);
+  /**
+   * <pre>
+   * Accessors of the tokens that ended: its own, and then those of its children, their children and so on, at most 256. Empty: it
+   * did not exist.
+   * </pre>
+   *
+   * <code>repeated string accessors = 3 [json_name = "accessors"];</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the accessors at the given index.
+   */
+  com.google.protobuf.ByteString
+      getAccessorsBytes(int index);
 }
