@@ -121,6 +121,19 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 			if reason != 0 || result.GetChangeAuth().GetToken().GetChildren() != nil || result.GetChangeAuth().GetToken().GetDescendants() != 0 {
 				t.Fatalf("got %v, %v", result, reason)
 			}
+			if c.end.GetChangeAuth().GetRevokeToken() != nil { // The answer names all that are gone, and begins with the one that was asked for.
+				var gone []uint64
+				for _, accessor := range result.GetChangeAuth().GetRevoked() {
+					gone = append(gone, uint64(accessor[15]))
+				}
+				if len(gone) == 0 || gone[0] != uint64(c.end.GetChangeAuth().GetRevokeToken()[15]) {
+					t.Fatalf("got the accessors of %v", gone)
+				}
+				all := append(slices.Clone(c.want), gone...)
+				if slices.Sort(all); !slices.Equal(all, []uint64{1, 2, 3, 4, 5, 6, 7}) {
+					t.Errorf("got the accessors of %v as gone, and %v are left", gone, c.want)
+				}
+			}
 			if rotated := c.end.GetChangeAuth().GetRotateToken(); rotated != nil { // Its old text is gone, and the family's check asks for that.
 				text := map[byte]string{2: "child 2", 3: "child 3"}[rotated.GetAccessor()[15]]
 				r.apply(authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_RotateToken{RotateToken: &storev1.RotateToken{

@@ -180,7 +180,11 @@ func (a *Service) RevokeToken(ctx context.Context, r *tenurev1.RevokeTokenReques
 	if err != nil {
 		return nil, err
 	}
-	return &tenurev1.RevokeTokenResponse{Header: a.HeaderOf(result), Revoked: result.GetChangeAuth().GetDeleted()}, nil
+	response := &tenurev1.RevokeTokenResponse{Header: a.HeaderOf(result), Revoked: result.GetChangeAuth().GetDeleted()}
+	for _, gone := range result.GetChangeAuth().GetRevoked() {
+		response.Accessors = append(response.Accessors, accessorText(gone))
+	}
+	return response, nil
 }
 
 // page is a listing under way.

@@ -56,7 +56,7 @@ func showAuth(a *Answers) {
 	tell[*tenurev1.GetTokenResponse](a, nil, head(), shown(admin, "token"))
 	tell[*tenurev1.ListTokensResponse](a, nil, head(), shown(admin, "tokens", "next_page_token"))
 	tell[*tenurev1.RotateTokenResponse](a, nil, head(), shown(admin, "token", "text"))
-	tell[*tenurev1.RevokeTokenResponse](a, nil, head(), shown(admin, "revoked"))
+	tell[*tenurev1.RevokeTokenResponse](a, nil, head(), shown(admin, "revoked", "accessors"))
 	tell[*tenurev1.PutBindingResponse](a, nil, head())
 	tell[*tenurev1.ListBindingsResponse](a, nil, head(), shown(admin, "bindings", "next_page_token"))
 	tell[*tenurev1.DeleteBindingResponse](a, nil, head(), shown(admin, "deleted"))

@@ -27,7 +27,7 @@ var samples = map[string][]string{
 	"node_id": {firstNode, secondNode, noNode, ""},
 	"node":    {"h1", "H1", "h2", "here", ""}, "nodes": {"h1", "H2"}, "service": {"web", "db", ""}, "services": {"web"},
 	"service_id": {"i1", "ix"}, "check_id": {"c1", "c0", "cx"}, "node_checks": {"c0", "cx"}, "service_checks": {"c1"}, "delete_services": {"i1"}, "delete_checks": {"c1", "c0"},
-	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "parent": {"", "me", "you"}, "text": {"not a sequencer"},
+	"name": {"web", "web-1", "h1", "H1", ""}, "accessor": {"", "me", "you"}, "parent": {"", "me", "you"}, "principals": {"token:me", "token:you", "jwt:ci/me"}, "text": {"not a sequencer"},
 	"query_id": {storedQuery, longerNames, noQuery}, "id_or_name": {storedQuery, longerNames, noQuery, "web", "db-1"},
 }
 
@@ -206,6 +206,7 @@ func callers(asks naive) []person {
 	rules := []string{
 		"", `query "other" read`, `key * rw`, `key * ro`, `key "a/"* rw`, `key "a" rw`, "session * write", "session own write", "session node self write",
 		`session node "h1" write`, "session * read", "node * write", "service * write", "operator write read", "operator backup", "admin write", "admin read",
+		"session own read", "session own read\nadmin read",
 		"key * break", "session * break", AdminPolicy().String(), strings.Join(all, "\n"),
 	}
 	for i := range all {

@@ -375,7 +375,14 @@ func (n *naive) ofSessions(request proto.Message) bool {
 	case *tenurev1.GetSessionRequest:
 		n.session("read", m.GetSessionId())
 	case *tenurev1.ListSessionsRequest:
-		*n = append(*n, ask{noun: "session", verbs: "read", which: "prefix", name: m.GetNamePrefix(), by: &fact{node: strings.ToLower(m.GetNode())}})
+		listed := &fact{node: strings.ToLower(m.GetNode())}
+		if len(m.GetPrincipals()) == 1 {
+			listed.maker = m.GetPrincipals()[0]
+		}
+		*n = append(*n, ask{noun: "session", verbs: "read", which: "prefix", name: m.GetNamePrefix(), by: listed})
+		for _, principal := range m.GetPrincipals() { // One may ask for one's own.
+			n.one("admin", "read", strings.TrimPrefix(principal, "token:"))
+		}
 	default:
 		return false
 	}

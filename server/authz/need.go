@@ -21,7 +21,8 @@ type Need struct {
 	// Node is the node of a session, or of the instance or the check that ID names; there perhaps by its id: see NodeID. With ByNode it is the
 	// name that the message gives the node, if it gives one.
 	Node string
-	// Maker is the principal that made the session.
+	// Maker is the principal that made the session, or all sessions that are listed. With the kind Admin it is one whose sessions somebody asks for, who
+	// needs nothing else if it is the caller's own.
 	Maker string
 }
 

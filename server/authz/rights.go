@@ -108,6 +108,9 @@ func (r *Rights) covers(n *Need) bool {
 			r.principal[:len(tokenPrefix)] == tokenPrefix && r.principal[len(tokenPrefix):] == n.ID {
 			return true
 		}
+		if n.Maker != "" && n.Maker == r.principal {
+			return true
+		}
 	case Service:
 		if n.By == ByService || n.By == ByCheck { // It was not looked up.
 			match, text = Prefix, ""

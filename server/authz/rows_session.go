@@ -54,11 +54,26 @@ func addSessions(t *Table) {
 	)
 	set[*tenurev1.ListSessionsRequest](t, with(append(page(), nones("the session itself shows it", "no_ttl", "older_than")...),
 		needs("name_prefix", func(v *visit, m *tenurev1.ListSessionsRequest) {
-			v.add(Need{Kind: Session, Verb: Read, Match: Prefix, Text: m.GetNamePrefix(), Node: lowerASCII(m.GetNode())})
+			v.add(Need{
+				Kind: Session, Verb: Read, Match: Prefix, Text: m.GetNamePrefix(), Node: lowerASCII(m.GetNode()), Maker: onlyOne(m.GetPrincipals()),
+			})
 		}),
 		none("node", "the need of the prefix has it: a rule for either will do"),
+		needs("principals", func(v *visit, m *tenurev1.ListSessionsRequest) {
+			for _, principal := range m.GetPrincipals() {
+				v.add(Need{Kind: Admin, Verb: Read, Maker: principal})
+			}
+		}),
 		read(),
 	)...)
+}
+
+// onlyOne returns the principal of a list that has one and no other.
+func onlyOne(principals []string) string {
+	if len(principals) != 1 {
+		return ""
+	}
+	return principals[0]
 }
 
 // bound adds what is needed to bind a session to checks that are named: whether they are there, and critical, is told. Without a node the session

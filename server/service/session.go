@@ -24,6 +24,13 @@ import (
 	nodes "github.com/tenure-io/tenure/storage/catalog"
 )
 
+const (
+	// principalsMax is of how many principals sessions are listed at once: those of all tokens that end with one.
+	principalsMax = 256
+	// principalBytesMax is how long a principal is at most.
+	principalBytesMax = 2048
+)
+
 // CreateSession serves SessionService.
 func (a *Sessions) CreateSession(
 	ctx context.Context, r *tenurev1.CreateSessionRequest,
@@ -264,6 +271,9 @@ func (a *Sessions) ListSessions(
 	if err != nil {
 		return nil, err
 	}
+	if err = checkPrincipals(r.GetPrincipals()); err != nil {
+		return nil, err
+	}
 	s, err := a.Reader(ctx, r.GetRead())
 	if err != nil {
 		return nil, err
@@ -275,6 +285,7 @@ func (a *Sessions) ListSessions(
 	query := call.PageQuery{List: "sessions", Filters: []string{
 		r.GetNamePrefix(), nodes.NodeKey(r.GetNode()), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}
+	query.Filters = append(query.Filters, r.GetPrincipals()...)
 	after, err := query.After(s.At, r.GetPageToken())
 	if err != nil {
 		return nil, err
@@ -303,6 +314,23 @@ func (a *Sessions) ListSessions(
 	return response, nil
 }
 
+// checkPrincipals refuses a filter that is too long, or that would mean sessions of nobody.
+func checkPrincipals(principals []string) error {
+	if len(principals) > principalsMax {
+		return reason.Invalid("principals", "has %d; at most %d are allowed", len(principals), principalsMax)
+	}
+	for i, principal := range principals {
+		field := fmt.Sprintf("principals[%d]", i)
+		if principal == "" {
+			return reason.Invalid(field, "is empty")
+		}
+		if err := call.CheckText(field, principal, principalBytesMax); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sessionsAt fills a page of sessions that pass the filters. It looks at a bounded number, so a page may hold few, or
 // none, and still be followed by another. It returns the last session that it looked at.
 func (a *Sessions) sessionsAt(
@@ -310,6 +338,10 @@ func (a *Sessions) sessionsAt(
 ) (last storage.SessionID, more bool, err error) {
 	last = from
 	created := time.Now().Add(-r.GetOlderThan().AsDuration()).UnixMilli()
+	openers := map[string]bool{}
+	for _, principal := range r.GetPrincipals() {
+		openers[principal] = true
+	}
 	bytes := 0
 	for scanned := 0; scanned < call.ScannedItemsMax; {
 		var entries []storage.SessionEntry
@@ -321,7 +353,7 @@ func (a *Sessions) sessionsAt(
 				return last, true, nil
 			}
 			last = e.ID
-			if !sessionPasses(e.Record, r, created) {
+			if len(openers) > 0 && !openers[e.Record.GetPrincipal()] || !sessionPasses(e.Record, r, created) {
 				continue
 			}
 			if e.Record.Objects, err = s.Objects(e.ID); err != nil {
@@ -342,7 +374,7 @@ func (a *Sessions) sessionsAt(
 	return last, true, nil
 }
 
-// sessionPasses tells whether a session passes all filters.
+// sessionPasses tells whether a session passes all filters but that of its opener.
 func sessionPasses(s *storev1.SessionRecord, r *tenurev1.ListSessionsRequest, createdBeforeMs int64) bool {
 	switch {
 	case !strings.HasPrefix(s.GetName(), r.GetNamePrefix()):

@@ -73,7 +73,8 @@ func (c *Change) Do(change *storev1.ChangeAuth) (*storev1.ChangeAuthResult, erro
 	case *storev1.ChangeAuth_RotateToken:
 		out.Token, err = c.rotateToken(head, kind.RotateToken)
 	case *storev1.ChangeAuth_RevokeToken:
-		out.Deleted, err = c.revokeToken(head, kind.RevokeToken)
+		out.Revoked, err = c.revokeToken(head, kind.RevokeToken)
+		out.Deleted = len(out.GetRevoked()) > 0
 	case *storev1.ChangeAuth_PutBinding:
 		err = c.putBinding(head, kind.PutBinding)
 	case *storev1.ChangeAuth_DeleteBinding:
@@ -330,8 +331,8 @@ func (c *Change) rotateToken(head *storev1.AuthRecord, r *storev1.RotateToken) (
 	if err != nil {
 		return nil, err
 	}
-	if gone > 0 && len(line) > 0 {
-		if err = c.count(line, -gone); err != nil {
+	if len(gone) > 0 && len(line) > 0 {
+		if err = c.count(line, -len(gone)); err != nil {
 			return nil, err
 		}
 	}
@@ -341,15 +342,14 @@ func (c *Change) rotateToken(head *storev1.AuthRecord, r *storev1.RotateToken) (
 	return c.writeToken(record)
 }
 
-// revokeToken ends a token and all that descend from it, if it is there.
-func (c *Change) revokeToken(head *storev1.AuthRecord, accessor []byte) (bool, error) {
+// revokeToken ends a token and all that descend from it, if it is there, and returns their accessors, its own first.
+func (c *Change) revokeToken(head *storev1.AuthRecord, accessor []byte) ([][]byte, error) {
 	record, err := readToken(c.Rows, accessor)
 	if err != nil || record == nil {
-		return false, err
+		return nil, err
 	}
 	c.takesAway()
-	err = c.removeFamily(head, record)
-	return err == nil, err
+	return c.removeFamily(head, record)
 }
 
 // write writes a record of a known kind.

@@ -33,7 +33,7 @@ func (c *Change) End(e *storev1.EndTokens, term uint64) (*storev1.Result, error)
 		if record == nil || record.GetExpireTimeMs() == 0 || record.GetExpireTimeMs() != ended.GetExpireTimeMs() {
 			continue
 		}
-		if err = c.removeFamily(head, record); err != nil {
+		if _, err = c.removeFamily(head, record); err != nil {
 			return nil, err
 		}
 	}

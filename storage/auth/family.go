@@ -93,27 +93,27 @@ func (c *Change) count(line []*storev1.TokenRecord, by int) error {
 	return c.write(tokenRow(line[0].GetAccessor()), line[0])
 }
 
-// removeFamily deletes a token and all that descend from it.
-func (c *Change) removeFamily(head *storev1.AuthRecord, t *storev1.TokenRecord) error {
-	gone, err := c.removeDescendants(head, t)
+// removeFamily deletes a token and all that descend from it, and returns their accessors, its own first.
+func (c *Change) removeFamily(head *storev1.AuthRecord, t *storev1.TokenRecord) ([][]byte, error) {
+	below, err := c.removeDescendants(head, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.removeToken(head, t)
-	return c.leave(t, gone+1)
+	gone := append([][]byte{t.GetAccessor()}, below...)
+	return gone, c.leave(t, len(gone))
 }
 
-// removeDescendants deletes what descends from a token, and returns how many these are. Nothing above them is written.
-func (c *Change) removeDescendants(head *storev1.AuthRecord, t *storev1.TokenRecord) (int, error) {
-	gone := 0
+// removeDescendants deletes what descends from a token, and returns the accessors of these. Nothing above them is written.
+func (c *Change) removeDescendants(head *storev1.AuthRecord, t *storev1.TokenRecord) (gone [][]byte, err error) {
 	for next := slices.Clone(t.GetChildren()); len(next) > 0; next = next[1:] {
 		child, err := readToken(c.Rows, next[0])
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		next = append(next, child.GetChildren()...)
 		c.removeToken(head, child)
-		gone++
+		gone = append(gone, child.GetAccessor())
 	}
 	return gone, nil
 }
