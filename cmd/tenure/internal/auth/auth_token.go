@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -167,25 +166,8 @@ func listTokens(ctx context.Context, e *cli.Environment) (*tenurev1.ListTokensRe
 	return all, err
 }
 
-// lastAdmin reports whether no token with the policy admin that has not ended is left without one and those that descend from it; an empty accessor is the
-// caller's own. It is not known to a caller who may not list tokens.
-func lastAdmin(ctx context.Context, e *cli.Environment, accessor string) bool {
-	if accessor == "" {
-		err := callAuth(ctx, e, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) error {
-			me, err := auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
-			if slices.Contains(me.GetPolicies(), adminPolicy) {
-				accessor = strings.TrimPrefix(me.GetPrincipal(), "token:")
-			}
-			return err
-		})
-		if err != nil || accessor == "" {
-			return false
-		}
-	}
-	all, err := listTokens(ctx, e)
-	if err != nil {
-		return false
-	}
+// lastAdmin reports whether, of all tokens, none with the policy admin that has not ended is left without one and those that descend from it.
+func lastAdmin(all *tenurev1.ListTokensResponse, accessor string) bool {
 	known := map[string]*tenurev1.Token{}
 	for _, t := range all.GetTokens() {
 		known[t.GetAccessor()] = t
@@ -329,64 +311,6 @@ To change a token without a gap, create a second one, and revoke the first when 
 	}
 	addSelf(cmd, &self)
 	return cmd
-}
-
-// newAuthTokenRevokeCommand returns `tenure auth token revoke`.
-func newAuthTokenRevokeCommand(env *cli.Environment) *cobra.Command {
-	var self bool
-	cmd := &cobra.Command{
-		Use:   "revoke ACCESSOR|--self",
-		Short: "Revoke a token",
-		Long: `Revoke a token, with its children, their children and so on. Once this command has succeeded, no change that one of them
-would have allowed takes effect. Sessions that were made with them live until their TTL is over, and are not renewed. If there is no such token, the exit code
-is 1: it may have been revoked before.`,
-		Example: "  tenure auth token revoke 6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			accessor, err := accessorOf(args, self)
-			if err != nil {
-				return err
-			}
-			last := lastAdmin(cmd.Context(), env, accessor)
-			var answer *tenurev1.RevokeTokenResponse
-			attempts := 0
-			err = callAuth(cmd.Context(), env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
-				attempts++
-				answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: accessor})
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			// An attempt before may have revoked it, and its answer was lost.
-			answer.Revoked = answer.GetRevoked() || attempts > 1
-			if answer.GetRevoked() && last {
-				env.Notef("That was the last token with the policy %s; `tenure auth reset` makes another one.", adminPolicy)
-			}
-			return revoked(env, answer, accessor)
-		},
-	}
-	addSelf(cmd, &self)
-	return cmd
-}
-
-// revoked prints the outcome of a revocation.
-func revoked(e *cli.Environment, answer *tenurev1.RevokeTokenResponse, accessor string) error {
-	if e.JSON() {
-		if err := e.PrintDocument(answer); err != nil {
-			return err
-		}
-	}
-	switch {
-	case !answer.GetRevoked() && e.JSON():
-		return cli.SilentExit(cli.ExitRefused)
-	case !answer.GetRevoked():
-		return &cli.ExitError{Code: cli.ExitRefused, Err: fmt.Errorf("there is no token %s: it was revoked before, or never was", cli.Printable(accessor))}
-	case e.JSON():
-		return nil
-	default:
-		return e.Printf("Success! The token is revoked.\n")
-	}
 }
 
 // deleted prints the outcome of a deletion.

@@ -24,11 +24,13 @@ func newSessionListCommand(env *cli.Environment) *cobra.Command {
 		Short: "List live sessions",
 		Long: `List the live sessions: name, node, TTL, remaining time of the TTL, and the number of objects, which
 are holds, places in queues and ephemeral keys; "objects" of -o json is one more, for the session itself.
-With several filters, list the sessions that match all.
+With several filters, list the sessions that match all. With --principal, list those that one of these principals
+opened; for others than yourself this takes the right "admin read", too.
 Sessions without TTL live until they are destroyed: check now and then whether they are still needed.`,
 		Example: `  tenure session list
   tenure session list --no-ttl --older-than 24h
   tenure session list --host "$(hostname)" --name 'tenure lock'
+  tenure session list --principal token:6f2c1a4e-0b1d-4c3e-9a57-1f2e3d4c5b6a
   tenure session list -o json | jq '.sessions[] | {sessionId, name}'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,6 +48,7 @@ Sessions without TTL live until they are destroyed: check now and then whether t
 	flags := cmd.Flags()
 	flags.BoolVar(&request.NoTtl, "no-ttl", false, "only sessions without TTL")
 	flags.StringVar(&request.NamePrefix, "name", "", "only sessions whose name has this prefix")
+	flags.StringArrayVar(&request.Principals, "principal", nil, "only sessions that this principal opened, such as token:ACCESSOR; may be repeated")
 	flags.StringVar(&host, "host", "", "only sessions from this host")
 	flags.DurationVar(&olderThan, "older-than", 0, "only sessions older than this")
 	return cmd
