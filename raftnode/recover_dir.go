@@ -311,11 +311,33 @@ type RestoreDirOptions struct {
 	KeepSessions bool
 	// Reason is kept with the ends of sessions.
 	Reason string
+	// DropTokens leaves out all access tokens. Policies, bindings, providers and the mode are restored.
+	DropTokens bool
+}
+
+// Restored is what RestoreDir made.
+type Restored struct {
+	storage.Applied
+
+	// Bootstrapped says that the cluster of the backup had a first access token.
+	Bootstrapped bool
+	// Tokens is the number of access tokens that were restored.
+	Tokens uint64
+	// Bindings give rights without a token; by name.
+	Bindings []Binding
+}
+
+// Binding gives rights to callers without a token of the cluster.
+type Binding struct {
+	// Name is that of the binding.
+	Name string
+	// Principal is the caller, or the beginning of several; empty: callers without a credential.
+	Principal string
 }
 
 // RestoreDir makes a data directory of a backup: the first member of a new cluster, which others then join. What is
 // there of a restore that failed or crashed is refused by Open and by RestoreDir.
-func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err error) {
+func RestoreDir(o RestoreDirOptions, backup io.Reader) (a Restored, err error) {
 	no := Options{FS: ownedFS(o.FS, o.Dir), Dir: o.Dir}
 	no.setDefaults()
 	dir, err := datadir.Open(no.FS, o.Dir)
@@ -342,10 +364,10 @@ func RestoreDir(o RestoreDirOptions, backup io.Reader) (a storage.Applied, err e
 	return d.restore(no, o, backup)
 }
 
-func (d *disk) restore(no Options, o RestoreDirOptions, backup io.Reader) (a storage.Applied, err error) {
+func (d *disk) restore(no Options, o RestoreDirOptions, backup io.Reader) (a Restored, err error) {
 	ro := storage.RestoreOptions{
 		ClusterID: d.identity.ClusterID, UnixSeconds: time.Now().Unix(), FreezeMs: o.FreezeMs,
-		KeepSessions: o.KeepSessions, Reason: o.Reason,
+		KeepSessions: o.KeepSessions, Reason: o.Reason, DropTokens: o.DropTokens,
 	}
 	_, _ = rand.Read(ro.HistoryID[:]) // never fails
 	if ro.ConfState, err = core.MarshalConfState(&raftpb.ConfState{Voters: []uint64{d.identity.MemberID}}); err != nil {
@@ -369,6 +391,26 @@ func (d *disk) restore(no Options, o RestoreDirOptions, backup io.Reader) (a sto
 	if err = errors.Join(d.dir.Sync(), d.dir.SetCurrent(d.epoch)); err != nil {
 		return a, err
 	}
+	if a, err = restored(d.store); err != nil {
+		return a, err
+	}
 	// The identity comes last: a directory without one that holds anything is refused.
-	return d.store.Applied(), d.dir.WriteIdentity(d.identity)
+	return a, d.dir.WriteIdentity(d.identity)
+}
+
+// restored returns what a restore made.
+func restored(s *storage.Store) (a Restored, err error) {
+	a.Applied = s.Applied()
+	r := s.NewReader()
+	defer func() { err = errors.Join(err, r.Close()) }()
+	head, err := r.AuthHead()
+	if err != nil || head == nil {
+		return a, err
+	}
+	a.Bootstrapped, a.Tokens = true, head.GetTokens()
+	bindings, err := r.Bindings("", int(head.GetBindings())+1)
+	for _, b := range bindings {
+		a.Bindings = append(a.Bindings, Binding{Name: b.GetName(), Principal: b.GetPrincipal()})
+	}
+	return a, err
 }

@@ -276,3 +276,53 @@ func TestRevocationsOfOneEntryDoNotDenyEachOther(t *testing.T) {
 		})
 	}
 }
+
+// TestARestoreDropsTokens restores with and without tokens. Without, none is left, by its accessor or its text, and the old first one is not made again or
+// taken for one that is there; what else decides who may do what is as it was.
+func TestARestoreDropsTokens(t *testing.T) {
+	live := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	live.apply(bootstrapCommand("a", authEnforce), putPolicy("p", "r"), putProvider("ci", "https://ci"), bindJWT("jwt:ci/x"),
+		createChild(2, 0, 9, "admin"), createChild(3, 2, 9, "admin"))
+	backup := backupOf(t, live.store)
+	for _, drop := range []bool{false, true} {
+		o := restoreOptions(1)
+		o.DropTokens = drop
+		r := &rig{t: t, store: restored(t, backup, o)}
+		want := []uint64{1, 2, 3}
+		if drop {
+			want = nil
+		}
+		if got := r.family(9); !slices.Equal(got, want) {
+			t.Errorf("drop %v: got tokens %v, want %v", drop, got, want)
+		}
+		checkBytesOf(t, r.store)
+		if got, want := dumpOf(t, restored(t, backup, o)), dumpOf(t, r.store); got != want {
+			t.Errorf("drop %v: two restores differ: got\n%s\nwant\n%s", drop, got, want)
+		}
+		after := r.store.Applied()
+		if after.AuthMode != authEnforce || after.DenyRevision <= live.store.Applied().DenyRevision {
+			t.Errorf("drop %v: got mode %v and deny revision %d, which was %d", drop, after.AuthMode, after.DenyRevision, live.store.Applied().DenyRevision)
+		}
+		reader := r.store.NewReader()
+		head, err := reader.AuthHead()
+		bindings, failed := reader.Bindings("", 9)
+		if err != nil || failed != nil || head.GetPolicies() != 1 || head.GetProviders() != 1 || head.GetBindings() != 1 || len(bindings) != 1 {
+			t.Errorf("drop %v: got %v and bindings %v (%v, %v), want the policy, the provider and the binding", drop, head, bindings, err, failed)
+		}
+		byText, err := reader.TokenByHash(hashOf("a"))
+		if err != nil || (byText == nil) != drop {
+			t.Errorf("drop %v: got %v, %v by the text of the first token", drop, byText, err)
+		}
+		closeReader(t, reader)
+		if _, reason := r.try(bootstrapCommand("a", authEnforce)); (reason == storev1.FailureReason_FAILURE_REASON_AUTH_BOOTSTRAPPED) != drop {
+			t.Errorf("drop %v: the old bootstrap again: got %v", drop, reason)
+		}
+		first := &storev1.TokenRecord{Accessor: numberedID(8), TokenSha256: hashOf("b"), Name: "reset", Policies: []string{storage.AdminPolicy}}
+		r.apply(authCommand(&storev1.ChangeAuth{Change: &storev1.ChangeAuth_MakeFirst{MakeFirst: first}}))
+		reader = r.store.NewReader()
+		if byText, err = reader.TokenByHash(hashOf("b")); err != nil || byText == nil {
+			t.Errorf("drop %v: got %v, %v of a reset, want its token", drop, byText, err)
+		}
+		closeReader(t, reader)
+	}
+}

@@ -54,6 +54,8 @@ type RestoreOptions struct {
 	KeepSessions bool
 	// Reason is kept with the ends of sessions; there is a text for an empty one.
 	Reason string
+	// DropTokens leaves out all tokens. Policies, bindings, providers and the mode are restored.
+	DropTokens bool
 }
 
 // Restore makes the first state of a new cluster, as of index 1 and term 1, from a backup, in a directory that is empty or
@@ -99,7 +101,7 @@ func Restore(o Options, backup io.Reader, r RestoreOptions) (err error) {
 	state.StoreBytes = info.RowBytes
 	h := newHistory{
 		historyID: r.HistoryID, clusterID: r.ClusterID, confState: r.ConfState, unixSeconds: r.UnixSeconds,
-		freezeMs: freezeOf(r.FreezeMs, info.LongestTTLMs), endSessions: !r.KeepSessions, trimmed: true,
+		freezeMs: freezeOf(r.FreezeMs, info.LongestTTLMs), endSessions: !r.KeepSessions, trimmed: true, dropTokens: r.DropTokens,
 		reason: cmp.Or(r.Reason, "restored from a backup"),
 	}
 	return s.begin(state, h)
@@ -142,6 +144,7 @@ type newHistory struct {
 	unixSeconds int64
 	freezeMs    int64
 	endSessions bool
+	dropTokens  bool
 	reason      string
 	trimmed     bool // no event of the old line is on disk
 	members     *memberChange
@@ -182,6 +185,11 @@ func (s *Store) begin(state Applied, h newHistory) error {
 	}
 	if err := members.DropTokens(rows); err != nil {
 		return err
+	}
+	if h.dropTokens {
+		if err := auth.DropTokens(rows); err != nil {
+			return err
+		}
 	}
 	if h.members != nil {
 		if err := h.members.write(rows, state); err != nil {

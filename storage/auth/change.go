@@ -388,11 +388,3 @@ func IsName(s string) bool {
 	}
 	return true
 }
-
-// Forgo raises the deny revision of a state that is restored: what was authorised before is none of its own.
-func Forgo(state *layout.Applied) {
-	if state.AuthMode != storev1.AuthMode_AUTH_MODE_UNSPECIFIED {
-		state.AuthChanges++
-		state.DenyRevision = max(state.DenyRevision, state.Revision) + 1
-	}
-}

@@ -23,6 +23,7 @@ type restoreFlags struct {
 	freeze       time.Duration
 	noFreeze     bool
 	reason       string
+	dropTokens   bool
 }
 
 // NewRestoreCommand returns `tenure restore`.
@@ -40,12 +41,17 @@ backup, so none is ever used twice, even if one backup is restored twice. All se
 in the backup, but at least a minute (see --freeze), so that clients that got a lock after the backup have
 time to notice that they lost it. "tenure status" shows how long this lasts.
 
+Policies, bindings and access tokens are those of the backup: a token that was revoked since is valid again.
+With --drop-tokens no token is restored, and the command prints how to make a first one; policies, bindings,
+providers and the mode stay.
+
 Run it as the user of the member or as root: what root makes belongs to the user and group of DIR, or if
 DIR is missing, of the directory that it is made in.
 
 Then start the member with "tenure serve --data-dir DIR", and let others join with empty directories.`,
 		Example: `  tenure restore nightly.backup --data-dir /var/lib/tenure
   tenure restore nightly.backup --data-dir /var/lib/tenure --freeze 5m
+  tenure restore nightly.backup --data-dir /var/lib/tenure --drop-tokens
   tenure restore nightly.backup --data-dir ./look --keep-sessions --no-freeze`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +63,7 @@ Then start the member with "tenure serve --data-dir DIR", and let others join wi
 	f.BoolVar(&flags.keepSessions, "keep-sessions", false, "keep sessions, with everything they hold")
 	f.DurationVar(&flags.freeze, "freeze", 0, "time for which no lock is granted; 0: the longest TTL of a session in the backup, but at least 60s")
 	f.BoolVar(&flags.noFreeze, "no-freeze", false, "grant locks immediately")
+	f.BoolVar(&flags.dropTokens, "drop-tokens", false, "restore no access token; policies, bindings and the mode stay")
 	f.StringVar(&flags.reason, "reason", "", "reason, stored with each session that ends")
 	return cmd
 }
@@ -87,7 +94,7 @@ func restoreBackup(ctx context.Context, e *cli.Environment, path string, f *rest
 		return cli.RefusedError("%w", err)
 	}
 	o := raftnode.RestoreDirOptions{
-		Dir: f.dataDir, KeepSessions: f.keepSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason,
+		Dir: f.dataDir, KeepSessions: f.keepSessions, FreezeMs: f.freeze.Milliseconds(), Reason: f.reason, DropTokens: f.dropTokens,
 	}
 	if f.noFreeze {
 		o.FreezeMs = -1
@@ -99,6 +106,7 @@ func restoreBackup(ctx context.Context, e *cli.Environment, path string, f *rest
 	case err != nil:
 		return explainOffline(f.dataDir, err)
 	}
+	sayTokens(e, a, f)
 	if e.JSON() {
 		return printRestoredJSON(e, a)
 	}
@@ -111,16 +119,46 @@ func restoreBackup(ctx context.Context, e *cli.Environment, path string, f *rest
 		f.dataDir, a.ClusterID, a.Revision, cli.Counted(a.Keys, "key"), cli.Counted(a.Sessions, "session"), f.dataDir, frozen)
 }
 
+// sayTokens says which access tokens are valid after a restore, and what to do about it. Programs that read JSON have an operator, too.
+func sayTokens(e *cli.Environment, a raftnode.Restored, f *restoreFlags) {
+	switch {
+	case !a.Bootstrapped:
+		return
+	case f.dropTokens:
+		e.Notef("No access token was restored; policies, bindings, providers and the mode are those of the backup. Make a first token on the machine of the member, once it runs:")
+		e.Notef("  tenure auth reset --data-dir %s --out new-admin.token", cli.Printable(f.dataDir))
+	default:
+		e.Notef("Access tokens, policies, bindings and the mode are those of the backup: what was revoked or changed since is valid again as it was (%s). Look at "+
+			"`tenure auth token list` and `tenure auth binding list`, and revoke again what must not be used; or restore with --drop-tokens.", cli.Counted(a.Tokens, "token"))
+	}
+	if len(a.Bindings) == 0 {
+		return
+	}
+	e.Notef("Bindings that give rights without an access token, as in the backup: %d", len(a.Bindings))
+	for _, b := range a.Bindings {
+		principal := b.Principal
+		if principal == "" {
+			principal = "callers without a credential"
+		}
+		e.Notef("  %s: %s", cli.Printable(b.Name), cli.Printable(principal))
+	}
+}
+
 // errRestoreInterrupted is the end of a restore by Ctrl-C. What there was of the state is gone again.
 func errRestoreInterrupted() error {
 	return &cli.ExitError{Code: cli.ExitInterrupted, Err: errors.New("interrupted; nothing was restored")}
 }
 
 // printRestoredJSON tells programs what was restored.
-func printRestoredJSON(e *cli.Environment, a storage.Applied) error {
+func printRestoredJSON(e *cli.Environment, a raftnode.Restored) error {
+	bindings := []map[string]string{}
+	for _, b := range a.Bindings {
+		bindings = append(bindings, map[string]string{"name": b.Name, "principal": b.Principal})
+	}
 	out, err := json.MarshalIndent(map[string]any{
 		"clusterId": fmt.Sprintf("%x", a.ClusterID), "historyId": fmt.Sprintf("%x", a.HistoryID),
 		"revision": fmt.Sprint(a.Revision), "keys": fmt.Sprint(a.Keys), "sessions": fmt.Sprint(a.Sessions),
+		"tokens": fmt.Sprint(a.Tokens), "bindings": bindings,
 	}, "", "  ")
 	if err != nil {
 		return err
