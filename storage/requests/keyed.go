@@ -12,6 +12,9 @@ import (
 // keyedForgottenMax1 is how many keyed calls one call forgets under version 1, of any size.
 const keyedForgottenMax1 = 1024
 
+// anonymous scopes the keys of callers without a credential while callers are told apart. Principals have a colon, so it is nobody's.
+const anonymous = "anonymous"
+
 // keyedRow returns the row of an idempotency key, which belongs to one caller.
 func keyedRow(principal string, key []byte) []byte {
 	return append(layout.AppendEscaped([]byte{layout.RowIdempotency}, principal), key...)
@@ -20,27 +23,44 @@ func keyedRow(principal string, key []byte) []byte {
 // keyedMemory keeps results under idempotency keys: the last of the whole store, so many and so many bytes.
 type keyedMemory struct {
 	row    []byte
-	nobody []byte // the row that the key had before callers were told apart; nil if the caller is nobody
+	other  []byte // the row that the key had while the mode was another; nil: none
+	key    []byte // that the caller gave
 	digest []byte
 }
 
 // newKeyedMemory returns where the result under an idempotency key of a caller is kept.
 func newKeyedMemory(cmd *storev1.Command) *keyedMemory {
-	m := &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), digest: cmd.GetRequestDigest()}
+	m := &keyedMemory{row: keyedRow(cmd.GetPrincipal(), cmd.GetIdempotencyKey()), key: cmd.GetIdempotencyKey(), digest: cmd.GetRequestDigest()}
 	if cmd.GetPrincipal() != "" {
-		m.nobody = keyedRow("", cmd.GetIdempotencyKey())
+		m.other = keyedRow("", cmd.GetIdempotencyKey())
 	}
 	return m
 }
 
-// Recall also takes the result of an equal request that was made before version 3, when no command said whose it was. Another request under the same
-// key may be another caller's, and is in nobody's way.
+// scope tells callers without a credential from those of whom nothing is known: authorization is off, or no command says whose it is.
+func (m *keyedMemory) scope(state *layout.Applied) {
+	if m.other != nil || state.ClusterVersion < layout.Version3 || state.AuthMode == storev1.AuthMode_AUTH_MODE_UNSPECIFIED {
+		return
+	}
+	m.other = keyedRow(anonymous, m.key)
+	if state.AuthMode != storev1.AuthMode_AUTH_MODE_OFF {
+		m.row, m.other = m.other, m.row
+	}
+}
+
+// Recall also takes the result of an equal request that was made while callers were not told apart: that is how a retry finds it after authorization was
+// turned on, or the version raised. With mode off, it takes that of one that was made without a credential before. Whose these were is not known: who guesses
+// such a key may get the result of another caller for what it could do itself, until the limits forget it. What is made while callers are told apart is under
+// its caller's key, also that of callers without a credential, and is then never another's. Another request under the same key is in nobody's way.
+//
+// No time ends this: apply has no clock.
 func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
+	m.scope(k.State)
 	result, err := m.recallFrom(k, m.row)
-	if err != nil || result != nil || m.nobody == nil {
+	if err != nil || result != nil || m.other == nil {
 		return result, err
 	}
-	result, err = m.recallFrom(k, m.nobody)
+	result, err = m.recallFrom(k, m.other)
 	if rule.Of(err) != nil {
 		return nil, nil //nolint:nilnil // As of a key that nobody has used.
 	}
