@@ -60,6 +60,8 @@ type Options struct {
 	JoinToken func() ([]byte, error)
 	// StayLearner keeps a member that joins from being promoted when it has caught up.
 	StayLearner bool
+	// FirstStart refuses to begin on a directory that belongs to no member yet, before anything is written there; nil refuses nothing.
+	FirstStart func() error
 	// PeerListener is where other members connect; it is closed by Run or Close. Nil serves no peers.
 	PeerListener net.Listener
 	// PeerServices are served to other members beside this package's own.

@@ -47,6 +47,11 @@ func openDir(ctx context.Context, o Options) (_ *disk, err error) {
 		}
 	}()
 	if !known {
+		if o.FirstStart != nil {
+			if err = o.FirstStart(); err != nil {
+				return nil, err
+			}
+		}
 		d.identity = newIdentity(o)
 	}
 	if err = health.ReserveOf(o.Health, o.guard, d.dir).AwaitSpace(ctx, d.dir.Path(), o.Health.CheckEvery, o.Logger); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenure-io/tenure/raftnode"
 	"github.com/tenure-io/tenure/server/call"
+	"github.com/tenure-io/tenure/server/certs"
 	"github.com/tenure-io/tenure/server/cluster"
 )
 
@@ -38,6 +39,22 @@ func (c Config) checkPeers() error {
 	}
 	_, err := c.initialCluster()
 	return err
+}
+
+// checkNewName refuses the name of a new member that no certificate could prove, where members show one.
+func (c Config) checkNewName(name string) error {
+	if !c.TLS.peers() {
+		return nil
+	}
+	return certs.CheckMemberName(name)
+}
+
+// checkFirstStart refuses to begin with such a name. A member that was there before keeps its own.
+func (c Config) checkFirstStart() error {
+	if err := c.checkNewName(c.Name); err != nil {
+		return fmt.Errorf("%w: --name %w", ErrConfig, err)
+	}
+	return nil
 }
 
 // checkJoinToken refuses a token that cannot be one. A file is read when the member joins: it may come later.

@@ -34,7 +34,7 @@ var (
 	// ErrTrustDomain says that a name cannot be a trust domain.
 	ErrTrustDomain = errors.New("a trust domain must be a DNS name in lower case, such as tenure.internal, of at most 189 bytes")
 	// ErrMemberName says that a name cannot be in a member's certificate.
-	ErrMemberName = errors.New("the name of a member in a certificate must be 1 to 63 lower-case letters, digits or hyphens")
+	ErrMemberName = errors.New("the name of a member in a certificate must be 1 to 63 lower-case letters, digits or hyphens, and must not start or end with a hyphen")
 	// ErrClientName says that a name cannot be in a client's certificate.
 	ErrClientName = errors.New("the name of a client must be 1 to 63 letters, digits, dots, hyphens or underscores")
 	// ErrHost says that something is neither a DNS name nor an address.

@@ -41,6 +41,14 @@ func NewPeers(s *Source, trustDomain string) *Peers {
 // must be called before all else.
 func (p *Peers) Accept(cleartext func() bool) { p.cleartext = cleartext }
 
+// CheckMemberName refuses a name that no certificate proves, but one for all members.
+func CheckMemberName(name string) error {
+	if !labelForm.MatchString(name) {
+		return fmt.Errorf("%.64q: %w", name, ErrMemberName)
+	}
+	return nil
+}
+
 // CheckMember refuses a certificate with which a member of a name is not believed. One for all members' names, which begins
 // with an asterisk, stands for any.
 func CheckMember(leaf *x509.Certificate, trustDomain, name string) error {

@@ -34,6 +34,8 @@ type Self struct {
 	Name, Version, Zone string
 	// ClientAddr, HTTPAddr and PeerAddr are where others reach it.
 	ClientAddr, HTTPAddr, PeerAddr string
+	// CheckName refuses the name of a new member that no certificate could prove, where members show one.
+	CheckName func(name string) error
 	// Alarms returns what an operator should know that the node does not.
 	Alarms func() []raftnode.Alarm
 }

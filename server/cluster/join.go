@@ -89,6 +89,9 @@ func (a *Service) makeJoinToken(
 	if !call.ValidName(c.GetName()) {
 		return nil, reason.Invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")
 	}
+	if err := a.self.CheckName(c.GetName()); err != nil {
+		return nil, reason.Invalid("name", "%v", err)
+	}
 	if peerAddress != "" {
 		return nil, reason.Invalid("peer_address", "must be empty: the new member reports its addresses when it joins")
 	}

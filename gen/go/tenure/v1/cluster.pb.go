@@ -590,7 +590,8 @@ func (x *ListMembersResponse) GetMembers() []*Member {
 // AddMemberRequest describes the new member.
 type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+	// Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+	// digits and hyphens.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Must be empty: the member reports its addresses when it joins.
 	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
@@ -941,7 +942,8 @@ type ReplaceMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the member to remove.
 	MemberId uint64 `protobuf:"varint,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+	// Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+	// lower-case letters, digits and hyphens.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Must be empty: the new member reports its addresses when it joins.
 	PeerAddress string `protobuf:"bytes,3,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`

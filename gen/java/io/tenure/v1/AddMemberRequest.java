@@ -51,7 +51,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+   * digits and hyphens.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -72,7 +73,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+   * digits and hyphens.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -622,7 +624,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+     * digits and hyphens.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -642,7 +645,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+     * digits and hyphens.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -663,7 +667,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+     * digits and hyphens.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -680,7 +685,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+     * digits and hyphens.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -694,7 +700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+     * digits and hyphens.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>

@@ -10,7 +10,8 @@ public interface AddMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+   * digits and hyphens.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +20,8 @@ public interface AddMemberRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Its name, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only lower-case letters,
+   * digits and hyphens.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>

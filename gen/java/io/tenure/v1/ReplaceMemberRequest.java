@@ -66,7 +66,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+   * lower-case letters, digits and hyphens.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -87,7 +88,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+   * lower-case letters, digits and hyphens.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -705,7 +707,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+     * lower-case letters, digits and hyphens.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -725,7 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+     * lower-case letters, digits and hyphens.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -746,7 +750,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+     * lower-case letters, digits and hyphens.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -763,7 +768,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+     * lower-case letters, digits and hyphens.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -777,7 +783,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+     * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+     * lower-case letters, digits and hyphens.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>

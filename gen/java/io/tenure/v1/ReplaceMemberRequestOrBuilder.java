@@ -20,7 +20,8 @@ public interface ReplaceMemberRequestOrBuilder extends
 
   /**
    * <pre>
-   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+   * lower-case letters, digits and hyphens.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -29,7 +30,8 @@ public interface ReplaceMemberRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores.
+   * Name of the new member, unique: 1 to 63 letters, digits, dots, hyphens or underscores. With TLS between members only
+   * lower-case letters, digits and hyphens.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
