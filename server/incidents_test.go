@@ -87,8 +87,15 @@ func TestIncidentsOfOthers(t *testing.T) {
 	t.Run("etcd CVE-2026-73499, who reads one key watches all from it on", func(t *testing.T) {
 		watcher := as(t.Context(), p.member.token(t, admin, "watcher", `key "a" ro`).GetText())
 		for _, request := range []*tenurev1.WatchRequest{
-			{RangeStart: "a"}, {RangeStart: "a", RangeEnd: "b"}, {RangeStart: "a", RangeEnd: "a\x00\x00"}, {Prefixes: []string{"a"}}, {Prefixes: []string{""}},
-			{Keys: []string{"a"}, Prefixes: []string{"a"}}, {Keys: []string{"a", "b/1"}}, {LockPrefixes: []string{"a"}}, {AllSessions: true},
+			{RangeStart: "a"},
+			{RangeStart: "a", RangeEnd: "b"},
+			{RangeStart: "a", RangeEnd: "a\x00\x00"},
+			{Prefixes: []string{"a"}},
+			{Prefixes: []string{""}},
+			{Keys: []string{"a"}, Prefixes: []string{"a"}},
+			{Keys: []string{"a", "b/1"}},
+			{LockPrefixes: []string{"a"}},
+			{AllSessions: true},
 		} {
 			stream, failed := tenurev1.NewWatchServiceClient(p.conn).Watch(watcher, request)
 			if failed == nil {

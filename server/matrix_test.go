@@ -273,10 +273,10 @@ func newMatrixMember(t *testing.T, lines *auditLines) *matrixMember {
 	t.Helper()
 	adjust := audited(lines, "denied", "admin", "changes", "reads")
 	if onAFollower(t) { // It relays changes to the leader.
-		alone, secure := adjust, newAuthority(t).securePeers
+		recorded, secure := adjust, newAuthority(t).securePeers
 		adjust = func(c *server.Config) {
 			address := c.PeerAddr
-			alone(c)
+			recorded(c)
 			c.PeerAddr = address
 			secure(c)
 		}
