@@ -65,20 +65,31 @@ func (c *Changes) Admit(ctx context.Context, token []byte, spec Spec) error {
 	if err := c.mayJoin(join); err != nil {
 		return err
 	}
-	if spec.WithoutTLS && c.o.Consensus.Store().Applied().AuthChanges > 0 {
-		return ErrWithoutTLS
+	if err := c.mayReach(spec); err != nil {
+		return err
 	}
 	cs, end, err := c.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
+	if err = c.mayReach(spec); err != nil { // It has waited for other changes.
+		return err
+	}
 	// The record comes first: nobody could talk to a member without it.
 	err = c.records.propose(ctx, &storev1.Command{Kind: &storev1.Command_JoinMember{JoinMember: join}})
 	if err != nil {
 		return err
 	}
 	return c.enlist(ctx, cs, record)
+}
+
+// mayReach refuses a member whose clients would send tokens without TLS, once there are tokens.
+func (c *Changes) mayReach(spec Spec) error {
+	if spec.WithoutTLS && c.o.Consensus.Store().Applied().AuthChanges > 0 {
+		return ErrWithoutTLS
+	}
+	return nil
 }
 
 // mayJoin refuses a member that cannot join, before anything enters the log or waits for its turn: anybody can ask.

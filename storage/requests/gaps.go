@@ -42,6 +42,9 @@ func (g *Gaps) missing(window []byte, highest, sequence uint64) bool {
 
 // remembered notes that a request is remembered, in a window of which highest was the highest number before.
 func (g *Gaps) remembered(window []byte, highest, sequence uint64) {
+	if g != nil && highest == 0 {
+		delete(g.windows, string(window)) // It begins anew.
+	}
 	w := g.of(window, highest)
 	if w == nil {
 		if g == nil || highest == 0 || sequence <= highest+1 {

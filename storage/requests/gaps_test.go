@@ -66,6 +66,13 @@ func TestGapsTellWhatWasOvertaken(t *testing.T) {
 	if g.missing(window, 13+gapDepth, 13) || !g.missing(window, 13+gapDepth, 15) {
 		t.Error("the deepest of all requests that were overtaken is not known to be new, or one below it is")
 	}
+	for n := range uint64(13 + gapDepth) {
+		g.remembered(window, n, n+1)
+	}
+	if g.missing(window, 13+gapDepth, 15) {
+		t.Error("of a window that begins anew, a request is known to be new for what was there before")
+	}
+	g.remembered(window, 13+gapDepth, 16+gapDepth)
 	g.remembered([]byte("in order"), 7, 8)
 	if len(g.windows) != 1 {
 		t.Errorf("%d windows are remembered, want the one whose requests were overtaken", len(g.windows))

@@ -56,15 +56,15 @@ func (m *keyedMemory) scope(state *layout.Applied) {
 // No time ends this: apply has no clock.
 func (m *keyedMemory) Recall(k *Keeper) (*storev1.Result, error) {
 	m.scope(k.State)
-	result, err := m.recallFrom(k, m.row)
-	if err != nil || result != nil || m.other == nil {
+	result, refused := m.recallFrom(k, m.row)
+	if result != nil || m.other == nil || refused != nil && rule.Of(refused) == nil {
+		return result, refused
+	}
+	result, err := m.recallFrom(k, m.other)
+	if result != nil || err != nil && rule.Of(err) == nil {
 		return result, err
 	}
-	result, err = m.recallFrom(k, m.other)
-	if rule.Of(err) != nil {
-		return nil, nil //nolint:nilnil // As of a key that nobody has used.
-	}
-	return result, err
+	return nil, refused
 }
 
 // recallFrom returns what a key's row remembers, or nil.
@@ -139,7 +139,7 @@ func (k *Keeper) forgetOldestKeyed(left *table.Stint) error {
 	if err != nil || !ok {
 		return err
 	}
-	size, known := k.Keys.size(k, row)
+	size, known := k.Keys.size(k, number, row)
 	if !known {
 		value, found, err := k.Rows.Get(row)
 		if err != nil {

@@ -49,7 +49,12 @@ type keyRow []byte
 func NewKnownKeys(most int) *KnownKeys { return &KnownKeys{hash: xxhash.Sum64, most: most} }
 
 // Len returns how many keys it knows.
-func (n *KnownKeys) Len() int { return len(n.keys) }
+func (n *KnownKeys) Len() int {
+	if n == nil {
+		return 0
+	}
+	return len(n.keys)
+}
 
 // missing reports whether a key's row is certainly not there. Before it is sure of that of any key, it learns some more of them.
 func (n *KnownKeys) missing(k *Keeper, row []byte) (bool, error) {
@@ -113,9 +118,10 @@ func (n *KnownKeys) add(row []byte, size int) {
 	}
 }
 
-// size returns how large the value of a remembered key's row is, if that is known.
-func (n *KnownKeys) size(k *Keeper, row []byte) (size int, known bool) {
-	if n == nil {
+// size returns how large the value of the row is that a remembered key with a number has, if that is known. Of one that is not learned yet nothing is,
+// even if another key with its hash is there.
+func (n *KnownKeys) size(k *Keeper, number uint64, row []byte) (size int, known bool) {
+	if n == nil || n.keys == nil || number >= n.next && number < n.until {
 		return 0, false
 	}
 	size = int(n.keys[n.hash(row)].size)

@@ -3,6 +3,7 @@ package requests_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -43,6 +44,7 @@ type keyedStore struct {
 	state layout.Applied
 	keys  *requests.KnownKeys
 	limit keepsFew
+	odd   []int // calls whose keys end with another letter than all others, and so have one weak hash of their own
 }
 
 // newKeyedStore returns one that keeps so many calls.
@@ -89,8 +91,12 @@ func (s *keyedStore) commit(k *requests.Keeper) {
 // recall returns what is remembered of a call, and where its result is kept.
 func (s *keyedStore) recall(k *requests.Keeper, call int) (*storev1.Result, requests.Slot) {
 	s.t.Helper()
+	key := fmt.Appendf(nil, "sixteen bytes and %d", call)
+	if slices.Contains(s.odd, call) {
+		key = append(key, 'x')
+	}
 	slot, err := requests.SlotOf(&storev1.Command{
-		IdempotencyKey: fmt.Appendf(nil, "sixteen bytes and %d", call), Principal: "token:x", RequestDigest: make([]byte, 32),
+		IdempotencyKey: key, Principal: "token:x", RequestDigest: make([]byte, 32),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -154,6 +160,41 @@ func TestKeysWithOneHash(t *testing.T) {
 		k.Rows.Rollback()
 		s.state = before
 		s.check(calls, kept)
+	}
+}
+
+// TestAKeyThatIsNotLearnedHasNotTheSizeOfAnother forgets keys after a restart before they are learned. A key that came since has the hash of one
+// of them, and a larger result: what is counted for them is the same as for a store that knows no keys.
+func TestAKeyThatIsNotLearnedHasNotTheSizeOfAnother(t *testing.T) {
+	const kept = 4000
+	forgotten := func(restarted func() *requests.KnownKeys) layout.Applied {
+		s := newKeyedStore(t, 2*kept)
+		s.keys, s.odd = nil, []int{3000, kept}
+		s.reads(0, kept)
+		s.keys = restarted()
+		k := s.keeper()
+		_, slot := s.recall(k, kept)
+		if err := slot.Remember(k, &storev1.Result{Revision: 1 << 60, Failure: &storev1.Failure{Detail: 1, Actual: 1 << 60}}); err != nil {
+			t.Fatal(err)
+		}
+		s.commit(k)
+		k = s.keeper()
+		k.Command = keepsFew(1)
+		if _, err := k.ForgetKeyed(&table.Stint{Rows: 3 * kept / 2, Bytes: 1 << 30}); err != nil {
+			t.Fatal(err)
+		}
+		s.commit(k)
+		return s.state
+	}
+	got := forgotten(func() *requests.KnownKeys {
+		keys := requests.NewKnownKeys(2 * kept)
+		keys.WeakHash()
+		return keys
+	})
+	want := forgotten(func() *requests.KnownKeys { return nil })
+	if got.KeyedForgotten == 0 || got.KeyedForgotten != want.KeyedForgotten || got.KeyedBytes != want.KeyedBytes || got.StoreBytes != want.StoreBytes {
+		t.Errorf("%d keys are forgotten; %d bytes of keys are left, and %d in all, want %d and %d",
+			got.KeyedForgotten, got.KeyedBytes, got.StoreBytes, want.KeyedBytes, want.StoreBytes)
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/tenure-io/tenure/test/check"
 )
 
+// streamMax is how long a stream may last; the silence at the end of a run is longer.
+const streamMax = 15 * time.Second
+
 // useWatch watches, for ever: when the stream breaks it goes on at another member, behind what it has.
 func useWatch(c *client) {
 	var s watch.Selectors
@@ -59,8 +62,8 @@ func (c *client) follow(rec *check.Watch, s watch.Selectors, a *ask) {
 			c.after(between(c.dice, 10*time.Millisecond, 300*time.Millisecond), func() { c.follow(rec, s, a) })
 		}
 	}
-	// Nothing for long, or somebody cuts the connection.
-	limit := time.Second + expo(c.dice, 4*time.Second)
+	// Nothing for long, or somebody cuts the connection. A client does not wait for ever for a member that is gone.
+	limit := time.Second + min(expo(c.dice, 4*time.Second), streamMax)
 	c.after(limit, again)
 	caller := c.caller
 	c.w.net.call(0, to.id, func() {
