@@ -24,7 +24,7 @@ const (
 	answerWait = time.Second
 	// warnMax is for how long it counts that a member said that no rule is enforced. By then they may be; in mode off, nobody looks at tokens.
 	warnMax = 10 * time.Second
-	// reportsMax is how many decisions about reports are remembered. At it, all are forgotten.
+	// reportsMax is how many decisions about reports are remembered. At it, one is forgotten for each new one.
 	reportsMax = 4096
 )
 
@@ -124,15 +124,23 @@ func (d *decider) report(ctx context.Context, tokens []string, of authz.Local) e
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case err != nil:
+	case err == nil:
+		d.remember(key)
+	case denies(err): // Other errors decide nothing, such as that the client hung up.
 		delete(d.reports, key)
-	case len(d.reports) >= reportsMax:
-		clear(d.reports)
-		fallthrough
-	default:
-		d.reports[key] = struct{}{}
 	}
 	return err
+}
+
+// remember takes in a report that was allowed, in the place of any other if there are too many. It needs mu.
+func (d *decider) remember(key [sha256.Size]byte) {
+	if _, known := d.reports[key]; !known && len(d.reports) >= reportsMax {
+		for other := range d.reports {
+			delete(d.reports, other)
+			break
+		}
+	}
+	d.reports[key] = struct{}{}
 }
 
 // enforces reports whether rules are enforced. While no member can say, it counts that the last one said that none is, in mode off without an end and
@@ -195,10 +203,10 @@ func (d *decider) refusal(ctx context.Context, of authz.Local) error {
 		}
 	}
 	switch enforced, err := d.enforces(ctx); {
+	case strict && (err != nil || enforced):
+		return lacks // Without an answer about the mode, too: what a member refused is not allowed by what was before.
 	case err != nil, !enforced:
 		return err
-	case strict:
-		return lacks
 	default:
 		return d.lacks(ctx, of)
 	}

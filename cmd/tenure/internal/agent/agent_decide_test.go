@@ -2,8 +2,11 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,16 +24,23 @@ type answering struct {
 	whoAmI, members codes.Code
 	mode            tenurev1.AuthMode
 	rules           map[string]bool
+	hangs           bool // WhoAmI and ListMembers, until their caller hangs up
 
 	mu    sync.Mutex // guards asked
 	asked int
 }
 
 // Invoke answers a call.
-func (a *answering) Invoke(_ context.Context, _ string, request, response any, _ ...grpc.CallOption) error {
+func (a *answering) Invoke(ctx context.Context, _ string, request, response any, _ ...grpc.CallOption) error {
 	a.mu.Lock()
 	a.asked++
 	a.mu.Unlock()
+	if _, access := request.(*tenurev1.CheckAccessRequest); a.hangs && !access {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
 	switch r := request.(type) {
 	case *tenurev1.WhoAmIRequest:
 		if answer, ok := response.(*tenurev1.WhoAmIResponse); ok {
@@ -152,4 +162,82 @@ func TestAReportIsAllowedWithoutALeaderIfItWas(t *testing.T) {
 	want("a report after the token was revoked", report("a", of), codes.Unauthenticated)
 	members.whoAmI = codes.Unavailable
 	want("that without a leader", report("a", of), codes.Unavailable)
+}
+
+// reporter is a program that reports about the service web, to an agent where rules are enforced.
+func reporter(ctx context.Context, d *decider, token string) codes.Code {
+	of := authz.Local{
+		Needs:   []authz.Need{{Kind: authz.Service, Verb: authz.Write, By: authz.ByCheck, ID: "up", Node: "web1"}},
+		Service: func(authz.Need) string { return "web" },
+		Stale:   true,
+	}
+	return status.Code(d.decide(metadata.AppendToOutgoingContext(ctx, "authorization", token), of, func() error { return nil }))
+}
+
+// enforcing returns members that let clients write the service web.
+func enforcing() *answering {
+	return &answering{mode: tenurev1.AuthMode_AUTH_MODE_ENFORCE, rules: map[string]bool{`service "web" write`: true}}
+}
+
+// TestARefusedReportIsNotAllowedByWhatWasBefore takes a right away, and then no member says in time which mode it is.
+func TestARefusedReportIsNotAllowedByWhatWasBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		members := enforcing()
+		d := newDecider(members)
+		if got := reporter(t.Context(), d, "a"); got != codes.OK {
+			t.Fatalf("a report is refused: %v", got)
+		}
+		members.rules, members.hangs = nil, true
+		if got := reporter(t.Context(), d, "a"); got != codes.PermissionDenied {
+			t.Errorf("a report after the right was taken away: got %v, want PermissionDenied", got)
+		}
+		members.whoAmI = codes.Unavailable
+		if got := reporter(t.Context(), d, "a"); got == codes.OK {
+			t.Error("a report without a leader is allowed, after it was refused")
+		}
+	})
+}
+
+// TestWhatDecidesNothingIsNotRemembered has a caller hang up and a member fail, and then the members lose their leader.
+func TestWhatDecidesNothingIsNotRemembered(t *testing.T) {
+	for name, fail := range map[string]func(ctx context.Context, members *answering) context.Context{
+		"a caller that hung up": func(ctx context.Context, _ *answering) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx
+		},
+		"a member that fails": func(ctx context.Context, members *answering) context.Context {
+			members.whoAmI = codes.Internal
+			return ctx
+		},
+	} {
+		members := enforcing()
+		d := newDecider(members)
+		if got := reporter(t.Context(), d, "a"); got != codes.OK {
+			t.Fatalf("%s: a report before it is refused: %v", name, got)
+		}
+		if got := reporter(fail(t.Context(), members), d, "a"); got == codes.OK {
+			t.Errorf("%s: the report is allowed", name)
+		}
+		members.whoAmI = codes.Unavailable
+		if got := reporter(t.Context(), d, "a"); got != codes.OK {
+			t.Errorf("%s: then a report without a leader gets %v, want that it is allowed as before", name, got)
+		}
+	}
+}
+
+// TestOneDecisionIsForgottenForANewOne has programs report to an agent that remembers as many decisions as it may.
+func TestOneDecisionIsForgottenForANewOne(t *testing.T) {
+	d := newDecider(enforcing())
+	for i := range uint32(reportsMax - 1) {
+		d.reports[sha256.Sum256(binary.BigEndian.AppendUint32(nil, i))] = struct{}{}
+	}
+	for _, token := range []string{"a", "a", "b"} { // The second is known, and the third is one too many.
+		if got := reporter(t.Context(), d, token); got != codes.OK {
+			t.Fatalf("a report is refused: %v", got)
+		}
+		if len(d.reports) != reportsMax {
+			t.Errorf("after a report of %s the agent remembers %d decisions, want %d", token, len(d.reports), reportsMax)
+		}
+	}
 }
