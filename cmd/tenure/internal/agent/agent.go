@@ -49,14 +49,15 @@ checks and keeps the catalog up to date. When it stops, all that it registered s
 names. SIGHUP and "tenure agent reload" read them again. If there is a mistake in one, nothing changes.
 
 --cert-file and --key-file are what the agent shows to members. With --listen-cert-file and --listen-key-file,
-its own clients reach it with TLS, and it may listen on addresses that other machines can reach. These files
-are read again when they have changed, and on SIGHUP.
+its own clients reach it with TLS. With --client-ca-file and --client-auth require as well, it may listen on
+addresses that other machines can reach. These files are read again when they have changed, and on SIGHUP.
 
 When the agent is ready, it prints one line, "tenure: agent node=... grpc=... http=...". Port 0 uses any free
 port. Logs go to standard error.`,
 		Example: `  tenure agent --data-dir /var/lib/tenure-agent --services /etc/tenure/services.d
   tenure agent --data-dir ./agent --node web1 --endpoints 10.0.0.5:7400,10.0.0.6:7400
-  tenure agent --data-dir ./agent --listen 10.0.0.9:7404 --listen-cert-file web1.crt --listen-key-file web1.key
+  tenure agent --data-dir ./agent --listen 10.0.0.9:7404 --listen-cert-file web1.crt --listen-key-file web1.key \
+    --client-ca-file ca.crt --client-auth require
   tenure agent info
   tenure agent maintenance on --reason "new disk"
 
@@ -114,7 +115,11 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 	if err = f.describeNode(env, log); err != nil {
 		return err
 	}
-	cluster, err := env.Connected(nil, func(*tenure.Client) error { return nil })
+	which, err := f.whichMembers(env)
+	if err != nil {
+		return err
+	}
+	cluster, err := env.Connected(which, func(*tenure.Client) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -134,7 +139,7 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 		return consulhttp.New(o)
 	}
 	if member := env.InClear(); member != "" && options.Consul != "" {
-		log.Info("clients of Consul that show a token will be refused, as it is not sent to members without TLS; give --ca-file, or tenures:// in --endpoints",
+		log.Warn("clients of Consul that show a token will be refused, as it is not sent to members without TLS; give --ca-file, or tenures:// in --endpoints",
 			zap.String("member", member))
 	}
 	options.Decide = newDecider(clusterConn{cluster}).decide
@@ -170,6 +175,19 @@ func runAgent(ctx context.Context, env *cli.Environment, f *agentFlags) error {
 			reload(a, log)
 		}
 	}
+}
+
+// whichMembers returns what says which members an agent calls. Without TLS, tokens are sent to this machine alone. So one that has a token, or is handed
+// those of clients of Consul, stays with members of this machine if it was given no others: where they tell clients to connect may be another machine.
+func (f *agentFlags) whichMembers(env *cli.Environment) ([]tenure.Option, error) {
+	if !env.OnlyHere() {
+		return nil, nil
+	}
+	token, err := env.Token()
+	if err != nil || token == nil && f.options.Consul == "" {
+		return nil, err
+	}
+	return []tenure.Option{tenure.WithFixedMembers()}, nil
 }
 
 // gossipAuto is the address for gossip that an agent chooses itself.

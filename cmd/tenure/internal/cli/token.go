@@ -71,6 +71,9 @@ func (e *Environment) InClear() string {
 	return ""
 }
 
+// OnlyHere reports whether tokens may be sent to the endpoints and to no other members: all are of this machine, and there is no TLS.
+func (e *Environment) OnlyHere() bool { return !e.Security.on() && e.InClear() == "" }
+
 // tokenBytesMax bounds what a file with a token may have.
 const tokenBytesMax = 16 << 10
 
@@ -100,5 +103,5 @@ func loopback(address string) bool {
 		return false
 	}
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
