@@ -25,15 +25,19 @@ func (a *Agent) secure(callers share.Callers) (secured, error) {
 		map[string]*certs.Handshaker{"grpc": s.grpc, "http": s.http})
 }
 
-// warnOfOthers logs the addresses at which, as was accepted, other machines act as the agent without having to show anything.
+// warnOfOthers logs the addresses at which, as was accepted, other machines act as the agent
+// without having to show anything, or have it run programs.
 func (a *Agent) warnOfOthers() {
-	if a.certificates == nil || a.options.TLS.Asked() == certs.AuthRequire {
+	if a.certificates != nil && a.options.TLS.Asked() == certs.AuthRequire && a.options.Exec != ExecAPI {
 		return
+	}
+	text := "whoever can reach this address can change what the agent registers; listen on a loopback address, or demand certificates with --client-auth require"
+	if a.options.Exec == ExecAPI {
+		text = "whoever can connect to this address can have the agent run programs; listen on a loopback address, or let only files register programs"
 	}
 	for _, address := range []string{a.serving.GRPC, a.serving.HTTP, a.serving.Consul} {
 		if address != "" && !loopback(address) {
-			a.options.Logger.Warn("whoever can reach this address can change what the agent registers; --client-auth require demands certificates",
-				zap.String("address", address))
+			a.options.Logger.Warn(text, zap.String("address", address))
 		}
 	}
 }

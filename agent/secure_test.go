@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -115,6 +117,7 @@ func TestWhatDoesNotGoTogetherIsRefused(t *testing.T) {
 		"programs of others at --consul-http":    {outside("--consul-http", api), "--consul-http 0.0.0.0:0: ", agent.ErrInsecureExec},
 		"programs of others that were agreed to": {outside("--listen", func(o *agent.Options) { api(o); o.Insecure = true }), "", nil},
 		"programs of files":                      {outside("--listen", func(o *agent.Options) { demand(o); o.Exec = agent.ExecFile }), "", nil},
+		"this machine, in capitals":              {func(o *agent.Options) { o.Listen = "LocalHost:0" }, "", nil},
 		"programs of this machine":               {with(func(*certs.Clients) {}), "", nil},
 	} {
 		o := options(folder(t, nil))
@@ -241,5 +244,44 @@ func TestAllPortsDemandACertificate(t *testing.T) {
 	defer cancel()
 	if !conn.WaitForStateChange(ctx, state) {
 		t.Error("the connection stays open although the CA of its client is gone")
+	}
+}
+
+// TestTheLogNamesWhatOthersCanReach has agents listen where other machines can reach them.
+func TestTheLogNamesWhatOthersCanReach(t *testing.T) {
+	f := files{t.TempDir()}
+	f.issue(t)
+	pair := f.clients()
+	demanding := pair
+	demanding.CAFile, demanding.Auth = f.path("ca.crt"), certs.AuthRequire
+	for name, c := range map[string]struct {
+		tls    certs.Clients
+		exec   agent.Exec
+		listen string
+		want   int
+	}{
+		"in clear":                        {certs.Clients{}, agent.ExecOff, "0.0.0.0:0", 1},
+		"in clear, on loopback":           {certs.Clients{}, agent.ExecOff, "127.0.0.1:0", 0},
+		"with TLS":                        {pair, agent.ExecOff, "0.0.0.0:0", 1},
+		"that demands certificates":       {demanding, agent.ExecFile, "0.0.0.0:0", 0},
+		"that also runs others' programs": {demanding, agent.ExecAPI, "0.0.0.0:0", 1},
+		"that does so on loopback":        {demanding, agent.ExecAPI, "127.0.0.1:0", 0},
+	} {
+		o := options(folder(t, nil))
+		o.TLS, o.Exec, o.Listen, o.Insecure = c.tls, c.exec, c.listen, true
+		core, logged := observer.New(zap.WarnLevel)
+		o.Logger = zap.New(core)
+		a := must[*agent.Agent](t)(agent.New(o))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx) }()
+		<-a.Ready()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("%s: the agent ended with %v", name, err)
+		}
+		if got := logged.FilterField(zap.String("address", a.Addresses().GRPC)).Len(); got != c.want {
+			t.Errorf("%s: the log warns %d times of the address, want %d; all: %v", name, got, c.want, logged.All())
+		}
 	}
 }
