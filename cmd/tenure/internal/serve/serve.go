@@ -110,7 +110,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
 	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
 	flags.StringVar(&c.TLS.Cleartext, "cleartext", "", "accept: let clients and members in without TLS, too, while a cluster begins to use it; not where rules are enforced")
-	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "in the modes warn and enforce: a member that could not check for this long whether rights were taken away refuses stale reads, new streams and to list the pool")
+	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "in the modes warn and enforce: a member that could not check for this long whether rights were taken away refuses stale reads, new streams and lists of the pool")
 	flags.StringVar(&c.Audit.Path, "audit-log", "", "file for the audit log, one JSON line for each call; -: standard output; empty: none; SIGHUP opens it again")
 	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
 	flags.StringVar(&c.Audit.Full, "audit-full", "drop", "if the audit log cannot be written: drop (lines are lost and counted) or refuse (changes are refused)")
