@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -160,6 +161,21 @@ def test_a_token_is_sent_with_each_call(twin: Twin, gate: Gate, token_file: Path
         gate.accepted = accepted
         twin.do(client.kv.put, "k", b"v")
         twin.do(client.cache, "k")  # It watches.
+
+
+def test_a_token_for_this_machine_is_not_sent_through_a_proxy(
+    twin: Twin, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        for name in ("no_grpc_proxy", "no_proxy", "https_proxy", "grpc_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        gate.accepted = "text"
+        client = twin.client(gate.address.replace("127.0.0.1", "localhost"), timeout=PATIENCE, token="text")
+        twin.do(client.kv.put, "k", b"v")
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
 
 
 def test_there_is_no_token(twin: Twin, gate: Gate) -> None:

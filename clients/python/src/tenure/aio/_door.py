@@ -80,6 +80,8 @@ class Door:
         options = list(_OPTIONS)
         if not self.tls:
             interceptors = self._interceptors
+            if is_local(address):  # A proxy of http_proxy may be another machine, and could read the token.
+                options.append(("grpc.enable_http_proxy", 0))
             if not self._security.insecure and not is_local(address):
                 if self.token is not None:
                     raise errors.PermissionDenied(CLEAR)
