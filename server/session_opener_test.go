@@ -80,6 +80,10 @@ func TestSessionsAreListedByWhoOpenedThem(t *testing.T) {
 // TestAFilterByOpenersIsChecked gives filters that no caller can mean, and one token of a page to another filter.
 func TestAFilterByOpenersIsChecked(t *testing.T) {
 	m := start(t)
+	await(t, "the cluster has the version that principals need", func() bool {
+		_, err := m.ListSessions(t.Context(), &tenurev1.ListSessionsRequest{Principals: []string{"token:a"}})
+		return infoOf(err).GetReason() != "FEATURE_NOT_ENABLED"
+	})
 	for sentence, principals := range map[string][]string{
 		"an empty principal":    {"token:a", ""},
 		"too many":              slices.Repeat([]string{"token:a"}, 257),

@@ -282,6 +282,11 @@ func (a *Sessions) ListSessions(
 	if err = unread.Begin(ctx); err != nil {
 		return nil, err
 	}
+	if len(r.GetPrincipals()) > 0 && !storage.KnowsPrincipals(s.At.ClusterVersion) {
+		// Older members would list all sessions.
+		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED,
+			"sessions are listed by principal once every member supports it and the cluster version was raised")
+	}
 	query := call.PageQuery{List: "sessions", Filters: []string{
 		r.GetNamePrefix(), nodes.NodeKey(r.GetNode()), fmt.Sprint(r.GetNoTtl()), olderThan.String(),
 	}}

@@ -11,10 +11,15 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenure-io/tenure/cmd/tenure/internal/cli"
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 )
+
+// revokeRight is the right to revoke a token that is not one's own, as a rule.
+const revokeRight = "admin write"
 
 // revocation is a revocation of a token under way.
 type revocation struct {
@@ -27,8 +32,12 @@ type revocation struct {
 	// family are the accessors of the tokens that end, as far as they are known: the token's own first.
 	family []string
 	// own says that the caller's token is among them, so that nothing can be asked after the revocation.
-	own      bool
-	last     bool
+	own bool
+	// parent says that the caller's token descends from the one that is revoked.
+	parent bool
+	last   bool
+	// inDoubt says that an attempt to revoke the token may have done so without an answer.
+	inDoubt  bool
 	sessions openedSessions
 }
 
@@ -65,15 +74,23 @@ ended before the token is revoked, so one that is opened in between stays.`,
 
 // run revokes the token, and tells what became of the sessions that were opened with it.
 func (r *revocation) run(ctx context.Context) error {
-	r.look(ctx)
+	if err := r.look(ctx); err != nil {
+		return err
+	}
 	if len(r.family) > 1 {
 		r.env.Notef("The tokens that descend from it end with it: %s", strings.Join(r.family[1:], " "))
 	}
 	if r.own {
+		if err := r.mayRevoke(ctx); err != nil {
+			return err
+		}
 		r.sessions.find(ctx, r.env, r.family, r.endSessions)
 	}
 	answer, err := r.revoke(ctx)
 	if err != nil {
+		if failed := r.printFailed(); failed != nil {
+			return failed
+		}
 		return err
 	}
 	if answer.GetRevoked() && r.last {
@@ -95,24 +112,29 @@ func (r *revocation) run(ctx context.Context) error {
 	return r.print(answer)
 }
 
-// look finds out which tokens will end, as far as the caller may know.
-func (r *revocation) look(ctx context.Context) {
+// look finds out which tokens will end, as far as the caller may know. If it matters whose token the caller's is, it fails if that is not known.
+func (r *revocation) look(ctx context.Context) error {
 	var me *tenurev1.WhoAmIResponse
 	err := callAuth(ctx, r.env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 		me, err = auth.WhoAmI(ctx, &tenurev1.WhoAmIRequest{})
 		return err
 	})
 	mine := ""
+	if err != nil && (r.accessor == "" || r.endSessions) {
+		return err
+	}
 	if err == nil {
 		r.mode = me.GetMode()
-		mine, _ = strings.CutPrefix(me.GetPrincipal(), tokenPrincipal)
+		if accessor, ok := strings.CutPrefix(me.GetPrincipal(), tokenPrincipal); ok {
+			mine = accessor
+		}
 	}
 	target := r.accessor
 	if target == "" {
 		target = mine
 	}
 	if target == "" {
-		return // The revocation will fail, and say why.
+		return nil // The revocation will fail, and say why.
 	}
 	if id, failed := uuid.Parse(target); failed == nil {
 		target = id.String() // As principals have it.
@@ -123,6 +145,26 @@ func (r *revocation) look(ctx context.Context) {
 		r.family = familyOf(all, target)
 	}
 	r.own = mine != "" && slices.Contains(r.family, mine)
+	r.parent = r.own && mine != target
+	return nil
+}
+
+// mayRevoke fails if the caller may not revoke the token, before sessions are ended for it. One's own takes no right.
+func (r *revocation) mayRevoke(ctx context.Context) error {
+	if !r.endSessions || !r.parent {
+		return nil
+	}
+	var answer *tenurev1.CheckAccessResponse
+	err := callAuth(ctx, r.env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
+		answer, err = auth.CheckAccess(ctx, &tenurev1.CheckAccessRequest{Rule: revokeRight})
+		return err
+	})
+	if err != nil || answer.GetAllowed() {
+		return err
+	}
+	return &cli.ExitError{
+		Code: cli.ExitRefused, Err: fmt.Errorf("to revoke the parent of your token takes the right %q; nothing was changed", revokeRight),
+	}
 }
 
 // familyOf returns the accessor of a token, and those of all that descend from it.
@@ -142,17 +184,47 @@ func familyOf(all *tenurev1.ListTokensResponse, accessor string) []string {
 
 // revoke revokes the token.
 func (r *revocation) revoke(ctx context.Context) (answer *tenurev1.RevokeTokenResponse, err error) {
-	attempts := 0
+	before := false // An attempt before this one may have revoked it, and its answer was lost.
 	err = callAuth(ctx, r.env, cli.MayRepeat, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
-		attempts++
+		before = r.inDoubt
 		answer, err = auth.RevokeToken(ctx, &tenurev1.RevokeTokenRequest{Accessor: r.accessor})
+		r.inDoubt = r.inDoubt || err != nil && !cli.NothingApplied(err)
 		return err
 	})
-	if err == nil {
-		// An attempt before may have revoked it, and its answer was lost.
-		answer.Revoked = answer.GetRevoked() || attempts > 1
+	switch {
+	case err == nil:
+		// An older member does not say which tokens ended, and does not know how to list the sessions of some.
+		r.sessions.older = answer.GetRevoked() && len(answer.GetAccessors()) == 0
+		answer.Revoked = answer.GetRevoked() || before
+	case before && r.own && status.Code(err) == codes.Unauthenticated:
+		// The caller's token has ended.
+		return &tenurev1.RevokeTokenResponse{Revoked: true}, nil
 	}
 	return answer, err
+}
+
+// printFailed prints which sessions were ended for a revocation that failed afterwards.
+func (r *revocation) printFailed() error {
+	s := &r.sessions
+	if len(s.ended) == 0 {
+		return nil
+	}
+	if r.env.JSON() {
+		if err := r.printJSON(nil); err != nil {
+			return err
+		}
+	} else {
+		ended, _, _ := s.sorted()
+		if err := printSessions(r.env, "Sessions that were ended", ended); err != nil {
+			return err
+		}
+	}
+	if r.inDoubt {
+		r.env.Notef("It is not known whether the token is revoked.")
+	} else {
+		r.env.Notef("The token is not revoked.")
+	}
+	return nil
 }
 
 // print prints the outcome.
@@ -194,8 +266,12 @@ func (r *revocation) printText(revoked bool) error {
 		return nil
 	}
 	ended, bounded, endless := s.sorted()
-	inTime := "Sessions that end when their TTL is over, as they can no longer be renewed with the token"
-	if r.mode != tenurev1.AuthMode_AUTH_MODE_ENFORCE {
+	inTime := "Sessions with a TTL"
+	switch r.mode {
+	case tenurev1.AuthMode_AUTH_MODE_UNSPECIFIED:
+	case tenurev1.AuthMode_AUTH_MODE_ENFORCE:
+		inTime = "Sessions that end when their TTL is over, as they can no longer be renewed with the token"
+	default:
 		inTime = "Sessions that can still be renewed, as the mode is " + modeWord(r.mode)
 	}
 	err := printSessions(r.env, "Sessions that were ended", ended)
@@ -214,14 +290,17 @@ func (r *revocation) printText(revoked bool) error {
 	return nil
 }
 
-// printJSON prints the outcome as one document: the answer, with the sessions that were found and those of them that were ended.
+// printJSON prints the outcome as one document: the answer if there is one, with the sessions that were found and those of them that were ended.
 func (r *revocation) printJSON(answer *tenurev1.RevokeTokenResponse) error {
 	s := &r.sessions
 	document := map[string]json.RawMessage{}
 	found := map[string]json.RawMessage{}
-	line, err := cli.JSONLine(answer)
-	if err == nil {
-		err = json.Unmarshal(line, &document)
+	var line []byte
+	var err error
+	if answer != nil {
+		if line, err = cli.JSONLine(answer); err == nil {
+			err = json.Unmarshal(line, &document)
+		}
 	}
 	if err == nil {
 		line, err = cli.JSONLine(&tenurev1.ListSessionsResponse{Sessions: s.found})

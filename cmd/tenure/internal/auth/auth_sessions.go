@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,6 +28,9 @@ const (
 	revokedReason = "its token was revoked"
 )
 
+// errOlderMember says that the sessions of a token cannot be told from others.
+var errOlderMember = errors.New("this member is older and cannot list the sessions of one token")
+
 // openedSessions are the sessions that were opened with some tokens.
 type openedSessions struct {
 	// found are those that were live, by id; listed says that all of them are known.
@@ -33,6 +38,8 @@ type openedSessions struct {
 	listed bool
 	// ended are the ids of those that are no longer live.
 	ended map[string]bool
+	// older says that the member is too old to list the sessions of some tokens: it would list all sessions.
+	older bool
 	// err is why the sessions are not known, or why one was not ended.
 	err error
 }
@@ -40,6 +47,10 @@ type openedSessions struct {
 // find lists the sessions that were opened with some tokens, and ends them if asked.
 func (s *openedSessions) find(ctx context.Context, e *cli.Environment, accessors []string, end bool) {
 	if len(accessors) == 0 {
+		return
+	}
+	if s.older {
+		s.err = errOlderMember
 		return
 	}
 	m, err := e.Connect()
@@ -50,6 +61,7 @@ func (s *openedSessions) find(ctx context.Context, e *cli.Environment, accessors
 	defer m.Close()
 	for some := range slices.Chunk(accessors, principalsMax) {
 		if s.err = s.list(ctx, e, m, some); s.err != nil {
+			s.found = nil // Some of them would look like all.
 			return
 		}
 	}
@@ -90,18 +102,18 @@ func callSessions(
 	return m.Call(ctx, cli.MayRepeat, func(ctx context.Context, l *cli.Link) error { return f(ctx, tenurev1.NewSessionServiceClient(l)) })
 }
 
-// end ends the sessions that were found. One that it may not end does not keep it from ending the others.
+// end ends the sessions that were found. One that cannot be ended does not keep it from ending the others.
 func (s *openedSessions) end(ctx context.Context, e *cli.Environment, m *cli.Members) {
-	var mu sync.Mutex // Guards s.ended and denied.
+	var mu sync.Mutex // Guards s.ended, denied and failed.
 	s.ended = map[string]bool{}
-	var denied error
-	g, ctx := errgroup.WithContext(ctx)
+	var denied, failed error // The first of each.
+	g := errgroup.Group{}
 	g.SetLimit(endedAtOnce)
 	for _, session := range s.found {
+		if ctx.Err() != nil {
+			break
+		}
 		g.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			id := session.GetSessionId()
 			err := callSessions(ctx, e, m, func(ctx context.Context, sessions tenurev1.SessionServiceClient) error {
 				_, err := sessions.DestroySession(ctx, &tenurev1.DestroySessionRequest{SessionId: id, Force: true, Reason: revokedReason})
@@ -114,16 +126,15 @@ func (s *openedSessions) end(ctx context.Context, e *cli.Environment, m *cli.Mem
 			case err == nil || gone:
 				s.ended[id] = true
 			case status.Code(err) == codes.PermissionDenied:
-				denied = err
+				denied = cmp.Or(denied, err)
 			default:
-				return err
+				failed = cmp.Or(failed, err)
 			}
 			return nil
 		})
 	}
-	if s.err = g.Wait(); s.err == nil {
-		s.err = denied
-	}
+	_ = g.Wait() // None returns an error.
+	s.err = cmp.Or(ctx.Err(), failed, denied)
 }
 
 // sorted returns the sessions that are no longer live, those that end when their TTL is over, and those without TTL.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -289,7 +290,9 @@ func newAuthTokenRotateCommand(env *cli.Environment) *cobra.Command {
 		Use:   "rotate ACCESSOR|--self",
 		Short: "Give a token a new text and print it",
 		Long: `Give a token a new text, which is printed alone on standard output, once. The old text is refused from then on, and so
-are the token's children, which may have been made with it.
+are the token's children, which may have been made with it: they end, and the command names them first, as far as you may
+list tokens. Sessions of the token stay, as it renews them with its new text. Those of its children stay, too, but with
+mode enforce can no longer be renewed with these tokens: "tenure session list --principal token:ACCESSOR" shows them.
 To change a token without a gap, create a second one, and revoke the first when nothing uses it.`,
 		Example: "  tenure auth token rotate --self > new.token && mv new.token web.token",
 		Args:    cobra.MaximumNArgs(1),
@@ -298,6 +301,7 @@ To change a token without a gap, create a second one, and revoke the first when 
 			if err != nil {
 				return err
 			}
+			noteChildren(cmd.Context(), env, accessor)
 			var answer *tenurev1.RotateTokenResponse
 			err = callAuth(cmd.Context(), env, cli.OnlyOnce, func(ctx context.Context, auth tenurev1.AuthServiceClient) (err error) {
 				answer, err = auth.RotateToken(ctx, &tenurev1.RotateTokenRequest{Accessor: accessor})
@@ -311,6 +315,25 @@ To change a token without a gap, create a second one, and revoke the first when 
 	}
 	addSelf(cmd, &self)
 	return cmd
+}
+
+// noteChildren names the tokens that end when one is rotated, as far as the caller may know.
+func noteChildren(ctx context.Context, e *cli.Environment, accessor string) {
+	all, err := listTokens(ctx, e)
+	if err != nil {
+		return
+	}
+	if accessor == "" {
+		if accessor, err = ownAccessor(ctx, e); err != nil {
+			return
+		}
+	}
+	if id, failed := uuid.Parse(accessor); failed == nil {
+		accessor = id.String() // As tokens have it.
+	}
+	if family := familyOf(all, accessor); len(family) > 1 {
+		e.Notef("The tokens that descend from it end: %s", strings.Join(family[1:], " "))
+	}
 }
 
 // deleted prints the outcome of a deletion.

@@ -1457,6 +1457,7 @@ type ListSessionsRequest struct {
 	// Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
 	// sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
 	// `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+	// Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
 	Principals    []string `protobuf:"bytes,8,rep,name=principals,proto3" json:"principals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -305,6 +305,7 @@ private static final long serialVersionUID = 0L;
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -319,6 +320,7 @@ private static final long serialVersionUID = 0L;
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -332,6 +334,7 @@ private static final long serialVersionUID = 0L;
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -346,6 +349,7 @@ private static final long serialVersionUID = 0L;
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1595,6 +1599,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1610,6 +1615,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1623,6 +1629,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1637,6 +1644,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1652,6 +1660,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1673,6 +1682,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1693,6 +1703,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1713,6 +1724,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -1730,6 +1742,7 @@ private static final long serialVersionUID = 0L;
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
      * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
      * <code>repeated string principals = 8 [json_name = "principals"];</code>

@@ -147,6 +147,7 @@ public interface ListSessionsRequestOrBuilder extends
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -159,6 +160,7 @@ public interface ListSessionsRequestOrBuilder extends
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -170,6 +172,7 @@ public interface ListSessionsRequestOrBuilder extends
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
@@ -182,6 +185,7 @@ public interface ListSessionsRequestOrBuilder extends
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
    * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
    * <code>repeated string principals = 8 [json_name = "principals"];</code>
