@@ -57,6 +57,6 @@ func (r auditPart) listenerAlarms() []raftnode.Alarm {
 	}
 	return []raftnode.Alarm{{
 		Name: problemWithoutTLS, Member: r.node.Status().MemberID,
-		Message: "The cluster has tokens, and " + why + ". This member does not start again before that.",
+		Message: "The cluster has tokens, and " + why + ". This member will not start again until that is done.",
 	}}
 }

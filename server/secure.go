@@ -259,7 +259,7 @@ func unsafeListener(c Config, own Addresses, advertised raftnode.Addresses) stri
 	}
 	switch clientSecurity(c, own, advertised) {
 	case storev1.ListenerSecurity_LISTENER_SECURITY_CLEARTEXT:
-		return "an address for clients that other machines can reach has no TLS"
+		return "other machines can reach an address for clients, or one of --with-agent and --with-agent-http, that has no TLS"
 	case storev1.ListenerSecurity_LISTENER_SECURITY_TLS_OR_CLEARTEXT:
 		return "this member lets clients in without TLS (--cleartext accept)"
 	default:

@@ -30,7 +30,7 @@ var (
 	ErrNotProven = errors.New("the certificate is not that of the member")
 	// ErrWithoutTLS says that clients would send their tokens to the member without TLS.
 	ErrWithoutTLS = errors.New("the cluster has tokens, and other machines could reach this member's addresses for clients without TLS: give " +
-		"--cert-file and --key-file, or loopback addresses only; --insecure does not excuse it")
+		"--cert-file and --key-file, or loopback addresses only, also for --with-agent and --with-agent-http, which have no TLS; --insecure does not excuse it")
 	// ErrRefused says that the cluster does not take the member, for another reason.
 	ErrRefused = errors.New("membership refused")
 )

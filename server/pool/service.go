@@ -28,7 +28,8 @@ type Service struct {
 // NewService returns the service of a member.
 func NewService(c *call.Caller, p *Peers) *Service { return &Service{Caller: c, peers: p} }
 
-// ListPool serves PoolService. It answers also without a leader.
+// ListPool serves PoolService. It answers also without a leader; in modes warn and enforce it does so only while what the member knows of
+// the rules is not older than --auth-stale-max, and not at all before the first contact with a leader after a start.
 func (a *Service) ListPool(ctx context.Context, r *tenurev1.ListPoolRequest) (*tenurev1.ListPoolResponse, error) {
 	size, err := call.PageSize(r.GetPageSize())
 	if err != nil {

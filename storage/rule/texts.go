@@ -114,7 +114,7 @@ var Texts = map[storev1.FailureDetail]string{
 	storev1.FailureDetail_FAILURE_DETAIL_OTHER_BOOTSTRAP:   "another token was the first one already: use that, or make another one with `tenure auth reset`",
 	storev1.FailureDetail_FAILURE_DETAIL_AUTH_MALFORMED:    "field %s is out of its bounds",
 	storev1.FailureDetail_FAILURE_DETAIL_CLIENTS_WITHOUT_TLS: "member %s takes clients without TLS at an address that other machines can reach; tokens need TLS for " +
-		"clients unless all addresses are loopback",
+		"clients unless all addresses are loopback; --with-agent and --with-agent-http have no TLS and must be loopback",
 	storev1.FailureDetail_FAILURE_DETAIL_PEERS_WITHOUT_TLS:       "member %s takes other members without TLS; tokens need TLS between members unless --peer is off",
 	storev1.FailureDetail_FAILURE_DETAIL_LISTENERS_UNKNOWN:       "member %s has not said yet how it listens; it does when it runs and the leader has heard from it",
 	storev1.FailureDetail_FAILURE_DETAIL_FOUND_OTHERWISE:         "what an id in the request names has changed since the call was decided about",
