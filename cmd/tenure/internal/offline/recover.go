@@ -160,7 +160,7 @@ func printRecovery(e *cli.Environment, f *recoverFlags, r raftnode.Recovery) err
 	}
 	return e.Printf("\nSuccess! The member is a new cluster: %x, at revision %d.\n"+
 		"Start it with \"tenure serve --data-dir %s\"; the other members need empty data directories, --join, and join tokens (tenure member add).\n",
-		r.NewClusterID, r.NewRevision, f.dataDir)
+		r.NewClusterID, r.NewRevision, dirForShell(f.dataDir))
 }
 
 // printRecoveryJSON tells programs the same.

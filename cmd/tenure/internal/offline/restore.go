@@ -116,7 +116,7 @@ func restoreBackup(ctx context.Context, e *cli.Environment, path string, f *rest
 	}
 	return e.Printf("Success! %s is the first member of a new cluster: %x, at revision %d, with %s and %s.\n"+
 		"Start it with \"tenure serve --data-dir %s\"; others join it with --join and a join token (tenure member add).\n%s",
-		f.dataDir, a.ClusterID, a.Revision, cli.Counted(a.Keys, "key"), cli.Counted(a.Sessions, "session"), f.dataDir, frozen)
+		f.dataDir, a.ClusterID, a.Revision, cli.Counted(a.Keys, "key"), cli.Counted(a.Sessions, "session"), dirForShell(f.dataDir), frozen)
 }
 
 // sayTokens says which access tokens are valid after a restore, and what to do about it. Programs that read JSON have an operator, too.
@@ -126,7 +126,7 @@ func sayTokens(e *cli.Environment, a raftnode.Restored, f *restoreFlags) {
 		return
 	case f.dropTokens:
 		e.Notef("No access token was restored; policies, bindings, providers and the mode are those of the backup. Make a first token on the machine of the member, once it runs:")
-		e.Notef("  tenure auth reset --data-dir %s --out new-admin.token", cli.Printable(f.dataDir))
+		e.Notef("  tenure auth reset --data-dir %s --out new-admin.token", dirForShell(f.dataDir))
 	default:
 		e.Notef("Access tokens, policies, bindings and the mode are those of the backup: what was revoked or changed since is valid again as it was (%s). Look at "+
 			"`tenure auth token list` and `tenure auth binding list`, and revoke again what must not be used; or restore with --drop-tokens.", cli.Counted(a.Tokens, "token"))
