@@ -17,6 +17,9 @@ const (
 	goneAfter = 72 * time.Hour
 	// askFirst and askMax bound how long it takes until the voters are asked again that did not confirm.
 	askFirst, askMax = time.Second, 10 * time.Second
+	// heirPatience is how long a machine in doubt has to come under another id. One that begins with an empty directory may be silent to gossip for
+	// some seconds, although it votes already.
+	heirPatience = 15 * time.Second
 	// retryFirst and retryMax bound how long it takes until something is proposed again that failed.
 	retryFirst, retryMax = 500 * time.Millisecond, time.Minute
 )
@@ -388,6 +391,10 @@ func (s *State) judged(e Judged, now time.Duration) []Effect {
 	if heir, found := s.heir(e.Key); found {
 		n.wait(now, askFirst, askMax)
 		return s.inherit(heir, now)
+	}
+	if n.entry.Doubted && now-n.since < heirPatience {
+		n.wait(now, askFirst, askMax)
+		return nil
 	}
 	n.busy, n.before = true, n.entry
 	n.damping(now) // forgets old failures

@@ -112,14 +112,40 @@ func TestAMachineInDoubtMayHaveAnotherID(t *testing.T) {
 					t.Fatalf("got %+v before the voters have answered", before)
 				}
 			}
-			got := append(s.Step(judged(c.failed, 3), 0), reconcile.Effect{})[0]
+			got, now := append(s.Step(judged(c.failed, 3), 0), reconcile.Effect{})[0], time.Duration(0)
+			for c.doubted && c.want.Kind == reconcile.Set && got.Kind == 0 && now < time.Minute { // It may come yet.
+				now += time.Second
+				if more := s.Step(tick, now); len(more) == 1 && more[0].Kind == reconcile.Ask {
+					got = append(s.Step(judged(c.failed, 3), now), reconcile.Effect{})[0]
+				}
+			}
+			if c.doubted && c.want.Kind == reconcile.Set && now != 15*time.Second {
+				t.Errorf("it was waited for for %v, want 15 s", now)
+			}
 			if got.Output = ""; got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
-			if more := s.Step(tick, 10*time.Millisecond); len(more) > 0 {
+			if more := s.Step(tick, now+10*time.Millisecond); len(more) > 0 {
 				t.Errorf("got %+v at once", more)
 			}
 		})
+	}
+}
+
+// A machine in doubt comes under another id only after the voters have said that it failed.
+func TestAMachineInDoubtHasTimeToCome(t *testing.T) {
+	s := reconcile.New()
+	s.Step(stored(reconcile.Entry{Known: true, Status: reconcile.Warning, Doubted: true}), 0)
+	if got := s.Step(judged(2, 3), 4*time.Second); len(got) > 0 {
+		t.Fatalf("got %+v before it had time to come", got)
+	}
+	s.Step(reconcile.Stored{Key: again, Entry: reconcile.Entry{Taken: true, TakenStatus: reconcile.Warning}}, 5*time.Second)
+	s.Step(reconcile.Seen{Key: again, State: gossip.Alive, Address: address}, 5*time.Second)
+	if got := s.Step(tick, 6*time.Second); len(got) != 1 || got[0].Kind != reconcile.Ask {
+		t.Fatalf("got %+v, want that the voters are asked again", got)
+	}
+	if got := s.Step(judged(2, 3), 6*time.Second); len(got) != 1 || got[0].Kind != reconcile.Register || got[0].Key != again {
+		t.Fatalf("got %+v, want that it has what the machine in doubt had", got)
 	}
 }
 
