@@ -127,7 +127,11 @@ func (a *attempt) fail(cause error) {
 func (a *attempt) why(failed bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if failed && errors.Is(a.cause, errNoAnswer) {
+	switch {
+	case !failed || !errors.Is(a.cause, errNoAnswer):
+	case a.secured:
+		return errEndedTLS
+	default:
 		return errNotGRPC
 	}
 	return a.cause
