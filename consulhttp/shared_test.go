@@ -134,6 +134,13 @@ func TestOthersDoNotGetWhatOneMayRead(t *testing.T) {
 			}
 			waiting <- got
 		}()
+		t.Cleanup(func() {
+			select {
+			case got := <-waiting: // Nobody has looked at it.
+				t.Logf("%s: got %d %s", blocking, got.status, got.body)
+			default:
+			}
+		})
 		r.awaitBlocked(1)
 		for what, other := range map[string]func(*http.Request){
 			"no token":    func(*http.Request) {},
