@@ -22,7 +22,7 @@ import (
 const (
 	// answerWait is for how long an agent asks where it may go by what a member said before.
 	answerWait = time.Second
-	// warnMax is for how long it counts that a member said that no rule is enforced. By then they may be; in mode off, nobody looks at tokens.
+	// warnMax is for how long it counts that a member said that no rule is enforced. After that, rules may be enforced. Mode off counts without an end, as no member looks at tokens then.
 	warnMax = 10 * time.Second
 	// reportsMax is how many decisions about reports are remembered. At it, one is forgotten for each new one.
 	reportsMax = 4096
@@ -100,8 +100,8 @@ func reportOf(tokens []string, rules []rule) [sha256.Size]byte {
 	return [sha256.Size]byte(all.Sum(nil))
 }
 
-// report returns why a client may not report; nil: it may. A program that is well would be taken for dead if it could not while there is no leader, so
-// then what was allowed last is allowed, as it is inside a member.
+// report returns why a client may not report; nil: it may. If it could not report while there is no leader, a healthy program would be taken for
+// dead. So what was last allowed stays allowed then, as it does inside a member.
 func (d *decider) report(ctx context.Context, tokens []string, of authz.Local) error {
 	rules, err := rulesOf(ctx, of)
 	if err != nil {
@@ -143,8 +143,8 @@ func (d *decider) remember(key [sha256.Size]byte) {
 	d.reports[key] = struct{}{}
 }
 
-// enforces reports whether rules are enforced. While no member can say, it counts that the last one said that none is, in mode off without an end and
-// else for warnMax. Without, and where they were enforced, nobody can decide.
+// enforces reports whether rules are enforced. While no member answers, the last answer counts if it was that no rule is enforced: in mode off without
+// an end, in mode warn for warnMax. In all other cases it returns the error, and the call is refused.
 func (d *decider) enforces(ctx context.Context) (bool, error) {
 	began := d.clock()
 	d.mu.Lock()
