@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Measures how the Go code is divided: methods of an object, lines and files of a package, imports between packages.
 
-    house.py [--check]
+    house.py [--check | --at COMMIT]
 
 Tests and generated code are not counted. The limits are those of CONTRIBUTING.md: 30 methods an object, 5,000 lines and 25 files a
 package, 500 lines a file. With --check it exits with 1 if one of ROOMS misses a limit, one of OBJECTS has an object or a file that does, or
-packages import each other in a circle.
+packages import each other in a circle. With --at it measures the files of a commit, to compare with those that are here.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
+import tarfile
 from collections import Counter, defaultdict
 from pathlib import PurePosixPath
 
@@ -26,9 +28,23 @@ METHOD = re.compile(r"^func \(\w* ?\*?(\w+)(?:\[[^\]]*\])?\) ", re.MULTILINE)
 IMPORT = re.compile(r'^\s*(?:\w+ )?"' + re.escape(MODULE) + r'([^"]+)"$', re.MULTILINE)
 
 
-def sources() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "*.go"], check=True, capture_output=True, text=True).stdout.split()
-    return [f for f in listed if not f.endswith("_test.go") and not f.startswith("gen/")]
+def sources(commit: str | None) -> dict[str, str]:
+    """Returns the text of each file that counts: those here, or those of a commit."""
+
+    def git(*arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], check=True, stdout=subprocess.PIPE).stdout
+
+    texts = {}
+    if commit is None:
+        for file in git("ls-files", "*.go").decode().split():
+            with open(file, encoding="utf-8") as source:
+                texts[file] = source.read()
+    else:
+        with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", commit))) as files:
+            for member in files:
+                if member.isfile() and member.name.endswith(".go"):
+                    texts[member.name] = files.extractfile(member).read().decode()
+    return {f: text for f, text in texts.items() if not f.endswith("_test.go") and not f.startswith("gen/")}
 
 
 def within(place: str, roots: tuple[str, ...]) -> bool:
@@ -56,16 +72,15 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--check"]):
+    commit = arguments[1] if len(arguments) == 2 and arguments[0] == "--at" else None
+    if commit is None and arguments not in ([], ["--check"]):
         print(__doc__, file=sys.stderr)
         return 2
     methods, lines, files = Counter(), Counter(), Counter()
     long_files: list[tuple[int, str]] = []
     imports: dict[str, set[str]] = defaultdict(set)
-    for file in sources():
+    for file, text in sources(commit).items():
         package = str(PurePosixPath(file).parent)
-        with open(file, encoding="utf-8") as source:
-            text = source.read()
         count = text.count("\n")
         lines[package] += count
         files[package] += 1
@@ -101,4 +116,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except subprocess.CalledProcessError:
+        sys.exit(2)  # git has said what is wrong.
