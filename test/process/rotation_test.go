@@ -195,9 +195,14 @@ func (r *rotation) work(ctx context.Context, number int) {
 	}
 }
 
-func (r *rotation) use(ctx context.Context, number int, begun func()) error {
-	client, err := tenure.Open("tenures://"+strings.Join(r.c.Endpoints(), ",")+"/app", tenure.WithCAFile(r.path("ca.crt")),
+// client returns a client with the certificates and the token of the files.
+func (r *rotation) client() (*tenure.Client, error) {
+	return tenure.Open("tenures://"+strings.Join(r.c.Endpoints(), ",")+"/app", tenure.WithCAFile(r.path("ca.crt")),
 		tenure.WithCertificateFiles(r.path("client.crt"), r.path("client.key")), tenure.WithServerName("localhost"), tenure.WithTokenFile(r.path("token")))
+}
+
+func (r *rotation) use(ctx context.Context, number int, begun func()) error {
+	client, err := r.client()
 	if err != nil {
 		return err
 	}
