@@ -251,7 +251,7 @@ check: $(BIN)/golangci-lint ## vet, lint and test (-short) the Go packages chang
 	@tools/check.sh $(BIN)/golangci-lint
 
 # Pages whose English has been mended, and has to stay so.
-WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/catalog.md docs/agent.md docs/rest.md docs/glossary.md docs/architecture.md docs/guarantees.md docs/operations.md docs/performance.md docs/security.md docs/clients/go.md docs/clients/java.md docs/clients/python.md docs/clients/features.md docs/clients/reference.md deploy/README.md docs/coming-from.md docs/consul.md storage/testdata/README.md clients/python/README.md
+WORDS := README.md CONTRIBUTING.md docs/README.md docs/tutorial.md docs/election.md docs/which-lock.md docs/catalog.md docs/agent.md docs/rest.md docs/glossary.md docs/architecture.md docs/guarantees.md docs/operations.md docs/performance.md docs/security.md docs/clients/go.md docs/clients/java.md docs/clients/python.md docs/clients/features.md docs/clients/reference.md deploy/README.md docs/coming-from.md docs/consul.md storage/testdata/README.md clients/go/README.md clients/java/README.md clients/python/README.md
 
 .PHONY: house
 house: ## print the largest objects and packages, what imports what, and which limits are missed
