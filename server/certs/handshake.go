@@ -24,6 +24,8 @@ const (
 	handshakeTimeoutDefault = 5 * time.Second
 	// handshakesMaxDefault is how many may be under way on one listener.
 	handshakesMaxDefault = 4096
+	// lingerDefault is how long a connection whose handshake was refused stays open for the other side to hear why.
+	lingerDefault = time.Second
 )
 
 // errNoRoom says that a caller has too many handshakes under way.
@@ -102,6 +104,9 @@ type ListenOptions struct {
 	HandshakesMax int
 	// Timeout is when a handshake must have ended; 0 is 5 s.
 	Timeout time.Duration
+	// Linger is how long a connection whose handshake was refused stays open for the other side to hear why, within Timeout; 0 is 1 s.
+	// Until then it counts as a handshake under way.
+	Linger time.Duration
 	// Verify refuses a connection whose certificates are valid; nil refuses none.
 	Verify func(tls.ConnectionState) error
 	// Cleartext reports whether those are let in who come without TLS; nil lets nobody in. It is asked for each connection.
@@ -131,6 +136,9 @@ func (s *Source) Handshaker(o ListenOptions) *Handshaker {
 	if o.Timeout == 0 {
 		o.Timeout = handshakeTimeoutDefault
 	}
+	if o.Linger == 0 {
+		o.Linger = lingerDefault
+	}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}
@@ -151,8 +159,8 @@ func (h *Handshaker) meet(raw net.Conn, protocols []string, handshake func(*tls.
 		return nil, nil, nil, errNoRoom
 	}
 	defer h.room.Give(caller, 1)
-	begun := &opening{Conn: raw}
-	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
+	begun := &opening{Conn: raw, ends: time.Now().Add(h.o.Timeout)}
+	err := raw.SetDeadline(begun.ends)
 	cleartext := false
 	if err == nil {
 		cleartext, err = h.clear(begun)
@@ -185,8 +193,8 @@ func (h *Handshaker) await(ctx context.Context, raw net.Conn) (net.Conn, error) 
 		return nil, errNoRoom
 	}
 	defer h.room.Give(caller, 1)
-	begun := &opening{Conn: raw}
-	err := raw.SetDeadline(time.Now().Add(h.o.Timeout))
+	begun := &opening{Conn: raw, ends: time.Now().Add(h.o.Timeout)}
+	err := raw.SetDeadline(begun.ends)
 	if err == nil {
 		err = begun.record()
 	}
@@ -202,7 +210,7 @@ func (h *Handshaker) refuse(begun *opening, err error) error {
 		err = errLeft
 	}
 	h.fail(begun.Conn, err)
-	turnAway(begun.Conn, err)
+	h.turnAway(begun, err)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"slices"
+	"time"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 // One goroutine at a time reads it.
 type opening struct {
 	net.Conn
+	ends  time.Time // when its handshake must have ended
 	first []byte
 	heard bool
 }
