@@ -131,7 +131,7 @@ func split(address string) (host string, port int, err error) {
 		return "", 0, err
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		host = "127.0.0.1"
 	}
 	return host, int(n), err

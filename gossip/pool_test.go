@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -263,5 +264,13 @@ func TestPoolsDoNotMix(t *testing.T) {
 	}
 	if err := gossip.CheckKeys(file); err == nil {
 		t.Error("a file without keys was taken")
+	}
+}
+
+// TestTheNameOfThisMachineMayHaveCapitals takes part at an address of this machine by name.
+func TestTheNameOfThisMachineMayHaveCapitals(t *testing.T) {
+	p := start(t, 1, 1, func(o *gossip.Options) { o.Listen = "LocalHost:0" })
+	if got := p.Address(); !strings.HasPrefix(got, "127.0.0.1:") {
+		t.Errorf("takes part at %s", got)
 	}
 }

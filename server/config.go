@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -313,9 +314,9 @@ func checkAdvertised(flag, address string) error {
 	return nil
 }
 
-// loopback tells whether only this machine can reach a host's address.
+// loopback reports whether only this machine can reach a host's address. It is so everywhere: "localhost" may have capitals, and ends with no dot.
 func loopback(host string) bool {
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip := net.ParseIP(host)

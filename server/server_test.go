@@ -359,6 +359,10 @@ func TestConfigIsRefusedWithAReason(t *testing.T) {
 		"another machine's address needs insecure": {func(c *server.Config) { c.HTTPAddr = "10.0.0.1:7401" }, server.ErrInsecure},
 		"a host name needs insecure":               {func(c *server.Config) { c.PeerAddr = "db:7402" }, server.ErrInsecure},
 		"with insecure it is fine":                 {func(c *server.Config) { c.ListenAddr, c.Insecure = ":7400", true }, nil},
+		"localhost in capitals is fine": {func(c *server.Config) {
+			c.ListenAddr, c.HTTPAddr, c.PeerAddr, c.DebugAddr, c.Gossip.Addr = "LocalHost:0", "LOCALHOST:0", "Localhost:0", "LOCALHOST:0", "LOCALHOST:0"
+		}, nil},
+		"localhost with a dot is any other name":   {func(c *server.Config) { c.ListenAddr = "localhost.:7400" }, server.ErrInsecure},
 		"nobody can reach an unspecified address":  {func(c *server.Config) { c.AdvertiseAddr = "0.0.0.0:7400" }, server.ErrConfig},
 		"what is advertised needs a port":          {func(c *server.Config) { c.AdvertisePeerAddr = "db:0" }, server.ErrConfig},
 		"a host name may be advertised":            {func(c *server.Config) { c.AdvertiseAddr = "db:7400" }, nil},

@@ -41,7 +41,9 @@ func CheckURL(text string) error {
 }
 
 // loopback reports whether a host is this machine.
-func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+func loopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
 
 // CheckCertificates refuses a text that has no certificates of a CA.
 func CheckCertificates(pem string) error {

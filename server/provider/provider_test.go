@@ -479,8 +479,8 @@ func TestKeySetsThatAreNone(t *testing.T) {
 
 func TestURLsOfKeys(t *testing.T) {
 	for text, good := range map[string]bool{
-		"https://a/keys": true, "http://127.0.0.1:80/keys": true, "http://[::1]/": true, "http://localhost/k": true,
-		"http://a/keys": false, "ftp://a": false, "https://u:p@a/": false, "https:///keys": false, "keys": false, "https://a/#b": false,
+		"https://a/keys": true, "http://127.0.0.1:80/keys": true, "http://[::1]/": true, "http://localhost/k": true, "http://LocalHost/k": true,
+		"http://a/keys": false, "http://localhost./k": false, "ftp://a": false, "https://u:p@a/": false, "https:///keys": false, "keys": false, "https://a/#b": false,
 	} {
 		if err := provider.CheckURL(text); (err == nil) != good {
 			t.Errorf("%s: got %v", text, err)
