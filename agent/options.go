@@ -95,10 +95,8 @@ func (o *Options) validate() error {
 	if name := o.Node.GetName(); name == "" || len(name) > nodeNameBytesMax || strings.Trim(name, nodeNameRunes) != "" {
 		return fmt.Errorf("--node is %q; a name has 1 to %d letters, digits, dots, hyphens and underscores", name, nodeNameBytesMax)
 	}
-	switch o.Exec {
-	case ExecOff, ExecFile, ExecAPI:
-	default:
-		return fmt.Errorf("--enable-exec is %q; it %w", o.Exec, errExec)
+	if err := o.Exec.Check("--enable-exec", o.MemberConsul, o.Insecure); err != nil {
+		return err
 	}
 	if mistakes := o.TLS.Check(); len(mistakes) > 0 {
 		return errors.Join(mistakes...)
@@ -107,6 +105,22 @@ func (o *Options) validate() error {
 		return err
 	}
 	return o.Gossip.check(o.Insecure)
+}
+
+// Check refuses what is no way to run programs, as the value of a flag, and to run those of clients that reach the member around the agent from other machines, if its
+// address for clients of Consul is not empty, unless that was accepted.
+func (e Exec) Check(flag, memberConsul string, insecure bool) error {
+	switch e {
+	case ExecOff, ExecFile:
+		return nil
+	case ExecAPI:
+		if memberConsul == "" {
+			return nil
+		}
+		return reachable("--consul-http", memberConsul, insecure, ErrInsecureExec)
+	default:
+		return fmt.Errorf("%s is %q; it %w", flag, e, errExec)
+	}
 }
 
 // checkAddresses refuses addresses that others can reach and may not.
@@ -124,22 +138,19 @@ func (o *Options) checkAddresses() error {
 		if of.flag != "--listen" && of.address == "" {
 			continue
 		}
-		if err := o.reachable(of.flag, of.address, why); err != nil {
+		if err := reachable(of.flag, of.address, o.Insecure, why); err != nil {
 			return err
 		}
-	}
-	if o.MemberConsul != "" && o.Exec == ExecAPI {
-		return o.reachable("--consul-http", o.MemberConsul, ErrInsecureExec)
 	}
 	return nil
 }
 
 // reachable refuses, for a reason, an address that other machines can reach, unless that is allowed or there is no reason.
-func (o *Options) reachable(flag, address string, why error) error {
+func reachable(flag, address string, insecure bool, why error) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("%s is %q; it must be host:port", flag, address)
 	}
-	if why != nil && !o.Insecure && !loopback(address) {
+	if why != nil && !insecure && !loopback(address) {
 		return fmt.Errorf("%s %s: %w", flag, address, why)
 	}
 	return nil

@@ -42,6 +42,9 @@ const (
 
 // Errors of Validate.
 var (
+	// ErrAgentInsecure means that other machines can reach the agent inside the member, which has no TLS.
+	ErrAgentInsecure = errors.New("anybody who can reach this address can change what the agent registers, and an agent inside a member has no TLS; " +
+		"listen on a loopback address, run `tenure agent` beside the member with TLS, or accept it with --insecure")
 	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
 	ErrInsecure = errors.New("anybody who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
 	// ErrConfig means that a setting has a value that makes no sense.
@@ -247,6 +250,7 @@ func (c Config) Validate() error {
 			problems = append(problems, fmt.Errorf("%w: nothing serves --consul-http", ErrConfig))
 		}
 	}
+	problems = append(problems, c.checkAgentAddress("--with-agent", c.AgentAddr), c.checkAgentAddress("--with-agent-http", c.AgentHTTPAddr))
 	for _, a := range []struct{ flag, address string }{
 		{"--advertise", c.AdvertiseAddr},
 		{"--advertise-peer", c.AdvertisePeerAddr},
@@ -294,6 +298,18 @@ func checkListenAddress(flag, address string, safe bool) error {
 		return fmt.Errorf("%s %s: %w", flag, address, ErrInsecure)
 	}
 	return nil
+}
+
+// checkAgentAddress refuses an address of the agent inside that others could reach and use; empty is none.
+func (c Config) checkAgentAddress(flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	err := checkListenAddress(flag, address, c.Insecure)
+	if errors.Is(err, ErrInsecure) {
+		return fmt.Errorf("%s %s: %w", flag, address, ErrAgentInsecure)
+	}
+	return err
 }
 
 // checkAdvertised refuses what others cannot connect to.

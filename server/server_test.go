@@ -363,6 +363,10 @@ func TestConfigIsRefusedWithAReason(t *testing.T) {
 			c.ListenAddr, c.HTTPAddr, c.PeerAddr, c.DebugAddr, c.Gossip.Addr = "LocalHost:0", "LOCALHOST:0", "Localhost:0", "LOCALHOST:0", "LOCALHOST:0"
 		}, nil},
 		"localhost with a dot is any other name":   {func(c *server.Config) { c.ListenAddr = "localhost.:7400" }, server.ErrInsecure},
+		"an agent inside has no TLS":               {func(c *server.Config) { c.AgentAddr = "10.0.0.1:7404" }, server.ErrAgentInsecure},
+		"nor has its REST":                         {func(c *server.Config) { c.AgentAddr, c.AgentHTTPAddr = "127.0.0.1:0", ":7405" }, server.ErrAgentInsecure},
+		"with insecure it may be reached":          {func(c *server.Config) { c.AgentAddr, c.Insecure = ":7404", true }, nil},
+		"an agent inside listens on a port":        {func(c *server.Config) { c.AgentAddr = "127.0.0.1" }, server.ErrConfig},
 		"nobody can reach an unspecified address":  {func(c *server.Config) { c.AdvertiseAddr = "0.0.0.0:7400" }, server.ErrConfig},
 		"what is advertised needs a port":          {func(c *server.Config) { c.AdvertisePeerAddr = "db:0" }, server.ErrConfig},
 		"a host name may be advertised":            {func(c *server.Config) { c.AdvertiseAddr = "db:7400" }, nil},

@@ -164,7 +164,10 @@ func serve(ctx context.Context, env *cli.Environment, f *serveFlags) (err error)
 		return cli.UsageError("%w", err)
 	}
 	config.Registry = prometheus.NewRegistry()
-	inside := f.agent.inside(env, &config, log)
+	inside, err := f.agent.inside(env, &config, log)
+	if err != nil {
+		return cli.UsageError("%w", err)
+	}
 	config.Consul = func(conn grpc.ClientConnInterface) (http.Handler, error) {
 		o := f.consul
 		callers, invalid := share.ParseExempt(config.ExemptCallers)

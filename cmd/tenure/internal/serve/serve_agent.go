@@ -39,11 +39,15 @@ type insideAgent struct {
 	local *agent.Local
 }
 
-// inside has a member make an agent, if the flags ask for one.
-func (f *insideFlags) inside(env *cli.Environment, config *server.Config, log *zap.Logger) *insideAgent {
+// inside has a member make an agent, if the flags ask for one. What it would refuse of them is refused before the member begins; the member
+// itself looks at the addresses.
+func (f *insideFlags) inside(env *cli.Environment, config *server.Config, log *zap.Logger) (*insideAgent, error) {
 	made := &insideAgent{}
 	if f.listen == "" {
-		return made
+		return made, nil
+	}
+	if err := agent.Exec(f.exec).Check("--with-agent-enable-exec", config.ConsulAddr, config.Insecure); err != nil {
+		return nil, err
 	}
 	config.AgentAddr, config.AgentHTTPAddr = f.listen, f.http
 	config.Inside = func(in server.Inside) (func(context.Context) error, error) {
@@ -64,7 +68,7 @@ func (f *insideFlags) inside(env *cli.Environment, config *server.Config, log *z
 		made.local = made.agent.LocalFor(in.Decide)
 		return made.agent.Run, nil
 	}
-	return made
+	return made, nil
 }
 
 // announce says where the agent serves.
