@@ -106,8 +106,10 @@ func (r auditPart) authorise(stopping context.Context) (err error) {
 		return err
 	}
 	r.background(stopping, r.authority.Run)
-	r.ends, err = auth.NewEnds(auth.EndsOptions{Store: r.node.Store, Registerer: r.config.Registry})
-	return err
+	if r.ends, err = auth.NewEnds(auth.EndsOptions{Store: r.node.Store, Registerer: r.config.Registry}); err != nil {
+		return err
+	}
+	return r.config.Registry.Register(r.listenerMetric())
 }
 
 // uses returns what notes which tokens are used. That is the member's own doing: it needs nobody's rights.

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
 )
@@ -47,6 +49,19 @@ func (r *running) unsafeForTokens() string {
 		return fmt.Sprintf("clients send theirs to %s %s without TLS, where others can read them: give --cert-file and --key-file, or loopback "+
 			"addresses only; --insecure does not excuse it", open.flag, open.address)
 	}
+}
+
+// listenerMetric is 1 while there is that problem.
+func (r auditPart) listenerMetric() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tenure_certs_listener_without_tls",
+		Help: "1 while the cluster has tokens and clients of other machines, or other members, reach this member without TLS.",
+	}, func() float64 {
+		if r.unsafeForTokens() == "" {
+			return 0
+		}
+		return 1
+	})
 }
 
 // listenerAlarms returns that this member should have been refused at its start, if it had known what it knows now.

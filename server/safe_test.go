@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
 	"github.com/tenure-io/tenure/server"
 	"github.com/tenure-io/tenure/server/identity"
@@ -79,10 +81,14 @@ func TestTokensAreNotTakenInTheClear(t *testing.T) {
 		}
 	}
 	disk, other := storage.NewMemFS(), storage.NewMemFS()
-	away := startMember(t, joins("away", disk))
+	const metric = "tenure_certs_listener_without_tls"
+	registry := prometheus.NewRegistry()
+	measured := func(c *server.Config) { c.Registry = registry }
+	away := startMember(t, joins("away", disk), measured)
 	if message, _ := away.hasProblem(t, "listener-without-tls"); message != "" {
 		t.Errorf("without tokens: %s", message)
 	}
+	awaitGauge(t, registry, metric, 0)
 	away.stop()
 	if err := away.wait(); err != nil {
 		t.Fatal(err)
@@ -92,12 +98,14 @@ func TestTokensAreNotTakenInTheClear(t *testing.T) {
 		return err == nil
 	})
 
-	again := startMember(t, known("away", disk), open)
+	registry = prometheus.NewRegistry()
+	again := startMember(t, known("away", disk), open, measured)
 	await(t, "the member that was away says that it is not safe", func() bool {
 		message, runbook := again.hasProblem(t, "listener-without-tls")
 		return strings.Contains(message, "--listen") && strings.Contains(message, whatToDo) &&
 			strings.HasSuffix(runbook, "/docs/operations.md#listener-without-tls")
 	})
+	awaitGauge(t, registry, metric, 1)
 	again.stop()
 	if err := again.wait(); err != nil {
 		t.Fatal(err)

@@ -69,6 +69,8 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		"a pair in two steps":         {"TenureCertificateNotLoaded", []string{`tenure_certs_not_loaded{instance="a",purpose="clients"} 0x20 1x2 0x10`}, false},
 		"cleartext for half a day":    {"TenureCleartextAccepted", []string{`tenure_certs_cleartext_accepted{instance="a",listener="grpc"} 1x500`}, true},
 		"cleartext for half an hour":  {"TenureCleartextAccepted", []string{`tenure_certs_cleartext_accepted{instance="a",listener="grpc"} 0x470 1x30`}, false},
+		"tokens come in clear":        {"TenureListenerWithoutTLS", []string{`tenure_certs_listener_without_tls{instance="a"} 0x10 1x10`, `tenure_certs_listener_without_tls{instance="b"} 0x20`}, true},
+		"none does any more":          {"TenureListenerWithoutTLS", []string{`tenure_certs_listener_without_tls{instance="a"} 1x10 0x10`}, false},
 		"a token ends soon":           {"TenureTokenExpires", []string{`tenure_auth_tokens_expiring{instance="a"} 1x250`, `tenure_auth_tokens_expiring{instance="b"} 0x250`}, true},
 		"it was replaced soon":        {"TenureTokenExpires", []string{`tenure_auth_tokens_expiring{instance="a"} 1x230 0x20`}, false},
 		"administrators end in days":  {"TenureLastAdminExpires", []string{`tenure_auth_last_admin_end_seconds{instance="a"} 1800600000`}, true},
