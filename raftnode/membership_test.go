@@ -13,6 +13,8 @@ import (
 
 	storev1 "github.com/tenure-io/tenure/gen/go/tenure/store/v1"
 	"github.com/tenure-io/tenure/raftnode"
+	"github.com/tenure-io/tenure/raftnode/membership"
+	"github.com/tenure-io/tenure/storage"
 )
 
 // load puts keys through whoever leads until it is ended, and then finds all of them everywhere.
@@ -361,4 +363,54 @@ func TestAMemberWithoutRecordIsRemoved(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAMemberIsLookedAtAgainAfterItHasWaited has a member ask to join that clients reach without TLS. While it waits for another change of members, the
+// first token is made.
+func TestAMemberIsLookedAtAgainAfterItHasWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, func(_ uint64, o *raftnode.Options) {
+			o.ForClients, o.ForPeers = storev1.ListenerSecurity_LISTENER_SECURITY_LOOPBACK, storev1.ListenerSecurity_LISTENER_SECURITY_TLS
+		})
+		f.begin(3)
+		f.makeToken(&storev1.MakeJoinToken{Name: "m5"})
+		leader := f.leader()
+		away := leader.Status().MemberID%3 + 1
+		<-time.After(5 * time.Second) // All say how they listen.
+		f.stop(away)
+		<-time.After(5 * time.Second)
+		var asked sync.WaitGroup
+		var removed, joined error
+		asked.Go(func() { removed = leader.RemoveMember(t.Context(), away%3+1, false) }) // It waits for the one that is away to come back.
+		synctest.Wait()
+		asked.Go(func() {
+			spec := specOf(5)
+			spec.WithoutTLS = true
+			_, joined = leader.Admit(t.Context(), tokenOf("m5"), spec)
+		})
+		synctest.Wait()
+		result, err := leader.Propose(t.Context(), &storev1.Command{Kind: &storev1.Command_ChangeAuth{ChangeAuth: &storev1.ChangeAuth{
+			Change: &storev1.ChangeAuth_Bootstrap{Bootstrap: &storev1.Bootstrap{
+				Mode: storev1.AuthMode_AUTH_MODE_WARN,
+				Token: &storev1.TokenRecord{
+					Accessor: make([]byte, 16), TokenSha256: tokenOf("admin"), Name: "bootstrap", Policies: []string{storage.AdminPolicy},
+				},
+			}},
+		}}})
+		if err != nil || result.GetFailure() != nil {
+			t.Fatalf("make the first token: %v, %v", result.GetFailure(), err)
+		}
+		asked.Wait()
+		if !errors.Is(removed, raftnode.ErrLosesQuorum) {
+			t.Fatalf("the change before: got %v, want %v", removed, raftnode.ErrLosesQuorum)
+		}
+		if !errors.Is(joined, membership.ErrWithoutTLS) {
+			t.Errorf("got %v, want %v", joined, membership.ErrWithoutTLS)
+		}
+		for _, m := range leader.Members() {
+			if m.GetName() == "m5" {
+				t.Error("it was added")
+			}
+		}
+	})
 }
