@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/tenure-io/tenure/storage/backup"
 	"github.com/tenure-io/tenure/storage/layout"
 	"github.com/tenure-io/tenure/storage/quota"
@@ -70,3 +72,12 @@ func (s *Store) KnowKeys(most int) {
 
 // KnownKeys returns how many idempotency keys the store knows.
 func (s *Store) KnownKeys() int { return s.keys.Len() }
+
+// CopyRow copies a row on the disk, behind the back of the store.
+func (s *Store) CopyRow(from, to []byte) error {
+	value, found, err := table.GetRow(s.db, from)
+	if err == nil && !found {
+		err = fmt.Errorf("no row %x", from)
+	}
+	return errors.Join(err, s.db.Set(to, value, pebble.NoSync))
+}

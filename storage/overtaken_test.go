@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tenure-io/tenure/internal/invariants"
+	"github.com/tenure-io/tenure/storage/layout"
 )
 
 // TestOvertakenRequestsAreMadeOnce makes the requests of a session out of order, as those of many callers come, each twice: the second attempt
@@ -48,4 +51,27 @@ func overtake(t *testing.T, opens bool) {
 		}
 	}
 	r.checkBytes()
+}
+
+// TestAnOvertakenRequestIsNotLookedFor has a row say that a request was made that was overtaken. The store knows better, so it does not look.
+func TestAnOvertakenRequestIsNotLookedFor(t *testing.T) {
+	if invariants.Enabled {
+		t.Skip("invariants look, and find out")
+	}
+	r := &rig{t: t, store: newStore(t, vfs.NewMem(), "sm")}
+	r.sessions(0, 1)
+	for _, sequence := range []uint64{1, 2, 6} {
+		r.apply(request(0, sequence))
+	}
+	id := request(0, 5).GetRequestId()
+	rowOf := func(sequence uint64) []byte {
+		return layout.RequestRow(layout.SessionID(id.GetSessionId()), id.GetEpoch(), sequence)
+	}
+	if err := r.store.CopyRow(rowOf(6), rowOf(5)); err != nil {
+		t.Fatal(err)
+	}
+	before := r.store.Applied().Revision
+	if _, results := r.apply(request(0, 5)); results[0].GetFailure() != nil || results[0].GetRevision() <= before {
+		t.Errorf("request 5, which 6 had overtaken, was looked for: got %v", results[0])
+	}
 }
