@@ -271,10 +271,10 @@ func (x *GetAgentResponse) GetMaintenance() bool {
 	return false
 }
 
-// AgentCheck is a check with how it is run.
+// AgentCheck is a check, and how the agent runs it.
 type AgentCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The check, with its definition. The status of a registration is the one it begins with.
+	// The check, with its definition. A status in a registration is its first status.
 	Check *Check `protobuf:"bytes,1,opt,name=check,proto3" json:"check,omitempty"`
 	// Where it is from. Set in responses only.
 	Source AgentSource `protobuf:"varint,2,opt,name=source,proto3,enum=tenure.v1.AgentSource" json:"source,omitempty"`
@@ -1160,12 +1160,12 @@ func (x *ReportCheckResponse) GetHeader() *ResponseHeader {
 	return nil
 }
 
-// SetMaintenanceRequest begins or ends maintenance.
+// SetMaintenanceRequest starts or ends maintenance.
 type SetMaintenanceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Instance; empty: the node.
 	ServiceId string `protobuf:"bytes,1,opt,name=service_id,json=serviceId,proto3" json:"service_id,omitempty"`
-	// Whether it begins; false: it ends.
+	// True starts maintenance, false ends it.
 	Enabled bool `protobuf:"varint,2,opt,name=enabled,proto3" json:"enabled,omitempty"`
 	// Why, shown as the notes of the check; at most 1 KiB.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -199,7 +199,7 @@ func (x *Policy) GetRules() string {
 // parent, its children, their children and so on are at most 256, and there are at most 4 of them in a line.
 type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the token: a UUID. It is no secret.
+	// Id of the token: a UUID. It is not a secret.
 	Accessor string `protobuf:"bytes,1,opt,name=accessor,proto3" json:"accessor,omitempty"`
 	// Its name, for people; several may have the same.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -323,8 +323,8 @@ type Binding struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Which callers it is about.
 	Kind BindingKind `protobuf:"varint,2,opt,name=kind,proto3,enum=tenure.v1.BindingKind" json:"kind,omitempty"`
-	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-	// stands for all that begin with it. Empty for ANONYMOUS only.
+	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+	// in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
 	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Names of the policies, 1 to 16.
 	Policies []string `protobuf:"bytes,4,rep,name=policies,proto3" json:"policies,omitempty"`
@@ -2095,8 +2095,8 @@ type PutBindingRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Which callers it is about.
 	Kind BindingKind `protobuf:"varint,2,opt,name=kind,proto3,enum=tenure.v1.BindingKind" json:"kind,omitempty"`
-	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-	// stands for all that begin with it. Empty for ANONYMOUS only.
+	// Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+	// in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
 	Principal string `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Names of the policies, 1 to 16.
 	Policies []string `protobuf:"bytes,4,rep,name=policies,proto3" json:"policies,omitempty"`

@@ -87,11 +87,11 @@ type AuthServiceClient interface {
 	GetToken(ctx context.Context, in *GetTokenRequest, opts ...grpc.CallOption) (*GetTokenResponse, error)
 	// ListTokens lists tokens without their texts, by accessor, in pages. Errors: PAGE_TOKEN_INVALID.
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
-	// RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-	// it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+	// RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+	// been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
 	RotateToken(ctx context.Context, in *RotateTokenRequest, opts ...grpc.CallOption) (*RotateTokenResponse, error)
-	// RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-	// made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+	// RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+	// of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
 	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error)
 	// PutBinding writes a binding; one with this name is replaced. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED,
 	// POLICY_NOT_FOUND, LIMIT_EXCEEDED.
@@ -106,7 +106,7 @@ type AuthServiceClient interface {
 	PutProvider(ctx context.Context, in *PutProviderRequest, opts ...grpc.CallOption) (*PutProviderResponse, error)
 	// ListProviders lists all providers by name, with what the member that responds knows of their keys.
 	ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error)
-	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+	// DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
 	// AUTH_NOT_BOOTSTRAPPED.
 	DeleteProvider(ctx context.Context, in *DeleteProviderRequest, opts ...grpc.CallOption) (*DeleteProviderResponse, error)
 	// WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.
@@ -378,11 +378,11 @@ type AuthServiceServer interface {
 	GetToken(context.Context, *GetTokenRequest) (*GetTokenResponse, error)
 	// ListTokens lists tokens without their texts, by accessor, in pages. Errors: PAGE_TOKEN_INVALID.
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
-	// RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-	// it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+	// RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+	// been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
 	RotateToken(context.Context, *RotateTokenRequest) (*RotateTokenResponse, error)
-	// RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-	// made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+	// RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+	// of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
 	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error)
 	// PutBinding writes a binding; one with this name is replaced. Errors: INVALID_ARGUMENT, AUTH_NOT_BOOTSTRAPPED,
 	// POLICY_NOT_FOUND, LIMIT_EXCEEDED.
@@ -397,7 +397,7 @@ type AuthServiceServer interface {
 	PutProvider(context.Context, *PutProviderRequest) (*PutProviderResponse, error)
 	// ListProviders lists all providers by name, with what the member that responds knows of their keys.
 	ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error)
-	// DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+	// DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
 	// AUTH_NOT_BOOTSTRAPPED.
 	DeleteProvider(context.Context, *DeleteProviderRequest) (*DeleteProviderResponse, error)
 	// WhoAmI returns the caller, in every mode. It is linearizable: a member that no leader answers fails with NO_LEADER.

@@ -545,14 +545,14 @@ type Check struct {
 	ServiceName string `protobuf:"bytes,5,opt,name=service_name,json=serviceName,proto3" json:"service_name,omitempty"`
 	// How it is. An instance of a service is as healthy as the worst of its own checks and those of its node.
 	Status CheckStatus `protobuf:"varint,6,opt,name=status,proto3,enum=tenure.v1.CheckStatus" json:"status,omitempty"`
-	// What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-	// alone is no event and has no revision. Without status, the stored output remains too.
+	// What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+	// alone makes no event and has no revision. Without status, the stored output remains too.
 	Output string `protobuf:"bytes,7,opt,name=output,proto3" json:"output,omitempty"`
 	// Free text for people, at most 4 096 bytes.
 	Notes string `protobuf:"bytes,8,opt,name=notes,proto3" json:"notes,omitempty"`
 	// Kind of the check, for people, such as http or ttl; at most 64 bytes.
 	Kind string `protobuf:"bytes,9,opt,name=kind,proto3" json:"kind,omitempty"`
-	// How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+	// How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
 	Definition *CheckDefinition `protobuf:"bytes,10,opt,name=definition,proto3" json:"definition,omitempty"`
 	// Revision that registered it. Set in responses only.
 	CreateRevision uint64 `protobuf:"varint,11,opt,name=create_revision,json=createRevision,proto3" json:"create_revision,omitempty"`

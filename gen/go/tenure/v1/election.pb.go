@@ -155,7 +155,7 @@ func (*CampaignRequest_Value) isCampaignRequest_Content() {}
 
 func (*CampaignRequest_Text) isCampaignRequest_Content() {}
 
-// CampaignResponse is one step on the way to leadership.
+// CampaignResponse is one step of a campaign.
 type CampaignResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster, member and revision of the response.

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LineRequest is what a client sends on a line: what has queued while the message before was on its way, at most 64 KiB
+// LineRequest is what a client sends on a line: everything queued while the previous message was being sent, at most 64 KiB
 // unless one call is larger. Its parts are taken in the order of the fields.
 type LineRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -34,7 +34,7 @@ type LineRequest struct {
 	// Numbers of calls whose answer the client no longer waits for. Each still gets its answer: CANCELLED, or the result
 	// if it was there before. Numbers that are answered have no effect. At most 4 096 in a message.
 	Cancels []uint64 `protobuf:"varint,3,rep,packed,name=cancels,proto3" json:"cancels,omitempty"`
-	// More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+	// More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
 	Credits       []*LineCredit `protobuf:"bytes,4,rep,name=credits,proto3" json:"credits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -675,7 +675,7 @@ func (*LineCall_Observe) isLineCall_Request() {}
 
 func (*LineCall_Watch) isLineCall_Request() {}
 
-// LineResponse is what a member sends on a line: what has queued while the message before was on its way, at most 64 KiB
+// LineResponse is what a member sends on a line: everything queued while the previous message was being sent, at most 64 KiB
 // unless one answer is larger.
 type LineResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -887,7 +887,7 @@ type LineLimits struct {
 	// How many bytes the requests of all calls may have together. One call may always be larger. That of a wait counts until its first
 	// message.
 	RequestBytesMax uint64 `protobuf:"varint,2,opt,name=request_bytes_max,json=requestBytesMax,proto3" json:"request_bytes_max,omitempty"`
-	// How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+	// How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
 	// Zero: the member carries none with parts.
 	WaitsMax      uint32 `protobuf:"varint,3,opt,name=waits_max,json=waitsMax,proto3" json:"waits_max,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -564,7 +564,7 @@ func (x *AcquireLockRequest) GetOptions() *CallOptions {
 	return nil
 }
 
-// AcquireLockResponse is one step on the way to a lock.
+// AcquireLockResponse is one step of acquiring a lock.
 type AcquireLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cluster, member and revision of the response.
@@ -1766,8 +1766,8 @@ type BreakLockResponse struct {
 	Holds uint32 `protobuf:"varint,2,opt,name=holds,proto3" json:"holds,omitempty"`
 	// Number of places taken away.
 	Places uint32 `protobuf:"varint,3,opt,name=places,proto3" json:"places,omitempty"`
-	// Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-	// then is not touched.
+	// Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+	// are not touched.
 	Remaining uint32 `protobuf:"varint,4,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	// Token for the call that continues the break; empty when nothing remains.
 	BreakToken    string `protobuf:"bytes,5,opt,name=break_token,json=breakToken,proto3" json:"break_token,omitempty"`

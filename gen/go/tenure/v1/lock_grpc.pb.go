@@ -49,7 +49,7 @@ type LockServiceClient interface {
 	// SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
 	CancelWait(ctx context.Context, in *CancelWaitRequest, opts ...grpc.CallOption) (*CancelWaitResponse, error)
 	// ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-	// values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+	// values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
 	// their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
 	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(ctx context.Context, in *ReleaseLockRequest, opts ...grpc.CallOption) (*ReleaseLockResponse, error)
@@ -184,7 +184,7 @@ type LockServiceServer interface {
 	// SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, and the errors of guards.
 	CancelWait(context.Context, *CancelWaitRequest) (*CancelWaitResponse, error)
 	// ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-	// values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+	// values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
 	// their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
 	// SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
 	ReleaseLock(context.Context, *ReleaseLockRequest) (*ReleaseLockResponse, error)

@@ -143,7 +143,7 @@ func (x *QueryFallback) GetZone() string {
 //
 // If match is PREFIX, then service, tags, values of node_meta and service_meta, near and fallbacks may contain
 // ${name.full}, the name that it is run by; ${name.prefix}, the query's own name; ${name.suffix}, the rest; and
-// ${match(N)}, what group N of regexp found in the name, or nothing. $${ stands for ${.
+// ${match(N)}, what group N of regexp found in the name, or nothing. $${ means ${.
 type Query struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id: a UUID, drawn by the server. Ignored in requests.
@@ -151,8 +151,8 @@ type Query struct {
 	// Name by which it is run, unique, at most 256 bytes of UTF-8 without control characters; not a UUID. Empty: it is run
 	// by its id or, if match is PREFIX, by every name for which there is no other query.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-	// session. It counts towards the objects of the session.
+	// Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+	// the session. It counts towards the objects of the session.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Which names run it.
 	Match QueryMatch `protobuf:"varint,4,opt,name=match,proto3,enum=tenure.v1.QueryMatch" json:"match,omitempty"`
@@ -171,8 +171,8 @@ type Query struct {
 	NodeMeta map[string]string `protobuf:"bytes,10,rep,name=node_meta,json=nodeMeta,proto3" json:"node_meta,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Facts that the instance must have, as in Service.meta; at most 64.
 	ServiceMeta map[string]string `protobuf:"bytes,11,rep,name=service_meta,json=serviceMeta,proto3" json:"service_meta,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-	// for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+	// Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+	// the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
 	// preferred. A node that is not registered has no effect.
 	Near string `protobuf:"bytes,12,opt,name=near,proto3" json:"near,omitempty"`
 	// Where to look in order, until something is found, if the query itself finds nothing; at most 8.
@@ -949,14 +949,14 @@ type ExecuteQueryRequest struct {
 	// Id of the query (a UUID), or a name, at most 256 bytes. A name runs the query that has it, or else the one with
 	// match PREFIX whose name is the longest with which this name starts.
 	IdOrName string `protobuf:"bytes,1,opt,name=id_or_name,json=idOrName,proto3" json:"id_or_name,omitempty"`
-	// Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+	// Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
 	// Empty: that of the query.
 	Near string `protobuf:"bytes,2,opt,name=near,proto3" json:"near,omitempty"`
 	// Maximum number of instances to return, 1 to 1 000; zero means 1 000.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Whether instances in warning are left out, also if the query has them.
+	// Whether instances in warning are left out, even if the query includes them.
 	Passing bool `protobuf:"varint,4,opt,name=passing,proto3" json:"passing,omitempty"`
-	// Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+	// Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
 	CallerNode string `protobuf:"bytes,5,opt,name=caller_node,json=callerNode,proto3" json:"caller_node,omitempty"`
 	// How fresh the read must be; unset: linearizable.
 	Read          *ReadOptions `protobuf:"bytes,6,opt,name=read,proto3" json:"read,omitempty"`

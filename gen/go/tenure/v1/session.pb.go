@@ -717,7 +717,7 @@ type RenewalVerdict struct {
 	// Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
 	// SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
 	// stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-	// session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+	// session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
 	// one that the client does not know. Unspecified: the session was renewed.
 	Refused       ErrorReason `protobuf:"varint,4,opt,name=refused,proto3,enum=tenure.v1.ErrorReason" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1456,7 +1456,7 @@ type ListSessionsRequest struct {
 	Read *ReadOptions `protobuf:"bytes,7,opt,name=read,proto3" json:"read,omitempty"`
 	// Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
 	// sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-	// `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+	// `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
 	// Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
 	Principals    []string `protobuf:"bytes,8,rep,name=principals,proto3" json:"principals,omitempty"`
 	unknownFields protoimpl.UnknownFields

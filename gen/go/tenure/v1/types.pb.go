@@ -202,8 +202,8 @@ const (
 	// FAILED_PRECONDITION: a later attempt of the same instance to attach arrived first; metadata "attempt" is its
 	// number.
 	ErrorReason_ERROR_REASON_ATTEMPT_OUTDATED ErrorReason = 52
-	// UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-	// taken away, or there was something else, or nothing, under an id that the request names. The message says which.
+	// UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
+	// taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
 	ErrorReason_ERROR_REASON_RIGHTS_CHANGED ErrorReason = 60
 	// NOT_FOUND: no policy has this name.
 	ErrorReason_ERROR_REASON_POLICY_NOT_FOUND ErrorReason = 61

@@ -205,7 +205,7 @@ type WatchRequest struct {
 	// End the stream cleanly after this many events; zero: no limit. Events of one revision stay together, so there may
 	// be more.
 	Limit uint32 `protobuf:"varint,16,opt,name=limit,proto3" json:"limit,omitempty"`
-	// End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+	// End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
 	// is complete, however long that takes.
 	Wait *durationpb.Duration `protobuf:"bytes,17,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Interval between progress marks, whether there are events or not: 200 ms to 10 min; unset: 10 s. A mark is sent

@@ -247,16 +247,16 @@ class AuthServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RotateToken(self, request, context):
-        """RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-        it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+        """RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+        been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-        made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+        """RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+        of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -301,7 +301,7 @@ class AuthServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteProvider(self, request, context):
-        """DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+        """DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
         AUTH_NOT_BOOTSTRAPPED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AcquireLockResponse is one step on the way to a lock.
+ * AcquireLockResponse is one step of acquiring a lock.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AcquireLockResponse}
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AcquireLockResponse is one step on the way to a lock.
+   * AcquireLockResponse is one step of acquiring a lock.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AcquireLockResponse}

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * AgentCheck is a check with how it is run.
+ * AgentCheck is a check, and how the agent runs it.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.AgentCheck}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.Check check_;
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -418,7 +418,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * AgentCheck is a check with how it is run.
+   * AgentCheck is a check, and how the agent runs it.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.AgentCheck}
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.Check, io.tenure.v1.Check.Builder, io.tenure.v1.CheckOrBuilder> checkBuilder_;
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -704,7 +704,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -724,7 +724,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -742,7 +742,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -767,7 +767,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -796,7 +796,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -811,7 +811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The check, with its definition. The status of a registration is the one it begins with.
+     * The check, with its definition. A status in a registration is its first status.
      * </pre>
      *
      * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>

@@ -10,7 +10,7 @@ public interface AgentCheckOrBuilder extends
 
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -19,7 +19,7 @@ public interface AgentCheckOrBuilder extends
   boolean hasCheck();
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>
@@ -28,7 +28,7 @@ public interface AgentCheckOrBuilder extends
   io.tenure.v1.Check getCheck();
   /**
    * <pre>
-   * The check, with its definition. The status of a registration is the one it begins with.
+   * The check, with its definition. A status in a registration is its first status.
    * </pre>
    *
    * <code>.tenure.v1.Check check = 1 [json_name = "check"];</code>

@@ -865,8 +865,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+     * been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     default void rotateToken(io.tenure.v1.RotateTokenRequest request,
@@ -876,8 +876,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+     * of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     default void revokeToken(io.tenure.v1.RevokeTokenRequest request,
@@ -940,7 +940,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
      * AUTH_NOT_BOOTSTRAPPED.
      * </pre>
      */
@@ -1147,8 +1147,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+     * been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public void rotateToken(io.tenure.v1.RotateTokenRequest request,
@@ -1159,8 +1159,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+     * of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public void revokeToken(io.tenure.v1.RevokeTokenRequest request,
@@ -1229,7 +1229,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
      * AUTH_NOT_BOOTSTRAPPED.
      * </pre>
      */
@@ -1409,8 +1409,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+     * been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public io.tenure.v1.RotateTokenResponse rotateToken(io.tenure.v1.RotateTokenRequest request) throws io.grpc.StatusException {
@@ -1420,8 +1420,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+     * of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public io.tenure.v1.RevokeTokenResponse revokeToken(io.tenure.v1.RevokeTokenRequest request) throws io.grpc.StatusException {
@@ -1484,7 +1484,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
      * AUTH_NOT_BOOTSTRAPPED.
      * </pre>
      */
@@ -1661,8 +1661,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+     * been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public io.tenure.v1.RotateTokenResponse rotateToken(io.tenure.v1.RotateTokenRequest request) {
@@ -1672,8 +1672,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+     * of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public io.tenure.v1.RevokeTokenResponse revokeToken(io.tenure.v1.RevokeTokenRequest request) {
@@ -1736,7 +1736,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
      * AUTH_NOT_BOOTSTRAPPED.
      * </pre>
      */
@@ -1924,8 +1924,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RotateToken gives a token a new text; the old one ends at once, and so do the token's children, which may have been made with
-     * it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
+     * RotateToken gives a token a new text. The old text stops working immediately, and the token's children end, because they may have
+     * been made with it. An empty accessor means the caller's own, which takes no right. Errors: TOKEN_NOT_FOUND.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RotateTokenResponse> rotateToken(
@@ -1936,8 +1936,8 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * RevokeToken ends a token for good, with its children, their children and so on. Once it is answered, no change that one of them
-     * made is applied any more. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
+     * RevokeToken ends a token permanently, with its children, their children and so on. After the response, no further change that one
+     * of them made is applied. An empty accessor means the caller's own, which takes no right. A missing token is not an error.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<io.tenure.v1.RevokeTokenResponse> revokeToken(
@@ -2006,7 +2006,7 @@ public final class AuthServiceGrpc {
 
     /**
      * <pre>
-     * DeleteProvider deletes a provider. Its tokens are not accepted any more. A missing one is not an error. Errors:
+     * DeleteProvider deletes a provider. Its tokens are no longer accepted. A missing one is not an error. Errors:
      * AUTH_NOT_BOOTSTRAPPED.
      * </pre>
      */

@@ -128,8 +128,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object principal_ = "";
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -965,8 +965,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object principal_ = "";
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -986,8 +986,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1008,8 +1008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1026,8 +1026,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1041,8 +1041,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>

@@ -49,8 +49,8 @@ public interface BindingOrBuilder extends
 
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -59,8 +59,8 @@ public interface BindingOrBuilder extends
   java.lang.String getPrincipal();
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>

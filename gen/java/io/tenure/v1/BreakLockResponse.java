@@ -118,8 +118,8 @@ private static final long serialVersionUID = 0L;
   private int remaining_ = 0;
   /**
    * <pre>
-   * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-   * then is not touched.
+   * Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+   * are not touched.
    * </pre>
    *
    * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
@@ -870,8 +870,8 @@ private static final long serialVersionUID = 0L;
     private int remaining_ ;
     /**
      * <pre>
-     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-     * then is not touched.
+     * Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+     * are not touched.
      * </pre>
      *
      * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
@@ -883,8 +883,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-     * then is not touched.
+     * Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+     * are not touched.
      * </pre>
      *
      * <code>uint32 remaining = 4 [json_name = "remaining"];</code>
@@ -900,8 +900,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-     * then is not touched.
+     * Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+     * are not touched.
      * </pre>
      *
      * <code>uint32 remaining = 4 [json_name = "remaining"];</code>

@@ -57,8 +57,8 @@ public interface BreakLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * Number of holds and places that remain of those that existed when this break began. What was granted or queued since
-   * then is not touched.
+   * Number of holds and places that remain of those that existed when this break started. Holds and places that came later
+   * are not touched.
    * </pre>
    *
    * <code>uint32 remaining = 4 [json_name = "remaining"];</code>

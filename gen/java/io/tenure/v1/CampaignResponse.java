@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * CampaignResponse is one step on the way to leadership.
+ * CampaignResponse is one step of a campaign.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.CampaignResponse}
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CampaignResponse is one step on the way to leadership.
+   * CampaignResponse is one step of a campaign.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.CampaignResponse}

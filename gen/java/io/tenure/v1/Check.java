@@ -322,8 +322,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object output_ = "";
   /**
    * <pre>
-   * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-   * alone is no event and has no revision. Without status, the stored output remains too.
+   * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+   * alone makes no event and has no revision. Without status, the stored output remains too.
    * </pre>
    *
    * <code>string output = 7 [json_name = "output"];</code>
@@ -344,8 +344,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-   * alone is no event and has no revision. Without status, the stored output remains too.
+   * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+   * alone makes no event and has no revision. Without status, the stored output remains too.
    * </pre>
    *
    * <code>string output = 7 [json_name = "output"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
   private io.tenure.v1.CheckDefinition definition_;
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -1730,8 +1730,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object output_ = "";
     /**
      * <pre>
-     * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-     * alone is no event and has no revision. Without status, the stored output remains too.
+     * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+     * alone makes no event and has no revision. Without status, the stored output remains too.
      * </pre>
      *
      * <code>string output = 7 [json_name = "output"];</code>
@@ -1751,8 +1751,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-     * alone is no event and has no revision. Without status, the stored output remains too.
+     * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+     * alone makes no event and has no revision. Without status, the stored output remains too.
      * </pre>
      *
      * <code>string output = 7 [json_name = "output"];</code>
@@ -1773,8 +1773,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-     * alone is no event and has no revision. Without status, the stored output remains too.
+     * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+     * alone makes no event and has no revision. Without status, the stored output remains too.
      * </pre>
      *
      * <code>string output = 7 [json_name = "output"];</code>
@@ -1791,8 +1791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-     * alone is no event and has no revision. Without status, the stored output remains too.
+     * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+     * alone makes no event and has no revision. Without status, the stored output remains too.
      * </pre>
      *
      * <code>string output = 7 [json_name = "output"];</code>
@@ -1806,8 +1806,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-     * alone is no event and has no revision. Without status, the stored output remains too.
+     * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+     * alone makes no event and has no revision. Without status, the stored output remains too.
      * </pre>
      *
      * <code>string output = 7 [json_name = "output"];</code>
@@ -2013,7 +2013,7 @@ private static final long serialVersionUID = 0L;
         io.tenure.v1.CheckDefinition, io.tenure.v1.CheckDefinition.Builder, io.tenure.v1.CheckDefinitionOrBuilder> definitionBuilder_;
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2024,7 +2024,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2039,7 +2039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2059,7 +2059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2077,7 +2077,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2102,7 +2102,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2119,7 +2119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2131,7 +2131,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -2146,7 +2146,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+     * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
      * </pre>
      *
      * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>

@@ -131,8 +131,8 @@ public interface CheckOrBuilder extends
 
   /**
    * <pre>
-   * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-   * alone is no event and has no revision. Without status, the stored output remains too.
+   * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+   * alone makes no event and has no revision. Without status, the stored output remains too.
    * </pre>
    *
    * <code>string output = 7 [json_name = "output"];</code>
@@ -141,8 +141,8 @@ public interface CheckOrBuilder extends
   java.lang.String getOutput();
   /**
    * <pre>
-   * What the last run said, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
-   * alone is no event and has no revision. Without status, the stored output remains too.
+   * What the last run printed, for people. More than 4 096 bytes are cut at the end of a character. A change of the output
+   * alone makes no event and has no revision. Without status, the stored output remains too.
    * </pre>
    *
    * <code>string output = 7 [json_name = "output"];</code>
@@ -193,7 +193,7 @@ public interface CheckOrBuilder extends
 
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -202,7 +202,7 @@ public interface CheckOrBuilder extends
   boolean hasDefinition();
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>
@@ -211,7 +211,7 @@ public interface CheckOrBuilder extends
   io.tenure.v1.CheckDefinition getDefinition();
   /**
    * <pre>
-   * How whoever runs it does that; shown, and never run by a member. At most 16 KiB.
+   * How the check is run, by an agent or another program. Members only show it. At most 16 KiB.
    * </pre>
    *
    * <code>.tenure.v1.CheckDefinition definition = 10 [json_name = "definition"];</code>

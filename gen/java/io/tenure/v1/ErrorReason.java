@@ -444,8 +444,8 @@ public enum ErrorReason
   ERROR_REASON_ATTEMPT_OUTDATED(52),
   /**
    * <pre>
-   * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-   * taken away, or there was something else, or nothing, under an id that the request names. The message says which.
+   * UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
+   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>
@@ -1008,8 +1008,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_ATTEMPT_OUTDATED_VALUE = 52;
   /**
    * <pre>
-   * UNAVAILABLE: what decides whether the change is allowed changed again and again while it was under way, so it was not made: rights were
-   * taken away, or there was something else, or nothing, under an id that the request names. The message says which.
+   * UNAVAILABLE: the facts that decide whether the change is allowed kept changing during the call, so it was not made: rights were
+   * taken away, or an id that the request names belonged to something else, or to nothing. The message says which.
    * </pre>
    *
    * <code>ERROR_REASON_RIGHTS_CHANGED = 60;</code>

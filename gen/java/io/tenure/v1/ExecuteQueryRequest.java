@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object near_ = "";
   /**
    * <pre>
-   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
    * Empty: that of the query.
    * </pre>
    *
@@ -123,7 +123,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
    * Empty: that of the query.
    * </pre>
    *
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   private boolean passing_ = false;
   /**
    * <pre>
-   * Whether instances in warning are left out, also if the query has them.
+   * Whether instances in warning are left out, even if the query includes them.
    * </pre>
    *
    * <code>bool passing = 4 [json_name = "passing"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object callerNode_ = "";
   /**
    * <pre>
-   * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+   * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
    * </pre>
    *
    * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+   * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
    * </pre>
    *
    * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -830,7 +830,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object near_ = "";
     /**
      * <pre>
-     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
      * Empty: that of the query.
      * </pre>
      *
@@ -851,7 +851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
      * Empty: that of the query.
      * </pre>
      *
@@ -873,7 +873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
      * Empty: that of the query.
      * </pre>
      *
@@ -891,7 +891,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
      * Empty: that of the query.
      * </pre>
      *
@@ -906,7 +906,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+     * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
      * Empty: that of the query.
      * </pre>
      *
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     private boolean passing_ ;
     /**
      * <pre>
-     * Whether instances in warning are left out, also if the query has them.
+     * Whether instances in warning are left out, even if the query includes them.
      * </pre>
      *
      * <code>bool passing = 4 [json_name = "passing"];</code>
@@ -983,7 +983,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether instances in warning are left out, also if the query has them.
+     * Whether instances in warning are left out, even if the query includes them.
      * </pre>
      *
      * <code>bool passing = 4 [json_name = "passing"];</code>
@@ -999,7 +999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether instances in warning are left out, also if the query has them.
+     * Whether instances in warning are left out, even if the query includes them.
      * </pre>
      *
      * <code>bool passing = 4 [json_name = "passing"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object callerNode_ = "";
     /**
      * <pre>
-     * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+     * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
      * </pre>
      *
      * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+     * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
      * </pre>
      *
      * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+     * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
      * </pre>
      *
      * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+     * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
      * </pre>
      *
      * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -1087,7 +1087,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+     * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
      * </pre>
      *
      * <code>string caller_node = 5 [json_name = "callerNode"];</code>

@@ -32,7 +32,7 @@ public interface ExecuteQueryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
    * Empty: that of the query.
    * </pre>
    *
@@ -42,7 +42,7 @@ public interface ExecuteQueryRequestOrBuilder extends
   java.lang.String getNear();
   /**
    * <pre>
-   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" stands for caller_node.
+   * Node near which instances are preferred, instead of the query's, at most 253 bytes; "_agent" means caller_node.
    * Empty: that of the query.
    * </pre>
    *
@@ -64,7 +64,7 @@ public interface ExecuteQueryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether instances in warning are left out, also if the query has them.
+   * Whether instances in warning are left out, even if the query includes them.
    * </pre>
    *
    * <code>bool passing = 4 [json_name = "passing"];</code>
@@ -74,7 +74,7 @@ public interface ExecuteQueryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+   * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
    * </pre>
    *
    * <code>string caller_node = 5 [json_name = "callerNode"];</code>
@@ -83,7 +83,7 @@ public interface ExecuteQueryRequestOrBuilder extends
   java.lang.String getCallerNode();
   /**
    * <pre>
-   * Node of the caller, for which "_agent" stands in near, at most 253 bytes; empty: "_agent" has no effect.
+   * Node of the caller, which "_agent" in near means, at most 253 bytes; empty: "_agent" has no effect.
    * </pre>
    *
    * <code>string caller_node = 5 [json_name = "callerNode"];</code>

@@ -78,7 +78,7 @@ private static final long serialVersionUID = 0L;
   private int waitsMax_ = 0;
   /**
    * <pre>
-   * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+   * How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
    * Zero: the member carries none with parts.
    * </pre>
    *
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     private int waitsMax_ ;
     /**
      * <pre>
-     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
      * Zero: the member carries none with parts.
      * </pre>
      *
@@ -573,7 +573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
      * Zero: the member carries none with parts.
      * </pre>
      *
@@ -590,7 +590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+     * How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
      * Zero: the member carries none with parts.
      * </pre>
      *

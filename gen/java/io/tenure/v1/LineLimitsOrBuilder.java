@@ -31,7 +31,7 @@ public interface LineLimitsOrBuilder extends
 
   /**
    * <pre>
-   * How many waits and watches may be under way beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
+   * How many waits and watches may run beside those calls: AcquireLock, Campaign, Observe, Watch, and TryAcquireLock with a wait.
    * Zero: the member carries none with parts.
    * </pre>
    *

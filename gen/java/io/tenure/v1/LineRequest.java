@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LineRequest is what a client sends on a line: what has queued while the message before was on its way, at most 64 KiB
+ * LineRequest is what a client sends on a line: everything queued while the previous message was being sent, at most 64 KiB
  * unless one call is larger. Its parts are taken in the order of the fields.
  * </pre>
  *
@@ -220,7 +220,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<io.tenure.v1.LineCredit> credits_;
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -243,7 +243,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -254,7 +254,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -491,7 +491,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * LineRequest is what a client sends on a line: what has queued while the message before was on its way, at most 64 KiB
+   * LineRequest is what a client sends on a line: everything queued while the previous message was being sent, at most 64 KiB
    * unless one call is larger. Its parts are taken in the order of the fields.
    * </pre>
    *
@@ -1608,7 +1608,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1622,7 +1622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1636,7 +1636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1650,7 +1650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1671,7 +1671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1689,7 +1689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1709,7 +1709,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1730,7 +1730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1748,7 +1748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1766,7 +1766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1785,7 +1785,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1802,7 +1802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1819,7 +1819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1830,7 +1830,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1844,7 +1844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1859,7 +1859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1870,7 +1870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -1882,7 +1882,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+     * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
      * </pre>
      *
      * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>

@@ -130,7 +130,7 @@ public interface LineRequestOrBuilder extends
 
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -139,7 +139,7 @@ public interface LineRequestOrBuilder extends
       getCreditsList();
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -147,7 +147,7 @@ public interface LineRequestOrBuilder extends
   io.tenure.v1.LineCredit getCredits(int index);
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -155,7 +155,7 @@ public interface LineRequestOrBuilder extends
   int getCreditsCount();
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>
@@ -164,7 +164,7 @@ public interface LineRequestOrBuilder extends
       getCreditsOrBuilderList();
   /**
    * <pre>
-   * More that calls may send. At most 4 096 in a message. Those of numbers that are not under way have no effect.
+   * More that calls may send. At most 4 096 in a message. Credits for calls that are not running have no effect.
    * </pre>
    *
    * <code>repeated .tenure.v1.LineCredit credits = 4 [json_name = "credits"];</code>

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * LineResponse is what a member sends on a line: what has queued while the message before was on its way, at most 64 KiB
+ * LineResponse is what a member sends on a line: everything queued while the previous message was being sent, at most 64 KiB
  * unless one answer is larger.
  * </pre>
  *
@@ -451,7 +451,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * LineResponse is what a member sends on a line: what has queued while the message before was on its way, at most 64 KiB
+   * LineResponse is what a member sends on a line: everything queued while the previous message was being sent, at most 64 KiB
    * unless one answer is larger.
    * </pre>
    *

@@ -304,7 +304,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -319,7 +319,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -333,7 +333,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -348,7 +348,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -1598,7 +1598,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1614,7 +1614,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1628,7 +1628,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1643,7 +1643,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1659,7 +1659,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1681,7 +1681,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1702,7 +1702,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1723,7 +1723,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *
@@ -1741,7 +1741,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
      * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+     * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
      * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
      * </pre>
      *

@@ -146,7 +146,7 @@ public interface ListSessionsRequestOrBuilder extends
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -159,7 +159,7 @@ public interface ListSessionsRequestOrBuilder extends
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -171,7 +171,7 @@ public interface ListSessionsRequestOrBuilder extends
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *
@@ -184,7 +184,7 @@ public interface ListSessionsRequestOrBuilder extends
    * <pre>
    * Only sessions that one of these principals opened, such as token:ACCESSOR; at most 256, each 1 to 2 048 bytes. Empty: all
    * sessions. To ask for those of another principal than one's own takes the right `admin read`, too. For one's own alone,
-   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, are of nobody.
+   * `session own read` is enough. Sessions that were opened while the mode was off, or before cluster version 3, have no principal.
    * Below cluster version 3 it is refused with FEATURE_NOT_ENABLED.
    * </pre>
    *

@@ -370,7 +370,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
      * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
      * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
@@ -502,7 +502,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
      * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
      * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
@@ -623,7 +623,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
      * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
      * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
@@ -738,7 +738,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
      * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
      * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>
@@ -840,7 +840,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * ReleaseLock releases a lock and grants it to the next waiters in the same step: to at most 256, and fewer if their
-     * values and keys are large. Any others that can have the lock get it right afterwards, in queue order, in revisions of
+     * values and keys are large. Any others that can hold the lock get it right afterwards, in queue order, in revisions of
      * their own. Releasing a lock that is not held is not an error, nor is it for a session that has ended. Errors:
      * SESSION_NOT_FOUND, SESSION_SUPERSEDED, SESSION_SECRET_WRONG, TOO_LARGE, and the errors of guards.
      * </pre>

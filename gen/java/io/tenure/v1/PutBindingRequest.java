@@ -128,8 +128,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object principal_ = "";
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-   * stands for all that begin with it. Empty for ANONYMOUS only.
+   * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+   * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
    * </pre>
    *
    * <code>string principal = 3 [json_name = "principal"];</code>
@@ -962,8 +962,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object principal_ = "";
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -983,8 +983,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1005,8 +1005,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1023,8 +1023,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>
@@ -1038,8 +1038,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB; one that ends in / or :
-     * stands for all that begin with it. Empty for ANONYMOUS only.
+     * Principal, such as cert:spiffe://example.org/web, or for JWT jwt:PROVIDER/SUBJECT, at most 2 KiB. A principal that ends
+     * in / or : matches all principals with this prefix. Empty for ANONYMOUS only.
      * </pre>
      *
      * <code>string principal = 3 [json_name = "principal"];</code>

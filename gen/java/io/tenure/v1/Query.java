@@ -10,7 +10,7 @@ package io.tenure.v1;
  *
  * If match is PREFIX, then service, tags, values of node_meta and service_meta, near and fallbacks may contain
  * ${name.full}, the name that it is run by; ${name.prefix}, the query's own name; ${name.suffix}, the rest; and
- * ${match(N)}, what group N of regexp found in the name, or nothing. $${ stands for ${.
+ * ${match(N)}, what group N of regexp found in the name, or nothing. $${ means ${.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.Query}
@@ -176,8 +176,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object sessionId_ = "";
   /**
    * <pre>
-   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-   * session. It counts towards the objects of the session.
+   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+   * the session. It counts towards the objects of the session.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -198,8 +198,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-   * session. It counts towards the objects of the session.
+   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+   * the session. It counts towards the objects of the session.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -660,8 +660,8 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object near_ = "";
   /**
    * <pre>
-   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-   * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+   * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
    * preferred. A node that is not registered has no effect.
    * </pre>
    *
@@ -683,8 +683,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-   * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+   * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
    * preferred. A node that is not registered has no effect.
    * </pre>
    *
@@ -1294,7 +1294,7 @@ java.lang.String defaultValue) {
    *
    * If match is PREFIX, then service, tags, values of node_meta and service_meta, near and fallbacks may contain
    * ${name.full}, the name that it is run by; ${name.prefix}, the query's own name; ${name.suffix}, the rest; and
-   * ${match(N)}, what group N of regexp found in the name, or nothing. $${ stands for ${.
+   * ${match(N)}, what group N of regexp found in the name, or nothing. $${ means ${.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.Query}
@@ -1972,8 +1972,8 @@ java.lang.String defaultValue) {
     private java.lang.Object sessionId_ = "";
     /**
      * <pre>
-     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-     * session. It counts towards the objects of the session.
+     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+     * the session. It counts towards the objects of the session.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -1993,8 +1993,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-     * session. It counts towards the objects of the session.
+     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+     * the session. It counts towards the objects of the session.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -2015,8 +2015,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-     * session. It counts towards the objects of the session.
+     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+     * the session. It counts towards the objects of the session.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -2033,8 +2033,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-     * session. It counts towards the objects of the session.
+     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+     * the session. It counts towards the objects of the session.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -2048,8 +2048,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-     * session. It counts towards the objects of the session.
+     * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+     * the session. It counts towards the objects of the session.
      * </pre>
      *
      * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -2983,8 +2983,8 @@ java.lang.String defaultValue) {
     private java.lang.Object near_ = "";
     /**
      * <pre>
-     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-     * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+     * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
      * preferred. A node that is not registered has no effect.
      * </pre>
      *
@@ -3005,8 +3005,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-     * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+     * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
      * preferred. A node that is not registered has no effect.
      * </pre>
      *
@@ -3028,8 +3028,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-     * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+     * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
      * preferred. A node that is not registered has no effect.
      * </pre>
      *
@@ -3047,8 +3047,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-     * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+     * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
      * preferred. A node that is not registered has no effect.
      * </pre>
      *
@@ -3063,8 +3063,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-     * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+     * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+     * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
      * preferred. A node that is not registered has no effect.
      * </pre>
      *

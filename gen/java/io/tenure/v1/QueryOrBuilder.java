@@ -52,8 +52,8 @@ public interface QueryOrBuilder extends
 
   /**
    * <pre>
-   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-   * session. It counts towards the objects of the session.
+   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+   * the session. It counts towards the objects of the session.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -62,8 +62,8 @@ public interface QueryOrBuilder extends
   java.lang.String getSessionId();
   /**
    * <pre>
-   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Whoever sets it acts as the
-   * session. It counts towards the objects of the session.
+   * Session (a UUID) with which the query is deleted. Empty: it stays until it is deleted. Setting it is acting as
+   * the session. It counts towards the objects of the session.
    * </pre>
    *
    * <code>string session_id = 3 [json_name = "sessionId"];</code>
@@ -337,8 +337,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-   * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+   * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
    * preferred. A node that is not registered has no effect.
    * </pre>
    *
@@ -348,8 +348,8 @@ java.lang.String defaultValue);
   java.lang.String getNear();
   /**
    * <pre>
-   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" stands
-   * for the node of whoever runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
+   * Node near which instances are preferred: first those on it, then those in its zone, then the rest. "_agent" means
+   * the node of the caller that runs the query; see ExecuteQueryRequest.caller_node. At most 253 bytes. Empty: none is
    * preferred. A node that is not registered has no effect.
    * </pre>
    *

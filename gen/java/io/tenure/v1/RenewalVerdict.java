@@ -153,7 +153,7 @@ private static final long serialVersionUID = 0L;
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
    * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
    * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *
@@ -168,7 +168,7 @@ private static final long serialVersionUID = 0L;
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
    * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
    * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *
@@ -900,7 +900,7 @@ private static final long serialVersionUID = 0L;
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
      * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
      * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
@@ -915,7 +915,7 @@ private static final long serialVersionUID = 0L;
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
      * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
      * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
@@ -934,7 +934,7 @@ private static final long serialVersionUID = 0L;
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
      * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
      * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
@@ -951,7 +951,7 @@ private static final long serialVersionUID = 0L;
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
      * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
      * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
      * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
      * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
      * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-     * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+     * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
      * one that the client does not know. Unspecified: the session was renewed.
      * </pre>
      *

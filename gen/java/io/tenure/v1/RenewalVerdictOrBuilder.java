@@ -70,7 +70,7 @@ public interface RenewalVerdictOrBuilder extends
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
    * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
    * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *
@@ -83,7 +83,7 @@ public interface RenewalVerdictOrBuilder extends
    * Why the renewal was refused. Permanent: SESSION_NOT_FOUND, SESSION_EXPIRED, SESSION_SUPERSEDED,
    * SESSION_SECRET_WRONG, SESSION_ID_INVALID. LIMIT_EXCEEDED: this stream already renews 131 072 sessions; use another
    * stream. Retry: NO_LEADER, NOT_LEADER, STOPPING, TOO_MANY_REQUESTS, RIGHTS_CHANGED; PERMISSION_DENIED, because the
-   * session lives on if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
+   * session survives if its client's policies allow the renewal again before the TTL ends; and any other reason, such as
    * one that the client does not know. Unspecified: the session was renewed.
    * </pre>
    *

@@ -6,7 +6,7 @@ package io.tenure.v1;
 
 /**
  * <pre>
- * SetMaintenanceRequest begins or ends maintenance.
+ * SetMaintenanceRequest starts or ends maintenance.
  * </pre>
  *
  * Protobuf type {@code tenure.v1.SetMaintenanceRequest}
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private boolean enabled_ = false;
   /**
    * <pre>
-   * Whether it begins; false: it ends.
+   * True starts maintenance, false ends it.
    * </pre>
    *
    * <code>bool enabled = 2 [json_name = "enabled"];</code>
@@ -334,7 +334,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * SetMaintenanceRequest begins or ends maintenance.
+   * SetMaintenanceRequest starts or ends maintenance.
    * </pre>
    *
    * Protobuf type {@code tenure.v1.SetMaintenanceRequest}
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     private boolean enabled_ ;
     /**
      * <pre>
-     * Whether it begins; false: it ends.
+     * True starts maintenance, false ends it.
      * </pre>
      *
      * <code>bool enabled = 2 [json_name = "enabled"];</code>
@@ -639,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it begins; false: it ends.
+     * True starts maintenance, false ends it.
      * </pre>
      *
      * <code>bool enabled = 2 [json_name = "enabled"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it begins; false: it ends.
+     * True starts maintenance, false ends it.
      * </pre>
      *
      * <code>bool enabled = 2 [json_name = "enabled"];</code>

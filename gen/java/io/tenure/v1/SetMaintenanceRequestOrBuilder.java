@@ -30,7 +30,7 @@ public interface SetMaintenanceRequestOrBuilder extends
 
   /**
    * <pre>
-   * Whether it begins; false: it ends.
+   * True starts maintenance, false ends it.
    * </pre>
    *
    * <code>bool enabled = 2 [json_name = "enabled"];</code>

@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object accessor_ = "";
   /**
    * <pre>
-   * Id of the token: a UUID. It is no secret.
+   * Id of the token: a UUID. It is not a secret.
    * </pre>
    *
    * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -81,7 +81,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Id of the token: a UUID. It is no secret.
+   * Id of the token: a UUID. It is not a secret.
    * </pre>
    *
    * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object accessor_ = "";
     /**
      * <pre>
-     * Id of the token: a UUID. It is no secret.
+     * Id of the token: a UUID. It is not a secret.
      * </pre>
      *
      * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -1076,7 +1076,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the token: a UUID. It is no secret.
+     * Id of the token: a UUID. It is not a secret.
      * </pre>
      *
      * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -1097,7 +1097,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the token: a UUID. It is no secret.
+     * Id of the token: a UUID. It is not a secret.
      * </pre>
      *
      * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -1114,7 +1114,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the token: a UUID. It is no secret.
+     * Id of the token: a UUID. It is not a secret.
      * </pre>
      *
      * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -1128,7 +1128,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Id of the token: a UUID. It is no secret.
+     * Id of the token: a UUID. It is not a secret.
      * </pre>
      *
      * <code>string accessor = 1 [json_name = "accessor"];</code>

@@ -10,7 +10,7 @@ public interface TokenOrBuilder extends
 
   /**
    * <pre>
-   * Id of the token: a UUID. It is no secret.
+   * Id of the token: a UUID. It is not a secret.
    * </pre>
    *
    * <code>string accessor = 1 [json_name = "accessor"];</code>
@@ -19,7 +19,7 @@ public interface TokenOrBuilder extends
   java.lang.String getAccessor();
   /**
    * <pre>
-   * Id of the token: a UUID. It is no secret.
+   * Id of the token: a UUID. It is not a secret.
    * </pre>
    *
    * <code>string accessor = 1 [json_name = "accessor"];</code>

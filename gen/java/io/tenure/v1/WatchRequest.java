@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration wait_;
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
@@ -681,7 +681,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
@@ -3449,7 +3449,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3461,7 +3461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3477,7 +3477,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3498,7 +3498,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3517,7 +3517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3543,7 +3543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3561,7 +3561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3574,7 +3574,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *
@@ -3590,7 +3590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+     * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
      * is complete, however long that takes.
      * </pre>
      *

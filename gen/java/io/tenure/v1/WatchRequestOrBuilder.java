@@ -389,7 +389,7 @@ public interface WatchRequestOrBuilder extends
 
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
@@ -399,7 +399,7 @@ public interface WatchRequestOrBuilder extends
   boolean hasWait();
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
@@ -409,7 +409,7 @@ public interface WatchRequestOrBuilder extends
   com.google.protobuf.Duration getWait();
   /**
    * <pre>
-   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time begins when the initial state
+   * End the stream cleanly after this time; zero or unset: no limit. With initial, the time starts when the initial state
    * is complete, however long that takes.
    * </pre>
    *
