@@ -41,7 +41,7 @@ var (
 )
 
 // ErrGossipInsecure means that others can reach an address of gossip, and that there is no key.
-var ErrGossipInsecure = errors.New("anybody who can reach this address can make the cluster take machines for dead; give the pool a key with " +
+var ErrGossipInsecure = errors.New("anyone who can reach this address can make the cluster take machines for dead; give the pool a key with " +
 	"--gossip-key, use a loopback address, or accept it with --insecure")
 
 // Pool lists the nodes of the pool: a client of PoolService.
@@ -285,6 +285,6 @@ func (a *Agent) leave(ctx context.Context) error {
 // left logs how leaving ended.
 func (a *Agent) left(err error) {
 	if err != nil {
-		a.options.Logger.Warn("not everybody was told that the agent leaves", zap.Error(err))
+		a.options.Logger.Warn("some members may not have learned that the agent leaves", zap.Error(err))
 	}
 }

@@ -36,10 +36,10 @@ const (
 
 // Conditions of options.
 var (
-	ErrInsecure = errors.New("anybody who can reach this address can change what the agent registers; listen on a loopback address, give `tenure agent` " +
+	ErrInsecure = errors.New("anyone who can reach this address can change what the agent registers; listen on a loopback address, give `tenure agent` " +
 		"TLS with --listen-cert-file and --listen-key-file and --client-auth require, or accept it with --insecure")
 	// ErrAnybody is about an address that has TLS, which alone says nothing of who calls.
-	ErrAnybody = errors.New("anybody who can reach this address can change what the agent registers; demand certificates of clients with " +
+	ErrAnybody = errors.New("anyone who can reach this address can change what the agent registers; demand certificates of clients with " +
 		"--client-ca-file and --client-auth require, listen on a loopback address, or accept it with --insecure")
 	// ErrInsecureExec is about an address that has TLS, or that a member has accepted already.
 	ErrInsecureExec = errors.New("the agent runs programs that clients of this address register; listen on a loopback address, let only files register programs (file instead of api), or accept it with --insecure")

@@ -58,7 +58,7 @@ func (g guarded) Invoke(ctx context.Context, method string, request, response an
 			return err
 		}
 		refusal, _ := reason.Status(reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED,
-			"the agent registered other services while the call was under way; make it again"), "")
+			"the services that the agent registers changed during the call; retry it"), "")
 		err = g.decide(ctx, of, func() error {
 			if said.changed() {
 				return fmt.Errorf("%w: %w", errChanged, refusal.Err()) // Each decision has a line in the audit log, with what came of it.

@@ -31,9 +31,9 @@ func (a *Agent) warnOfOthers() {
 	if a.certificates != nil && a.options.TLS.Asked() == certs.AuthRequire && a.options.Exec != ExecAPI {
 		return
 	}
-	text := "whoever can reach this address can change what the agent registers; listen on a loopback address, or demand certificates with --client-auth require"
+	text := "anyone who can reach this address can change what the agent registers; listen on a loopback address, or demand certificates with --client-auth require"
 	if a.options.Exec == ExecAPI {
-		text = "whoever can connect to this address can have the agent run programs; listen on a loopback address, or let only files register programs"
+		text = "anyone who can connect to this address can have the agent run programs; listen on a loopback address, or let only files register programs"
 	}
 	for _, address := range []string{a.serving.GRPC, a.serving.HTTP, a.serving.Consul} {
 		if address != "" && !loopback(address) {

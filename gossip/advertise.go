@@ -9,7 +9,7 @@ import (
 )
 
 // errNoAddress means that nothing says where others reach this machine.
-var errNoAddress = errors.New("this machine has no IP address that others can reach, so that they have to be told where it is: give --advertise-gossip")
+var errNoAddress = errors.New("this machine has no IP address that others can reach; give the address at which they reach it with --advertise-gossip")
 
 // told returns the IP address and port that others are told. A port of 0 is the one that is bound.
 func (o *Options) told() (host string, port int, err error) {

@@ -20,7 +20,7 @@ const (
 )
 
 // errNotTold means that a member did not take the word that a node leaves in time.
-var errNotTold = errors.New("not all members were told in time that the node leaves")
+var errNotTold = errors.New("not all members learned in time that the node leaves")
 
 // Leave tells others that the node goes on purpose: each member that it knows, and some node that tells the rest. A node that has met no member
 // yet, as it has just been started, first looks for one. It takes a few seconds if members do not answer. Close it then.

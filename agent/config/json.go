@@ -67,7 +67,7 @@ func parseJSON(raw []byte) (*yaml.Node, error) {
 		return nil, err
 	}
 	if _, err := p.token(); !errors.Is(err, io.EOF) {
-		return nil, &syntaxError{line: p.line, text: "a second document begins here; a file has one"}
+		return nil, &syntaxError{line: p.line, text: "a second document starts here; a file holds only one"}
 	}
 	return root, nil
 }

@@ -199,7 +199,7 @@ func parse(name string, raw []byte) (*yaml.Node, error) {
 		return nil, yamlError(err)
 	}
 	if err := decoder.Decode(&more); err == nil {
-		return nil, &syntaxError{line: more.Line, text: "a second document begins here; a file has one"}
+		return nil, &syntaxError{line: more.Line, text: "a second document starts here; a file holds only one"}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}

@@ -14,7 +14,7 @@ var (
 	ErrFromFile        = errors.New("registered by a configuration file, which has to be changed instead")
 	ErrNotTTL          = errors.New("only a check of kind ttl takes reports")
 	ErrNoStatus        = errors.New("a report needs a status")
-	ErrTooMany         = errors.New("an agent holds no more")
+	ErrTooMany         = errors.New("too many for one agent")
 	ErrExecOff         = errors.New("checks of kind exec are not enabled here")
 )
 

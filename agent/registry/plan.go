@@ -102,10 +102,10 @@ func (r *Registry) planned(p *plan) error {
 		}
 	}
 	if services > ServicesMax {
-		return fmt.Errorf("%d services: %w than %d", services, ErrTooMany, ServicesMax)
+		return fmt.Errorf("%d services: %w, which holds at most %d", services, ErrTooMany, ServicesMax)
 	}
 	if checks > ChecksMax {
-		return fmt.Errorf("%d checks: %w than %d", checks, ErrTooMany, ChecksMax)
+		return fmt.Errorf("%d checks: %w, which holds at most %d", checks, ErrTooMany, ChecksMax)
 	}
 	for _, d := range p.checks {
 		if d.ServiceID == "" {

@@ -145,7 +145,7 @@ func (r *Registry) SetMaintenance(serviceID string, on bool, reason string) erro
 			}}}
 		}
 		if _, found := r.checks[id]; !found && len(r.checks) >= ChecksMax {
-			return Change{}, fmt.Errorf("%d checks: %w than %d", len(r.checks)+1, ErrTooMany, ChecksMax)
+			return Change{}, fmt.Errorf("%d checks: %w, which holds at most %d", len(r.checks)+1, ErrTooMany, ChecksMax)
 		}
 		if reason == "" {
 			reason = "maintenance"
