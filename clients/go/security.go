@@ -114,7 +114,7 @@ func newTransport(scheme string, own *tls.Config, all, environment securedBy) (*
 	secured := scheme == schemeTLS || own != nil || all.files != (secure.Files{})
 	switch {
 	case secured && scheme == schemeClear:
-		return nil, all, invalid("the connection string begins with tenure://, which is without TLS, but %s is given: use tenures://",
+		return nil, all, invalid("the connection string starts with tenure://, which means no TLS, but %s is given: use tenures://",
 			askedForTLS(own, all.files))
 	case (all.files.Cert == "") != (all.files.Key == ""):
 		return nil, all, invalid("a certificate needs its key: cert_file and key_file (TENURE_CERT_FILE and TENURE_KEY_FILE) go together")

@@ -43,7 +43,7 @@ func parseTarget(text string) (*target, error) {
 		scheme, rest = "", text
 	}
 	if found && scheme != schemeClear && scheme != schemeTLS {
-		return nil, invalid("the connection string %q does not begin with tenure:// or tenures://", text)
+		return nil, invalid("the connection string %q does not start with tenure:// or tenures://", text)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	hosts, path, _ := strings.Cut(rest, "/")

@@ -97,7 +97,7 @@ func (w *watcher) run(ctx context.Context) error {
 		case errors.Is(err, conn.ErrClosed):
 			return errClientClosed()
 		case w.begun:
-			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: "the stream broke before the whole present state had come: " + lastText(err), cause: err}
+			return &Error{Kind: ErrUnavailable, Applied: AppliedNo, Message: "the stream broke before the initial state was complete: " + lastText(err), cause: err}
 		case errors.Is(err, errMoved), errors.Is(err, errOld):
 			continue
 		case !mends(err):

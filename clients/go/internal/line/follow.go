@@ -145,7 +145,7 @@ func (f *followed) RecvMsg(to any) error {
 	}
 	response, ok := to.(proto.Message)
 	if !ok {
-		return status.Errorf(codes.Internal, "%T is no message", to)
+		return status.Errorf(codes.Internal, "%T is not a message", to)
 	}
 	if err = proto.Unmarshal(data, response); err != nil {
 		return status.Errorf(codes.Internal, "a message on the line: %v", err)

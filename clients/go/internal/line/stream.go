@@ -313,7 +313,7 @@ func (s *stream) take(field protowire.Number, _ uint64, data []byte) error {
 		}
 		c := s.open[number]
 		if c == nil {
-			return fmt.Errorf("%w: an answer to call %d, which is not under way", errWire, number)
+			return fmt.Errorf("%w: an answer to call %d, which is not running", errWire, number)
 		}
 		delete(s.open, number)
 		s.forget(c)

@@ -290,7 +290,7 @@ func (raw) Name() string { return grpcproto.Name }
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	buffer, ok := v.(mem.Buffer)
 	if !ok {
-		return nil, fmt.Errorf("%T is no buffer", v)
+		return nil, fmt.Errorf("%T is not a buffer", v)
 	}
 	return mem.BufferSlice{buffer}, nil
 }
@@ -299,7 +299,7 @@ func (raw) Marshal(v any) (mem.BufferSlice, error) {
 func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*message)
 	if !ok {
-		return fmt.Errorf("%T is no message", v)
+		return fmt.Errorf("%T is not a message", v)
 	}
 	m.data = data.Materialize()
 	return nil
