@@ -489,7 +489,7 @@ def test_what_is_kept_up_to_date_goes_on_when_an_interceptor_refuses_no_longer(
     session = twin.do(client.session)
     twin.do(session.election("e").campaign, "me")
     assert following.result(PATIENCE).value == b"me"
-    assert "goes on later: the call failed here: OSError('not now')" in caplog.text
+    assert "will continue later: the call failed here: OSError('not now')" in caplog.text
 
 
 def test_a_ping_that_failed_here_says_nothing_of_the_member() -> None:

@@ -419,7 +419,7 @@ class NoLeader(Unavailable):
 
 
 class RightsChanged(Unavailable):
-    """The caller's rights changed while the call was under way."""
+    """The caller's rights changed during the call."""
 
     reason = "RIGHTS_CHANGED"
 

@@ -38,7 +38,7 @@ class Query:
     `tags` are those that an instance must have or, with "!" before them, must not have. `only_passing` leaves out
     instances in warning; critical ones are always left out. Checks with ids in `ignore_checks` do not count.
     `node_meta` and `service_meta` are facts that the node and the instance must have. `near` is a node near which
-    instances are preferred: first those on it, then those in its zone, then the rest; "_agent" stands for the node of
+    instances are preferred: first those on it, then those in its zone, then the rest; "_agent" means the node of
     the caller. If nothing is found, `fallbacks` are tried in order, at most 8. `meta` are facts about the query, which
     `execute` returns. Each of the other lists and mappings has at most 64 entries.
 

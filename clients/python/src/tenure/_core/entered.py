@@ -40,5 +40,5 @@ class Entered(Generic[Who, What]):
             return ended[-1]
         if len(self) == 1:
             return next(iter(self._by.values()))
-        inside = f"{len(self)} others are inside" if self._by else "nobody is inside"
-        raise RuntimeError(f"a lock is left by who did not enter it, and {inside}; use acquire and release")
+        inside = f"{len(self)} others are inside" if self._by else "no caller is inside"
+        raise RuntimeError(f"a lock is left by a caller that did not enter it, and {inside}; use acquire and release")

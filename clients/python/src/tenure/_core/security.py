@@ -85,7 +85,7 @@ def decide(scheme: str, endpoints: tuple[str, ...], security: Security, own: boo
     tls = bool(asked) or scheme == "tenures"
     if scheme == "tenure" and tls:
         raise ValueError(
-            f"the connection string begins with tenure://, which is without TLS, but {asked} is given: use tenures://"
+            f"the connection string starts with tenure://, which means no TLS, but {asked} is given: use tenures://"
         )
     if bool(security.cert_file) != bool(security.key_file):
         raise ValueError(

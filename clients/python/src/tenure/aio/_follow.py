@@ -167,7 +167,7 @@ class Follower(Generic[Req, Res]):
             goes_on = True
             if not decision.retry and not self._warned:
                 self._warned = True
-                log.warning("%s goes on later: %s", self._what, error)
+                log.warning("%s will continue later: %s", self._what, error)
         if not goes_on and (not decision.retry or self._too_late()):
             await self.close()
             raise error

@@ -171,7 +171,7 @@ class Holdings:
         same = self._helds.get(name_of(hold))
         if same and same[0]._state.safe_from > self._session._client._clock.now():
             left = None if limits is None else limits.left()
-            await within(self._session._until_inherited(), left, "what was inherited cannot be believed yet")
+            await within(self._session._until_inherited(), left, "what was inherited cannot be relied on yet")
         await self._session._until_connected(None if limits is None else limits.left())
 
     # Waits.

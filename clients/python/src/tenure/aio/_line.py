@@ -367,7 +367,7 @@ class Line:
         for answer in message.answers:
             call = self._open.pop(answer.number, None)
             if call is None:
-                raise asyncio.InvalidStateError(f"an answer to call {answer.number}, which is not under way")
+                raise asyncio.InvalidStateError(f"an answer to call {answer.number}, which is not running")
             self._forget(call)
             if not answer.HasField("status"):
                 call.succeed(answer)

@@ -98,9 +98,9 @@ class Queries(Calls):
         """Runs a query, and returns the instances that it finds, which may be none. Raises QueryNotFound.
 
         The query is found by its id or name, or else it is the one with `prefix` whose name is the longest with which
-        this name starts. `near` is a node, in place of that of the query; "_agent" stands for `caller_node`. At most
-        `limit` instances are returned, 1 to 1 000; 0 is 1 000. `only_passing` leaves out instances in warning, also if
-        the query has them. `stale` is as for KV.get; a member answers such a run even while it knows no leader.
+        this name starts. `near` is a node, in place of that of the query; "_agent" means `caller_node`. At most
+        `limit` instances are returned, 1 to 1 000; 0 is 1 000. `only_passing` leaves out instances in warning, even if
+        the query includes them. `stale` is as for KV.get; a member answers such a run even while it knows no leader.
         """
         request = query_pb2.ExecuteQueryRequest(
             id_or_name=id_or_name,

@@ -423,7 +423,7 @@ class Registration:
 
         It waits a few seconds at most for the agent or the cluster. If the caller is cancelled, the closing continues;
         closing again waits for it. What the program has registered once more under the same id stays; with another
-        `check_id` it is missing for a moment, and registered again at once.
+        `check_id` it is missing for a moment, and registered again immediately.
         """
         if self._ending is None:
             self._closed = True
@@ -552,7 +552,7 @@ class Agent:
         how the instance is; it can be a coroutine function. If it takes longer than `ttl`, the check is critical. The
         id of the check is "service:" and the id, unless `check_id` says otherwise.
 
-        It waits up to 5 s for the catalog to have it, and succeeds also if the agent cannot reach the cluster.
+        It waits up to 5 s for the catalog to have it, and succeeds even if the agent cannot reach the cluster.
         """
         labels = texts("tags", tags)
         service = Service(name, id, "", address, port, labels, dict(meta or {}), ttl, check_id, health)

@@ -189,7 +189,7 @@ class ServiceList:
                     raise
                 if not warned:
                     warned = True
-                    log.warning("a service list goes on later: %s", error)
+                    log.warning("a service list will continue later: %s", error)
                 await asyncio.sleep(backoff.next())
 
     def instances(self, service: str) -> tuple[Instance, ...]:

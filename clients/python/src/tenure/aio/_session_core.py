@@ -483,7 +483,7 @@ class SessionCore:
             self._check_open()
             wait = self._inherited_from - self._client._clock.now()
             if wait == float("inf") and not all(held.ended for held in self._inherited_helds):
-                raise errors.HoldLost("what was held without TTL and not handed over may be believed in elsewhere")
+                raise errors.HoldLost("another process may still rely on what was held without TTL and not handed over")
             if wait <= 0 or wait == float("inf"):
                 return
             await asyncio.sleep(min(wait, LOOK_SECONDS))

@@ -224,7 +224,7 @@ class Agent:
         its own, and says how the instance is. If it takes longer than `ttl`, the check is critical. The id of the check
         is "service:" and the id, unless `check_id` says otherwise.
 
-        It waits up to 5 s for the catalog to have it, and succeeds also if the agent cannot reach the cluster.
+        It waits up to 5 s for the catalog to have it, and succeeds even if the agent cannot reach the cluster.
         """
         labels = texts("tags", tags)
 
