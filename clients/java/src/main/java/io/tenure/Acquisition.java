@@ -282,7 +282,7 @@ final class Acquisition {
     }
 
     void end() {
-      out.cancel("not needed any more", null);
+      out.cancel("no longer needed", null);
     }
 
     @Override

@@ -69,7 +69,7 @@ public final class Agent implements AutoCloseable {
    * Registers an instance of a service, until the registration or this is closed. The library keeps its check passing, until {@link
    * Registration#set} says otherwise. The agent turns the check critical if it gets no report within {@link ServiceOptions#withTtl}:
    * when the process died, is stopped, or hangs in {@link ServiceOptions#withHealth}. It waits up to 5 s for the catalog to have it, and
-   * succeeds also if the agent cannot reach the cluster.
+   * succeeds even if the agent cannot reach the cluster.
    *
    * @param service what is registered
    * @return the registration

@@ -115,7 +115,7 @@ public final class ClientBuilder {
   }
 
   /**
-   * Lets the client send tokens to other machines without TLS, where everyone on the way can read them: its own, and those that
+   * Lets the client send tokens to other machines without TLS, where everyone on the network path can read them: its own, and those that
    * {@link #interceptors} give to calls. Otherwise such a call is refused, with the reason AUTH_UNSAFE.
    *
    * @param allowed whether it may; {@code insecure} in a connection string

@@ -72,7 +72,7 @@ final class Entry {
       return ClientCore.closedError();
     }
     return !sent && entered.isDone()
-        ? TenureException.of(ErrorKind.CANCELLED, Applied.NO, "nobody waits for the registration any more") : caller.over(sent);
+        ? TenureException.of(ErrorKind.CANCELLED, Applied.NO, "the caller no longer waits for the registration") : caller.over(sent);
   }
 
   private void written() {

@@ -18,7 +18,7 @@ public final class ExecuteOptions {
   /**
    * Prefers instances near a node, in place of that of the query.
    *
-   * @param node the name of the node; "_agent" stands for {@link #withCallerNode}
+   * @param node the name of the node; "_agent" means that of {@link #withCallerNode}
    * @return new options
    */
   public ExecuteOptions withNear(String node) {
@@ -46,7 +46,7 @@ public final class ExecuteOptions {
   }
 
   /**
-   * Leaves out instances in warning, too, also if the query has them.
+   * Leaves out instances in warning, even if the query includes them.
    *
    * @return new options
    */

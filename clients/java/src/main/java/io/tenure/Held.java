@@ -162,10 +162,10 @@ public final class Held implements AutoCloseable {
   }
 
   /**
-   * Releases the lock. If it was lost before, this fails, because another holder may have done the same work. What the release itself, the
-   * end of the lease after it began, or this program's close or export of the session explains is no loss. In try-with-resources, an
-   * exception of your code is thrown instead, with this one suppressed. After {@link #release}, or another close, it does nothing. If
-   * the thread is interrupted, this returns, and the release continues.
+   * Releases the lock. If it was lost before, this fails, because another holder may have done the same work. It is not a loss if the
+   * hold ended by the release itself, because the lease ran out after the release had started, or because this program closed or
+   * exported the session. In try-with-resources, an exception of your code is thrown instead, with this one suppressed. After
+   * {@link #release}, or another close, it does nothing. If the thread is interrupted, this returns, and the release continues.
    *
    * @throws TenureException.StaleToken of kind NOT_HELD if the lock was lost while it was held
    * @throws TenureException.Unavailable if no member answered; the library keeps trying to release it

@@ -105,7 +105,7 @@ final class Inheritance {
 
   static TenureException neverBelieved() {
     return TenureException.of(ErrorKind.NOT_HELD, Applied.NO,
-        "what a session without TTL held is believed by the process before, which did not hand it over");
+        "the previous process may still rely on what the session without TTL held, because it did not hand it over");
   }
 
   // The program asks.

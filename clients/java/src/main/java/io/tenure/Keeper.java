@@ -438,7 +438,7 @@ final class Keeper implements Link.Listener {
     void end() {
       if (!ended) {
         ended = true;
-        out.cancel("not needed any more", null);
+        out.cancel("no longer needed", null);
       }
     }
 

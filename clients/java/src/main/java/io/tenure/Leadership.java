@@ -97,7 +97,7 @@ public final class Leadership implements AutoCloseable {
   }
 
   /**
-   * Resigns; fails if leadership was lost before. That it was passed on, or may have been, by {@link #resignTo} is no loss. See
+   * Resigns; fails if leadership was lost before. If {@link #resignTo} passed it on, or may have, that is not a loss. See
    * {@link Held#close}.
    *
    * @throws TenureException.StaleToken of kind NOT_HELD if leadership was lost before

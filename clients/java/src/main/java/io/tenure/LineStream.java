@@ -274,7 +274,7 @@ final class LineStream extends ClientCall.Listener<LineResponse> {
     for (LineAnswer a : m.getAnswersList()) {
       CarriedCall c = open.remove(a.getNumber());
       if (c == null) {
-        call.cancel("an answer to call " + a.getNumber() + ", which is not under way", null);
+        call.cancel("an answer to call " + a.getNumber() + ", which is not running", null);
         return;
       }
       forget(c);

@@ -104,7 +104,7 @@ final class Observation implements Flow.Subscription, AutoCloseable {
     core.link.forget(next);
     if (stream != null) {
       core.silence.remove(stream);
-      stream.in.cancel("not needed any more", null);
+      stream.in.cancel("no longer needed", null);
       stream = null;
     }
   }

@@ -159,7 +159,7 @@ final class Opening {
 
     private static TenureException nobody(boolean sent) {
       return TenureException.of(
-          ErrorKind.CANCELLED, sent ? Applied.UNKNOWN : Applied.NO, "nobody waits for the session any more");
+          ErrorKind.CANCELLED, sent ? Applied.UNKNOWN : Applied.NO, "the caller no longer waits for the session");
     }
 
     private void made(CreateSessionResponse r) {

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  *
  * <p>With {@link #byPrefix}, the service, tags, the near node, fallbacks and the values of facts may contain ${name.full}, the name
  * that the query is run by; ${name.prefix}, its own name; ${name.suffix}, the rest; and ${match(N)}, what group N of the regular
- * expression found in the name. $${ stands for ${.
+ * expression found in the name. $${ means ${.
  */
 public final class Query implements CatalogItem {
   private final io.tenure.v1.Query message;
@@ -115,7 +115,7 @@ public final class Query implements CatalogItem {
   /**
    * Sets the node near which instances are preferred: first those on it, then those in its zone, then the rest.
    *
-   * @param node the name of the node; "_agent" stands for the node of the caller; empty: none are preferred
+   * @param node the name of the node; "_agent" means the node of the caller; empty: none are preferred
    * @return a new query
    */
   public Query withNear(String node) {

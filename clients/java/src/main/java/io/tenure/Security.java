@@ -121,7 +121,7 @@ record Security(
       throw refused("credentials and files or a server name of TLS exclude each other");
     }
     if (tls && at.scheme().equals(Optional.of("tenure"))) {
-      throw refused("the connection string begins with tenure://, which is without TLS, but " + asksForTls()
+      throw refused("the connection string starts with tenure://, which means no TLS, but " + asksForTls()
           + " is given: use tenures://");
     }
     if (text(CERT).isEmpty() != text(KEY).isEmpty()) {

@@ -27,7 +27,7 @@ final class SequencerText {
   static Sequencer parse(String text) {
     String[] parts = text.length() > TEXT_MAX ? new String[0] : text.split("\\.", -1);
     if (parts.length != 6 || !parts[0].equals("v1")) {
-      throw damaged("it must have six parts and begin with v1");
+      throw damaged("it must have six parts and start with v1");
     }
     try {
       byte[] raw = Base64.getUrlDecoder().decode(parts[1]);

@@ -14,7 +14,7 @@ record SessionToken(String sessionId, byte[] secret, long epoch, Duration ttl, b
   static SessionToken parse(String text) {
     String[] parts = text.split("\\.", -1);
     if (parts.length != 6 || !parts[0].equals("ts1")) {
-      throw invalid("it must have six parts and begin with ts1");
+      throw invalid("it must have six parts and start with ts1");
     }
     try {
       String id = UUID.fromString(parts[1]).toString();

@@ -382,7 +382,7 @@ public final class Watch implements AutoCloseable, Iterable<WatchMessage> {
 
     void end() {
       core.silence.remove(this);
-      in.cancel("not needed any more", null);
+      in.cancel("no longer needed", null);
     }
 
     @Override
