@@ -51,7 +51,7 @@ var (
 	// what was acknowledged.
 	ErrCommittedLost = identity.ErrCommittedLost
 	// ErrLogCutPastState says that the log begins after the state machine's end: entries between them are missing.
-	ErrLogCutPastState = errors.New("raft log begins after the end of the state machine")
+	ErrLogCutPastState = errors.New("raft log starts after the end of the state machine")
 	// ErrSnapshotMismatch says that a snapshot does not hold what it was announced to hold.
 	ErrSnapshotMismatch = snapshots.ErrMismatch
 	// ErrWrongCluster says that state machine and data directory belong to different clusters.

@@ -111,7 +111,7 @@ func (m *metrics) gauges(n *Node) {
 		func() float64 { return float64(n.view.Commit()) })
 	gauge("tenure_raft_applied_index", "Last applied index.",
 		func() float64 { return float64(n.Store().Applied().Index) })
-	gauge("tenure_raft_proposals_pending", "Commands under way.",
+	gauge("tenure_raft_proposals_pending", "Commands that were proposed and have no result yet.",
 		func() float64 { return float64(n.proposals.Pending()) })
 	gauge("tenure_log_size_bytes", "Bytes of entries in the raft log.",
 		func() float64 { return float64(n.rlog.SizeBytes()) })

@@ -30,7 +30,7 @@ func (m *metrics) stalls(n *Node) {
 	})
 	counter("tenure_health_slow_writes_total", "Writes and syncs of files that took 5 s or longer.",
 		func() float64 { return float64(n.o.guard.SlowWrites()) })
-	gauge("tenure_health_oldest_write_seconds", "For how long the oldest write or sync of a file has been under way.",
+	gauge("tenure_health_oldest_write_seconds", "For how long the oldest write or sync of a file has been running.",
 		func() float64 { return n.o.guard.OldestWrite().Seconds() })
 }
 

@@ -54,9 +54,9 @@ func (w witness) fits(a storage.Applied) error {
 	cut := w.rlog.Truncated()
 	if a.Index < cut.Index {
 		if a.Index == 0 {
-			return fmt.Errorf("%w: %s holds no state, though the raft log begins at %d%s", datadir.ErrDamaged, w.state, cut.Index+1, w.left())
+			return fmt.Errorf("%w: %s holds no state, though the raft log starts at %d%s", datadir.ErrDamaged, w.state, cut.Index+1, w.left())
 		}
-		return fmt.Errorf("%w: %s: %w: it begins at %d, the state machine ends at %d%s",
+		return fmt.Errorf("%w: %s: %w: it starts at %d, the state machine ends at %d%s",
 			datadir.ErrDamaged, w.state, ErrLogCutPastState, cut.Index+1, a.Index, w.left())
 	}
 	if last, err := w.rlog.LastIndex(); err != nil || a.Index > last {

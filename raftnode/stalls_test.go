@@ -136,7 +136,7 @@ func TestASlowWriteIsReported(t *testing.T) {
 			t.Errorf("after 4 s: %q", got)
 		}
 		<-time.After(4 * time.Second)
-		if got := alarms(m, raftnode.AlarmSlowDisk); len(got) != 1 || !strings.Contains(got[0], "under way for 8s") {
+		if got := alarms(m, raftnode.AlarmSlowDisk); len(got) != 1 || !strings.Contains(got[0], "running for 8s") {
 			t.Errorf("after 8 s: %q", got)
 		}
 		release()

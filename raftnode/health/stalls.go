@@ -81,5 +81,5 @@ func (h *Watch) slowWrite() []Alarm {
 		return nil
 	}
 	return []Alarm{{Name: AlarmSlowDisk, Member: h.m.ID, Message: fmt.Sprintf(
-		"The disk of this member is slow: a write or sync of a file has been under way for %v.", oldest.Round(time.Second))}}
+		"The disk of this member is slow: a write or sync of a file has been running for %v.", oldest.Round(time.Second))}}
 }

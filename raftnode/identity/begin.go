@@ -31,7 +31,7 @@ var (
 	// ErrNotFounding says that the member's name is not in its own list of first members.
 	ErrNotFounding = errors.New("--initial-cluster does not name this member")
 	// ErrClusterBegan says that the cluster began without this directory.
-	ErrClusterBegan = errors.New("the cluster has begun already, with another data directory for this name")
+	ErrClusterBegan = errors.New("the cluster was started already, with another data directory for this name")
 	// ErrWaitsForCluster says that the member was told to begin or join a cluster before, and is not told any more.
 	ErrWaitsForCluster = errors.New("the data directory waits for its cluster: give --initial-cluster or --join as before")
 	// ErrBadAnswer says that another member gave an answer with which this one cannot begin.
@@ -122,7 +122,7 @@ func (w *beginning) begin(ctx context.Context, started bool) (*Genesis, error) {
 	case p.genesis != nil:
 		return w.adopt(p.genesis)
 	case p.joined != nil && (len(w.o.Join) == 0 || !w.o.hasJoinToken()):
-		w.log.Info("goes on joining the cluster that the member was added to before",
+		w.log.Info("continues to join the cluster that the member was added to before",
 			zap.String("cluster_id", fmt.Sprintf("%x", p.joined.GetClusterId())))
 		return w.joined(p.joined)
 	case p.joined != nil:
@@ -169,10 +169,10 @@ func (w *beginning) noteIgnored() {
 		return
 	}
 	if g := w.presentGenesis(); g != nil && sameFounding(g.GetMembers(), foundingList(w.o.InitialCluster)) {
-		w.log.Info("the cluster began before; --initial-cluster has no effect")
+		w.log.Info("the cluster was started already; --initial-cluster has no effect")
 		return
 	}
-	w.log.Warn("--initial-cluster has no effect: this data directory belongs to a cluster that began in another way",
+	w.log.Warn("--initial-cluster has no effect: this data directory belongs to a cluster that was started in another way",
 		zap.String("cluster_id", fmt.Sprintf("%x", w.own.ClusterID)))
 }
 
@@ -216,9 +216,9 @@ func (w *beginning) adopt(g *peerv1.Genesis) (*Genesis, error) {
 
 // adviceWiped says what to do about a lost data directory.
 func adviceWiped(name string) string {
-	return fmt.Sprintf("if its data is lost for good, run \"tenure member remove %[1]s\" and \"tenure member add %[1]s\" against "+
+	return fmt.Sprintf("if its data is permanently lost, run \"tenure member remove %[1]s\" and \"tenure member add %[1]s\" against "+
 		"another member, then start this one with --join ADDRESS in place of --initial-cluster and with the token that was printed; "+
-		"if it is not, give the --data-dir that it had", name)
+		"otherwise, give the --data-dir that it had", name)
 }
 
 // found finds out how the cluster begins: the first of the list composes the genesis once all have said who they are, the
@@ -236,7 +236,7 @@ func (w *beginning) found(ctx context.Context) (*peerv1.Genesis, error) {
 		}
 		if time.Since(reported) > beginReport {
 			reported = time.Now()
-			w.log.Info("waits for the other members to begin the cluster", zap.Strings("for", waits))
+			w.log.Info("waits for the other members to start the cluster", zap.Strings("for", waits))
 		}
 		retry := time.NewTimer(beginRetry)
 		select {
@@ -287,7 +287,7 @@ func (w *beginning) decide(seen []sighting) (*peerv1.Genesis, []string, error) {
 		case s.resp.GetGenesis() != nil && foundingMember(s.resp.GetGenesis(), w.o.Name) != nil:
 			// It may name another directory; whoever adopts it finds out.
 			if err := checkGenesis(s.resp.GetGenesis()); err != nil {
-				return nil, nil, fmt.Errorf("%w: member %q at %s tells how the cluster began: %w", ErrBadAnswer, s.Name, s.Address, err)
+				return nil, nil, fmt.Errorf("%w: member %q at %s reports how the cluster was started: %w", ErrBadAnswer, s.Name, s.Address, err)
 			}
 			return s.resp.GetGenesis(), nil, nil
 		case !isZero(s.resp.GetHeader().GetClusterId()):
@@ -301,7 +301,7 @@ func (w *beginning) decide(seen []sighting) (*peerv1.Genesis, []string, error) {
 		return nil, waits, nil
 	}
 	if w.o.InitialCluster[0].Name != w.o.Name {
-		return nil, []string{w.o.InitialCluster[0].Name + " to begin"}, nil
+		return nil, []string{w.o.InitialCluster[0].Name + " to start it"}, nil
 	}
 	g := compose(seen)
 	if err := checkGenesis(g); err != nil {
@@ -321,9 +321,9 @@ func explainRefusal(err error) error {
 			membership.ErrRemoved, err)
 	case errors.Is(err, transport.ErrStaleIncarnation):
 		return fmt.Errorf("%w; run only one process on one data directory, never one that was copied or restored from a "+
-			"backup: if the newer one is lost for good, remove the member from the cluster, remove this directory, run "+
-			"\"tenure member add NAME\" at another member, and start with --join ADDRESS and the token that it prints; only if you know that this directory is the newest, \"tenure recover --start-after N\" makes "+
-			"it count on from the start that the others know", err)
+			"backup: if the newer one is permanently lost, remove the member from the cluster, remove this directory, run "+
+			"\"tenure member add NAME\" at another member, and start with --join ADDRESS and the token that it prints; only if you know that this directory "+
+			"is the newest, use \"tenure recover --start-after N\", which makes it continue from the start that the others know", err)
 	default:
 		return err
 	}

@@ -78,7 +78,7 @@ func checkIDs(ids []uint64) error {
 			return fmt.Errorf("%w: no member has the id %x", errIncomplete, id)
 		case slices.Contains(ids[:i], id):
 			return fmt.Errorf("%w: two members have the id %x: one data directory is a copy of the other; "+
-				"remove the copy before the cluster begins", errIncomplete, id)
+				"remove the copy before the cluster starts", errIncomplete, id)
 		}
 	}
 	return nil

@@ -138,7 +138,7 @@ func (b *Batch) Commit(sync bool) error {
 	for _, ents := range b.staged {
 		l.remember(ents)
 	}
-	invariants.That(l.last >= l.truncated.Index, "the log ends at %d, before it begins at %d", l.last, l.truncated.Index)
+	invariants.That(l.last >= l.truncated.Index, "the log ends at %d, before it starts at %d", l.last, l.truncated.Index)
 	return nil
 }
 

@@ -268,7 +268,7 @@ func (p *peer) lost(err error) bool {
 	}
 	switch {
 	case fences(err):
-		p.t.log.Error("peer refuses this member for good", fields...)
+		p.t.log.Error("peer refuses this member permanently", fields...)
 		p.t.o.Fenced(err)
 	case was:
 		p.t.log.Warn("lost connection to peer", fields...)

@@ -113,7 +113,7 @@ func TestAWipedMemberIsRefusedWithInstructions(t *testing.T) {
 	if err := m.AwaitExit(ctx); err == nil {
 		t.Error("the member runs on an empty disk")
 	}
-	for _, want := range []string{"has begun already", "member remove a", "--join"} {
+	for _, want := range []string{"was started already", "member remove a", "--join"} {
 		if !strings.Contains(m.Log(), want) {
 			t.Errorf("the member does not say %q", want)
 		}
