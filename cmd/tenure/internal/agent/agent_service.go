@@ -40,10 +40,10 @@ func (f *checkFlags) register(flags *pflag.FlagSet, prefix, timeout string) {
 	flags.StringVar(&f.http, prefix+"http", "", "check by asking this URL")
 	flags.StringVar(&f.tcp, prefix+"tcp", "", "check by connecting to this address, host:port")
 	flags.StringVar(&f.grpc, prefix+"grpc", "", "check by asking the gRPC health service at this address, host:port")
-	flags.DurationVar(&f.ttl, prefix+"ttl", 0, "check that becomes critical without a report (\"tenure check pass\") for so long")
+	flags.DurationVar(&f.ttl, prefix+"ttl", 0, "check that becomes critical after this time without a report (\"tenure check pass\")")
 	flags.DurationVar(&f.interval, prefix+"interval", 0, "time between two runs of the check (default 10s)")
 	flags.DurationVar(&f.timeout, timeout, 0, "longest time of a run (default 10s)")
-	flags.DurationVar(&f.after, prefix+"deregister-after", 0, "deregister the service after the check was critical for so long; at least 1m (default: never)")
+	flags.DurationVar(&f.after, prefix+"deregister-after", 0, "deregister the service once the check has been critical for this time; at least 1m (default: never)")
 }
 
 // message returns the check; nil if no flag describes one.

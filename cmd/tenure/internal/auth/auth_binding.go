@@ -28,13 +28,13 @@ func newAuthBindingPutCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put NAME",
 		Short: "Write a binding",
-		Long: `Write a binding, or replace it. It gives policies to callers with a client certificate or a JSON Web Token, by their
-principal, or with --anonymous to callers without any credential. A principal that ends in / or : stands for all that
-begin with it. A caller with a token of the cluster has only the policies of the token. Members look at certificates of
-clients only with --client-ca-file.
+		Long: `Write a binding, or replace it. A binding gives policies to callers with a client certificate or a JSON Web Token, by
+their principal, or with --anonymous to callers without any credential. A principal that ends in / or : matches all
+principals with this prefix. A caller with a token of the cluster has only the policies of the token. Members look at
+certificates of clients only with --client-ca-file.
 
-With --issued-after, JSON Web Tokens that were issued before that time have nothing from the binding: leaked ones are of
-no use any more.`,
+With --issued-after, JSON Web Tokens issued before that time get nothing from the binding, so leaked ones no longer
+work.`,
 		Example: `  tenure auth binding put web --principal cert:spiffe://tenure.internal/web --policy web
   tenure auth binding put all-web --principal cert:spiffe://tenure.internal/web/ --policy web
   tenure auth binding put k8s-web --principal jwt:k8s/system:serviceaccount:web: --policy web --issued-after now

@@ -107,8 +107,8 @@ func newAuthProviderListCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List providers",
-		Long: `List providers: name, issuer, audiences, and what the member that responds knows of their keys. The other members fetch
-them by themselves.`,
+		Long: `List providers: name, issuer, audiences, and what the member that responds knows of their keys. Each member
+fetches the keys itself.`,
 		Example: "  tenure auth provider list\n  tenure auth provider list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -54,7 +54,7 @@ func (s *security) validate() error {
 		return UsageError("--cert-file and --key-file belong together; give both or neither")
 	}
 	if s.scheme == schemePlain && s.on() {
-		return UsageError("--endpoints begins with tenure://, which means no TLS, but --ca-file, --cert-file or --server-name is set; begin it with tenures://")
+		return UsageError("--endpoints starts with tenure://, which means no TLS, but --ca-file, --cert-file or --server-name is set; use tenures://")
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func flagMeant(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 		if !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, " -- ") { // It has no arguments, or they are a command's.
 			return ""
 		}
-		return "; put \"--\" before a value that begins with \"-\""
+		return "; put \"--\" before a value that starts with \"-\""
 	}
 	nearest, distance := "", typoMax+1
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {

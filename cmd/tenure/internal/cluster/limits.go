@@ -60,12 +60,12 @@ func newLimitsSetCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME=VALUE...",
 		Short: "Change limits",
-		Long: `Change limits, at once and on all members. Names are those that "tenure limits get" shows, or those in
-errors, such as sessions_max. A value is a whole number, for bytes also one such as 64MiB or 8GiB, and for a
-duration one such as 10m or 1h30m. 0 sets a limit back to its default. Every limit has a lower and an upper
-bound. A limit that is lowered below what is in use now is refused unless --force is given: then a state or a
-number of sessions above its limit cannot grow, and history, ended sessions and remembered requests above
-their limit are discarded.`,
+		Long: `Change limits, immediately and on all members. Names are those that "tenure limits get" shows, or those in
+errors, such as sessions_max. A value is a whole number. For bytes it can also be 64MiB or 8GiB, and for a
+duration 10m or 1h30m. 0 resets a limit to its default. Every limit has a lower and an upper bound. Lowering
+a limit below what is in use now is refused without --force. With --force, a state or a number of sessions
+above its limit cannot grow, and history, ended sessions and remembered requests above their limit are
+discarded.`,
 		Example: `  tenure limits set sessionsMax=2000000
   tenure limits set storeBytesMax=16GiB historyDuration=30m
   tenure limits set historyBytesMax=256MiB --force`,

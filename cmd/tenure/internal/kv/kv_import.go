@@ -210,7 +210,7 @@ func parseExportLine(line []byte) (*ExportedKey, error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(key); err != nil {
-		return nil, fmt.Errorf("is no key as export prints it: %w", err)
+		return nil, fmt.Errorf("is not a key as export prints it: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("has more than one object")

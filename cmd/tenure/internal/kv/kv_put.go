@@ -177,5 +177,5 @@ func noteHolder(e *cli.Environment, holder string) {
 			return
 		}
 	}
-	e.Notef("Note: session %s holds the lock of this key, which keeps nobody from writing it.", holder)
+	e.Notef("Note: session %s holds the lock of this key. The lock does not keep others from writing the key.", holder)
 }

@@ -20,8 +20,8 @@ func newLockBreakCommand(env *cli.Environment) *cobra.Command {
 		Short: "Take a lock away from its holders",
 		Long: `Take a lock away from its holders. Their sessions survive. Once their lock-delay has elapsed, the next
 waiter gets the lock. "tenure lock info" and watches show the reason. With --session, only that session
-loses the lock and its places in the queue. If the lock has very many holders, those that acquire it meanwhile
-keep it. If some holds remain when --timeout ends, the command says how many; the exit code is 1.
+loses the lock and its places in the queue. If the lock has very many holders, those that acquire it during
+the break keep it. If some holds remain when --timeout ends, the command says how many; the exit code is 1.
 
 To acquire a lock whose key is "break", write "tenure lock /break -- COMMAND".`,
 		Example: `  tenure lock break jobs/nightly --reason 'host is gone'

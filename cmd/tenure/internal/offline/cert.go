@@ -63,8 +63,8 @@ host they connect to is one of the HOSTs: give all DNS names and addresses by wh
 	cmd.Long = `Make a private CA, and certificates for members and clients, as files. The commands connect to no member.
 
 The CA is valid for 10 years, the other certificates for 90 days. Files are readable by their owner only, and
-existing ones are never overwritten. Keep ca.key away from the members: whoever has it can be any member or
-client.`
+existing ones are never overwritten. Keep ca.key away from the members: anyone who has it can act as any
+member or client.`
 	cmd.PersistentFlags().StringVar(&flags.dir, "dir", ".", "directory of the files; created if missing")
 	cmd.PersistentFlags().StringVar(&flags.trustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates; must differ between clusters that share a CA")
 	return cmd

@@ -121,7 +121,7 @@ func (g *Guarded) awaitSafety() error {
 			// In this order: what is safe may run out, and what ran out is never safe again.
 			switch left := g.Lease.SafeFor(); {
 			case g.Lease.RanOut():
-				return &cli.ExitError{Code: ExitLost, Err: fmt.Errorf("lost %s before the command began: %w", g.What, g.notRenewed())}
+				return &cli.ExitError{Code: ExitLost, Err: fmt.Errorf("lost %s before the command started: %w", g.What, g.notRenewed())}
 			case left > g.Grace:
 				return nil
 			}

@@ -80,7 +80,7 @@ func TestACommandWhoseRenewalsAreRefusedEndsWithThat(t *testing.T) {
 	l := &fakeLease{left: 15 * time.Second, refusal: errors.New("not allowed: no such token")}
 	l.ranOut.Store(true)
 	_, err := guardedShell(l, out, "echo runs").Run()
-	const want = `lost the lock on "a" before the command began: its renewals are refused: not allowed: no such token`
+	const want = `lost the lock on "a" before the command started: its renewals are refused: not allowed: no such token`
 	if err == nil || err.Error() != want {
 		t.Errorf("ended with %v, want %s", err, want)
 	}

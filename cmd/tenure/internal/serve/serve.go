@@ -57,7 +57,7 @@ command to run. You can create the file while it waits.`,
   tenure serve --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --insecure
   TENURE_DATA_DIR=/var/lib/tenure tenure serve --log-format json
 
-  # three members that begin a cluster together, each with its own --name
+  # three members that start a cluster together, each with its own --name
   tenure serve --name a --initial-cluster a=10.0.0.5:7402,b=10.0.0.6:7402,c=10.0.0.7:7402 \
     --data-dir /var/lib/tenure --listen 10.0.0.5:7400 --http 10.0.0.5:7401 --peer 10.0.0.5:7402 --insecure
   # a fourth that joins it, with a token that one of the others makes
@@ -109,7 +109,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.TLS.PeerKeyFile, "peer-key-file", "", "private key of --peer-cert-file, PEM")
 	flags.StringVar(&c.TLS.PeerCAFile, "peer-ca-file", "", "CAs that other members' certificates are verified with, PEM")
 	flags.StringVar(&c.TLS.TrustDomain, "trust-domain", certs.TrustDomainDefault, "name of the cluster in certificates of members; must differ between clusters that share a CA")
-	flags.StringVar(&c.TLS.Cleartext, "cleartext", "", "accept: let clients and members in without TLS, too, while a cluster begins to use it; not where rules are enforced")
+	flags.StringVar(&c.TLS.Cleartext, "cleartext", "", "accept: also let clients and members in without TLS, while a cluster is switching to TLS; not where rules are enforced")
 	flags.DurationVar(&c.AuthStaleMax, "auth-stale-max", 10*time.Second, "in the modes warn and enforce: a member that could not check for this long whether rights were taken away refuses stale reads, new streams and lists of the pool")
 	flags.StringVar(&c.Audit.Path, "audit-log", "", "file for the audit log, one JSON line for each call; -: standard output; empty: none; SIGHUP opens it again")
 	flags.StringSliceVar(&c.Audit.Classes, "audit", []string{"denied", "admin", "changes"}, "calls in the audit log: denied, admin, changes, reads")
