@@ -79,7 +79,7 @@ type reader struct {
 
 // damaged returns ErrDamaged with where the reader is.
 func (b *reader) damaged(format string, args ...any) error {
-	where := "at its beginning"
+	where := "at its start"
 	if len(b.last) > 0 {
 		where = "after row " + layout.RowName(b.last)
 	}
@@ -92,7 +92,7 @@ func (b *reader) readAll() error {
 		return err
 	}
 	if string(magic) != fileMagic {
-		return fmt.Errorf("%w: the file does not begin as a backup does", ErrDamaged)
+		return fmt.Errorf("%w: the file does not start as a backup does", ErrDamaged)
 	}
 	b.sum.Write(magic)
 	kind, payload, err := b.next()
@@ -194,11 +194,11 @@ func (b *reader) rows(payload []byte) error {
 	for len(payload) > 0 {
 		row, rest, ok := cutBytes(payload)
 		if !ok {
-			return b.damaged("a row is cut off")
+			return b.damaged("a row is truncated")
 		}
 		value, rest, ok := cutBytes(rest)
 		if !ok {
-			return b.damaged("the value of a row is cut off")
+			return b.damaged("the value of a row is truncated")
 		}
 		payload = rest
 		if err := b.row(row, value); err != nil {
@@ -292,7 +292,7 @@ func (b *reader) trailer(payload, sum []byte) error {
 		if err != nil {
 			return fmt.Errorf("read backup: %w", err)
 		}
-		return b.damaged("the file goes on behind its trailer")
+		return b.damaged("the file continues after its trailer")
 	}
 	return nil
 }

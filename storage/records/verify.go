@@ -53,7 +53,7 @@ func verifyUnmarked(rows table.Reader, n layout.Name) error {
 		if err != nil {
 			return err
 		}
-		invariants.That(!marked, "nobody waits for %q, which is marked %q", n.Key, kind)
+		invariants.That(!marked, "there is no waiter for %q, which is marked %q", n.Key, kind)
 	}
 	return nil
 }
