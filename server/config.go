@@ -46,7 +46,7 @@ var (
 	ErrAgentInsecure = errors.New("anybody who can reach this address can change what the agent registers, and an agent inside a member has no TLS; " +
 		"listen on a loopback address, run `tenure agent` beside the member with TLS, or accept it with --insecure")
 	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
-	ErrInsecure = errors.New("anybody who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
+	ErrInsecure = errors.New("anyone who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
 	// ErrConfig means that a setting has a value that makes no sense.
 	ErrConfig = errors.New("bad setting")
 )

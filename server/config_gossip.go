@@ -38,7 +38,7 @@ const (
 var errReachable = errors.New("others can reach")
 
 // ErrGossipInsecure means that others can reach an address of gossip, and that there is no key.
-var ErrGossipInsecure = errors.New("anybody who can reach this address can make the cluster take machines for dead; give the pool a key with " +
+var ErrGossipInsecure = errors.New("anyone who can reach this address can make the cluster take machines for dead; give the pool a key with " +
 	"--gossip-key, use a loopback address, or accept it with --insecure")
 
 // Gossip says how a member takes part in gossip.
@@ -225,7 +225,7 @@ func (r gossipPart) reached() string {
 	}
 	address, err := resolved(r.config.AdvertisePeerAddr)
 	if err != nil {
-		r.log.Warn("in gossip, others are told an address of this machine instead of --advertise-peer", zap.Error(err))
+		r.log.Warn("in gossip, others get an address of this machine instead of --advertise-peer", zap.Error(err))
 		return ""
 	}
 	host, _, _ := net.SplitHostPort(address) // It was checked when the member started.

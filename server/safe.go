@@ -43,7 +43,7 @@ func (r *running) unsafeForTokens() string {
 	case !found:
 		return ""
 	case open.ofAgent:
-		return fmt.Sprintf("whoever reaches %s %s, which has no TLS, acts with the rights of the agent: give a loopback address; --insecure does "+
+		return fmt.Sprintf("any process that reaches %s %s, which has no TLS, acts with the rights of the agent: give a loopback address; --insecure does "+
 			"not excuse it", open.flag, open.address)
 	default:
 		return fmt.Sprintf("clients send theirs to %s %s without TLS, where others can read them: give --cert-file and --key-file, or loopback "+

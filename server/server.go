@@ -363,7 +363,7 @@ func (r *running) makeServices(stopping context.Context) error {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tenure_server_calls_in_flight",
-			Help: "Calls with one answer under way.",
+			Help: "Calls with one answer that are in progress.",
 		}, func() float64 { return r.rooms.UnderWay() }),
 	} {
 		if err = r.config.Registry.Register(c); err != nil {

@@ -247,5 +247,5 @@ func (s *Stream) check(now storage.RightsState, changed bool) (at uint64, err er
 
 // errChanged is the error for a call that began before rights were asked for.
 func errChanged() error {
-	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED, "rights changed while the call was under way; make it again")
+	return reason.New(tenurev1.ErrorReason_ERROR_REASON_RIGHTS_CHANGED, "rights changed during the call; retry it")
 }

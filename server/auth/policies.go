@@ -130,7 +130,7 @@ func checkCallers(r *tenurev1.PutBindingRequest) error {
 	case !anonymous && r.GetPrincipal() == "":
 		return reason.Invalid("principal", "must be given")
 	case ofJWT && !storage.IsJWTPrincipal(r.GetPrincipal()):
-		return reason.Invalid("principal", "must be jwt:PROVIDER/SUBJECT, or begin so and end in / or :")
+		return reason.Invalid("principal", "must be jwt:PROVIDER/SUBJECT, or a prefix of that form that ends in / or :")
 	case r.GetIssuedAfter() != nil && !ofJWT:
 		return reason.Invalid("issued_after", "is only for callers with a JSON Web Token")
 	case r.GetIssuedAfter() != nil && (!r.GetIssuedAfter().IsValid() || r.GetIssuedAfter().AsTime().UnixMilli() <= 0):

@@ -35,7 +35,7 @@ func showSessions(a *Answers) {
 	}, head(), decided("session", "holds", "places"), nextPage())
 	tell(a, func(v *view, m *tenurev1.ListSessionsResponse) { all(v, m.GetSessions()) }, head(), decided("sessions"), nextPage())
 	tell(a, (*view).session,
-		shown("whoever sees a hold sees its session's id and name", "session_id", "name"),
+		shown("a caller that sees a hold sees its session's id and name", "session_id", "name"),
 		decided("node", "metadata", "ttl", "lock_delay", "behavior", "has_secret", "peer_address", "epoch", "create_revision", "create_time",
 			"objects", "ttl_left", "last_renewal_time", "end", "node_id", "checks"))
 	tell[*tenurev1.SessionChecks](a, nil, shown("a session shows it only to callers that may read the session", "node_checks", "service_checks"))
@@ -94,7 +94,7 @@ func showWatches(a *Answers) {
 	const covered = "a watch is refused that may not read all that it selects"
 	tell(a, func(v *view, m *tenurev1.WatchResponse) { part(v, m.GetInitial()) }, head(), decided("initial"),
 		shown("how far the watch came", "resume_token", "started", "progress"),
-		shown(covered+"; ends of sessions name neither keys nor addresses there; what leaves a service is told as it is then", "events"))
+		shown(covered+"; ends of sessions name neither keys nor addresses there; what leaves a service is shown as it is then", "events"))
 	tell(a, func(v *view, m *tenurev1.WatchInitial) { all(v, m.GetSessions()) }, decided("sessions"),
 		shown(covered, "kvs", "locks", "complete", "nodes", "services", "checks", "queries"))
 }

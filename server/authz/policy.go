@@ -169,7 +169,7 @@ func (s *scanner) kind() (Kind, error) {
 	case "deny":
 		return 0, s.fail(at, "deny is not a rule: rules only allow, and what no rule allows is denied")
 	default:
-		return 0, s.fail(at, "a rule begins with key, session, node, service, query, operator or admin")
+		return 0, s.fail(at, "a rule starts with key, session, node, service, query, operator or admin")
 	}
 }
 

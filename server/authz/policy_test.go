@@ -63,7 +63,7 @@ admin write
 func TestParsePolicyRefuses(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"deny, by name":          {"key \"a\" read\n  deny key", "line 2, column 3: deny is not a rule"},
-		"other kinds":            {`keys "a" read`, "line 1, column 1: a rule begins with"},
+		"other kinds":            {`keys "a" read`, "line 1, column 1: a rule starts with"},
 		"no selector":            {`key`, "line 1, column 4: want a name"},
 		"a bare name":            {`key a read`, "line 1, column 5: want a name"},
 		"a string without end":   {`key "a read`, "line 1, column 5: the string has no end"},

@@ -24,7 +24,7 @@ func addCluster(t *Table) {
 func addAuth(t *Table) {
 	const part = "the message as a whole needs it"
 	set[*tenurev1.BootstrapAuthRequest](t, nones("there are no rights before it, and it works once", "token", "mode", "nonce")...)
-	set[*tenurev1.ResetAuthRequest](t, nones("it is for callers that have lost their rights; the nonce stands for them", "token", "nonce")...)
+	set[*tenurev1.ResetAuthRequest](t, nones("it is for callers that have lost their rights; the nonce takes their place", "token", "nonce")...)
 	set[*tenurev1.GetAuthStatusRequest](t, whole(Operator, Read))
 	set[*tenurev1.SetAuthModeRequest](t, with(nones(part, "mode"), whole(Admin, Write))...)
 	set[*tenurev1.PutPolicyRequest](t, with(nones(part, "name", "rules"), whole(Admin, Write))...)

@@ -30,7 +30,7 @@ func (v *visit) queryID(id string, verb Verb) {
 // addQueries adds the messages of QueryService.
 func addQueries(t *Table) {
 	set[*tenurev1.Query](t, with(
-		nones("the content of a query that may be written; whoever runs it sees only what it may read", "query_id", "match", "regexp",
+		nones("the content of a query that may be written; a caller that runs it sees only what it may read", "query_id", "match", "regexp",
 			"service", "tags", "only_passing", "ignore_checks", "node_meta", "service_meta", "near", "fallbacks", "remove_empty_tags",
 			"meta", "create_revision", "mod_revision"),
 		needs("name", func(v *visit, m *tenurev1.Query) {

@@ -93,7 +93,7 @@ func (v *visit) bound(node string, checks *tenurev1.SessionChecks) {
 // addWatches adds the message of WatchService.
 func addWatches(t *Table) {
 	set[*tenurev1.WatchRequest](t, with(
-		nones("where a watch begins and ends, and what it leaves out",
+		nones("where a watch starts and ends, and what it leaves out",
 			"filter", "after_revision", "history_id", "resume_token", "initial", "previous", "keys_only", "limit", "wait", "progress_interval"),
 		needs("", func(v *visit, m *tenurev1.WatchRequest) {
 			if selectsNothing(m) {

@@ -29,7 +29,7 @@ const (
 )
 
 // errNoRoom says that a caller has too many handshakes under way.
-var errNoRoom = errors.New("too many handshakes under way")
+var errNoRoom = errors.New("too many handshakes in progress")
 
 // errLeft says that a caller closed the connection and had said nothing, as those do who only look whether a port is open.
 var errLeft = errors.New("closed without a word")

@@ -164,7 +164,7 @@ func (s *Source) Serves(addresses ...string) {
 // warnOfHosts logs the hosts that the certificate lacks. The mutex is held.
 func (s *Source) warnOfHosts() {
 	if lacking := s.lacking(); len(lacking) > 0 {
-		s.o.Logger.Warn("the certificate does not list the address that clients are told to connect to, and they will refuse it there",
+		s.o.Logger.Warn("the certificate does not list the address that is advertised to clients; they will refuse it there",
 			zap.String("purpose", s.o.Purpose), zap.String("file", s.o.Cert), zap.Strings("lacks", lacking))
 	}
 }

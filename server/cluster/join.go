@@ -84,7 +84,7 @@ func (a *Service) makeJoinToken(
 	// A member of an older program could not apply the command.
 	if !storage.KnowsJoinTokens(a.Node.Store().Applied().ClusterVersion) {
 		return nil, reason.New(tenurev1.ErrorReason_ERROR_REASON_FEATURE_NOT_ENABLED, "no member can join yet: the cluster version is "+
-			"raised a moment after the cluster began, or after the last member was upgraded; `tenure member list` shows their versions")
+			"raised a moment after the cluster started, or after the last member was upgraded; `tenure member list` shows their versions")
 	}
 	if !call.ValidName(c.GetName()) {
 		return nil, reason.Invalid("name", "must be 1 to 63 letters, digits, dots, hyphens or underscores")

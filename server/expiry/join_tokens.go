@@ -65,5 +65,5 @@ func (l *leader) endJoinTokens(lease time.Duration) *storev1.Command {
 // joinTokensEnded looks again at once: what ended is gone, what was left is named again.
 func (l *leader) joinTokensEnded(*storev1.Result) {
 	l.joinTokens.looked = false
-	l.timers.log.Info("join tokens ended that nobody had used in their time", zap.Uint64("term", l.term.number))
+	l.timers.log.Info("join tokens expired unused", zap.Uint64("term", l.term.number))
 }

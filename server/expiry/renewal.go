@@ -219,7 +219,7 @@ func (t *table) settle(r *Renewal) {
 		r.unmark()
 		e.deadline = max(e.deadline, r.received+e.ttl())
 		e.renewed = max(e.renewed, r.at)
-		invariants.That(e.deadline >= r.received+e.ttl(), "a renewed session ends before its TTL has run")
+		invariants.That(e.deadline >= r.received+e.ttl(), "a renewed session ends before its TTL has elapsed")
 		invariants.That(!e.expiring && e.live, "a session that is ending was renewed")
 		r.TTL = e.ttl()
 		r.Verdict = Renewed

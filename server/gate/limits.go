@@ -36,7 +36,7 @@ const (
 )
 
 // SharedRefusedHelp explains tenure_server_shared_refused_total.
-const SharedRefusedHelp = "How often a caller got no more of it."
+const SharedRefusedHelp = "How often a caller was refused more of what callers share."
 
 // room is a part of what a member serves that others do not take away.
 type room struct {

@@ -41,7 +41,7 @@ func newCallMetrics(r prometheus.Registerer) (*callMetrics, error) {
 		}, []string{"method"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tenure_server_streams",
-			Help: "Streams under way.",
+			Help: "Open streams.",
 		}),
 		methods: map[string]*methodMetrics{},
 	}

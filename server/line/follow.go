@@ -133,7 +133,7 @@ func encode(m any) (data []byte, shared bool, err error) {
 		data, err = proto.Marshal(m)
 		return data, false, err
 	default:
-		return nil, false, fmt.Errorf("%T is no message", m)
+		return nil, false, fmt.Errorf("%T is not a message", m)
 	}
 }
 

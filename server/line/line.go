@@ -245,7 +245,7 @@ func (l *line) prepare(c *call, asked *tenurev1.LineCall) error {
 	v, known := l.options.verb(asked)
 	if !known {
 		c.verb.method = tenurev1.LineService_Line_FullMethodName
-		return reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "there is no such call on a line: make it by itself")
+		return reason.New(tenurev1.ErrorReason_ERROR_REASON_METHOD_NOT_FOUND, "lines do not carry this call: make it without a line")
 	}
 	c.verb = v
 	base := l.stream.Context()

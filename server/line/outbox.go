@@ -268,6 +268,6 @@ func statusOf(err error) *tenurev1.LineStatus {
 // refusal refuses a call that is beyond a bound of its line.
 func refusal(limit string, most int) error {
 	return reason.New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS,
-		"this line has as many calls under way as it may; %d is the bound", most).
+		"this line has %d calls in progress, which is its limit", most).
 		With("limit", limit).With("limit_value", strconv.Itoa(most))
 }

@@ -36,7 +36,7 @@ func CheckURL(text string) error {
 	case u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()):
 		return nil
 	default:
-		return errors.New("it must begin with https://, or with http:// on a loopback address")
+		return errors.New("it must start with https://, or with http:// on a loopback address")
 	}
 }
 

@@ -243,7 +243,7 @@ func (k *Keys) attempt(ctx context.Context, s *set) {
 		}
 		before := len(s.keys)
 		if s.keys = got.safe(s.keys); len(s.keys) < before {
-			k.log.Warn("a provider publishes private keys of keys in use, which are not used any more",
+			k.log.Warn("a provider publishes the private keys of keys in use; they are no longer used",
 				zap.String("provider", p.GetName()), zap.Int("before", before), zap.Int("keys", len(s.keys)))
 		}
 		return

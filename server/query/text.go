@@ -28,8 +28,8 @@ const (
 )
 
 var (
-	errOpen     = errors.New(`has "${" without "}"; "$${" stands for "${"`)
-	errVariable = errors.New("has something else than ${name.full}, ${name.prefix}, ${name.suffix} or ${match(N)}")
+	errOpen     = errors.New(`has "${" without "}"; "$${" means "${"`)
+	errVariable = errors.New("has something other than ${name.full}, ${name.prefix}, ${name.suffix} or ${match(N)}")
 )
 
 // parse takes a text apart.

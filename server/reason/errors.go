@@ -244,10 +244,10 @@ func fromNode(err error) *Error {
 	case errors.Is(err, raftnode.ErrMemberUnknown):
 		return New(tenurev1.ErrorReason_ERROR_REASON_MEMBER_NOT_FOUND, "the member does not exist; `tenure member list` shows all members")
 	case errors.Is(err, raftnode.ErrTooBusy):
-		return New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are under way")
+		return New(tenurev1.ErrorReason_ERROR_REASON_TOO_MANY_REQUESTS, "too many changes are in progress")
 	case errors.Is(err, raftnode.ErrDiskFull):
 		return New(tenurev1.ErrorReason_ERROR_REASON_QUOTA_EXCEEDED,
-			"the disk of a member has too little free space; deletes, releases, renewals and expiry go on")
+			"the disk of a member has too little free space; deletes, releases, renewals and expiry continue")
 	case errors.Is(err, raftnode.ErrNoAgreement):
 		return New(tenurev1.ErrorReason_ERROR_REASON_NO_LEADER,
 			"the states of the members differ and no quorum has the same; nothing is written until an operator steps in")

@@ -213,7 +213,7 @@ func (l *line) do(ctx context.Context, task core.Task) (core.Event, error) {
 	}
 }
 
-var errTask = errors.New("a stream of renewals has a task that nobody can do")
+var errTask = errors.New("a stream of renewals has a task of an unknown kind")
 
 // settleStream settles renewals of a stream.
 func (a *Renewer) settleStream(t core.Settle) error {

@@ -67,7 +67,7 @@ func checkPath(fields []pathField, segments []routeSegment) *restError {
 			}
 		case name == fieldText:
 			if f.value == "" || strings.Contains(f.value, "/") {
-				return refused(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, f.field.JSONName(), "it is no sequencer")
+				return refused(tenurev1.ErrorReason_ERROR_REASON_SEQUENCER_INVALID, f.field.JSONName(), "it is not a sequencer")
 			}
 		default:
 			if e := checkQueryText(f.field, f.field.JSONName(), f.value); e != nil {

@@ -99,7 +99,7 @@ func (b breaking) point(at storage.Applied, token string) (*storev1.BreakPoint, 
 		_, err = fmt.Sscanf(text, "%d %d %d", &p.Revision, &p.LastLockIndex, &p.AfterLockIndex)
 	}
 	if err != nil || !storage.BreaksInSteps(at.ClusterVersion) {
-		return nil, reason.Invalid("break_token", "is not a token of this break; begin again without it")
+		return nil, reason.Invalid("break_token", "is not a token of this break; start again without it")
 	}
 	return p, nil
 }

@@ -21,7 +21,7 @@ func newMetrics(r prometheus.Registerer, h *Hub) (*metrics, error) {
 		}),
 		catchUps: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tenure_watch_catch_up_reads_total",
-			Help: "Reads of history for watches whose events are in memory no more.",
+			Help: "Reads of history for watches whose events are no longer in memory.",
 		}),
 	}
 	if r == nil {

@@ -15,7 +15,7 @@ func (Round) step(s *Stream, now time.Time, fx *Effects) {
 	if s.closed {
 		return
 	}
-	invariants.That(len(s.batch)+len(s.out)+len(s.decided) == 0, "a round began before the last one ended")
+	invariants.That(len(s.batch)+len(s.out)+len(s.decided) == 0, "a round started before the last one ended")
 	s.batch, s.queue, s.proof = s.queue, nil, proofUnasked
 	s.decided, s.far = s.far, s.decided[:0]
 	s.worked = len(s.batch) > 0
