@@ -171,9 +171,9 @@ is found the list is empty, and the command succeeds.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.Near, "near", "", "node near which instances are preferred, instead of the query's")
-	flags.StringVar(&r.CallerNode, "caller-node", "", "node for which _agent stands")
-	flags.Uint32Var(&r.Limit, "limit", 0, "at most so many instances (default: 1000)")
-	flags.BoolVar(&r.Passing, "passing", false, "leave out instances in warning, too")
+	flags.StringVar(&r.CallerNode, "caller-node", "", "node that _agent means")
+	flags.Uint32Var(&r.Limit, "limit", 0, "maximum number of instances (default: 1000)")
+	flags.BoolVar(&r.Passing, "passing", false, "also leave out instances in warning")
 	return cmd
 }
 

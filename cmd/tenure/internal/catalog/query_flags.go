@@ -29,7 +29,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.query.Service, "service", "", "name of the service")
 	flags.StringArrayVar(&f.tags, "tag", nil, "tag that instances must have, or with ! before it must not have; repeatable")
-	flags.BoolVar(&f.query.OnlyPassing, "passing", false, "leave out instances in warning, too")
+	flags.BoolVar(&f.query.OnlyPassing, "passing", false, "also leave out instances in warning")
 	flags.StringVar(&f.query.Near, "near", "", "node near which instances are preferred; _agent: that of the caller")
 	flags.StringArrayVar(&f.fallbacks, "fallback", nil, "where to look if nothing is found: service=NAME,zone=ZONE,tag=TAG; repeatable")
 	flags.StringArrayVar(&f.ignoreChecks, "ignore-check", nil, "id of a check that does not count; repeatable")
