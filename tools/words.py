@@ -1,16 +1,25 @@
 #!/usr/bin/env python3
-"""Finds expressions that a native reader stumbles over in the pages that have been rewritten.
+"""Finds expressions that a native reader stumbles over, in the text that users read.
 
     words.py FILE...
 
-Prints FILE:LINE: the expression, and what to write instead; exits with 1 if there is one. Code blocks, code in backquotes, tables'
-rules and link targets are not read.
+Prints FILE:LINE: the expression, and what to write instead; exits with 1 if there is one. What it reads of a file:
+
+    .md     all but code blocks
+    .proto  comments
+    .go     string literals
+    .py     string literals, and the docstrings of public names
+    .java   string literals, and the Javadoc of public names
+
+Code in backquotes, calls and link targets are not read, nor literals without a space.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 RULES = [
@@ -56,29 +65,155 @@ RULES = [
     (r"\b(?:anew|ever) after\b", "afterwards"),
 ]
 
+# A comment, a literal of text, or a character, in Go, Java and protos. Characters are named so that '"' starts no text.
+TOKEN = re.compile(
+    r"""
+    (?P<line> //[^\n]*)
+    | (?P<javadoc> /\*\*(?!/).*?\*/) | /\*.*?\*/
+    | "{3}(?P<block>.*?)(?<!\\)"{3} | `(?P<raw>[^`]*)` | "(?P<text>(?:\\.|[^"\\\n])*)"
+    | '(?:\\.|[^'\\\n])*'
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+LITERALS = {"block", "raw", "text"}
+# What is code within prose: in backquotes or Javadoc's braces, calls, and the targets of links.
+CODE = re.compile(r"`[^`]*`|\b\w+\(\)|\{@(?:code|literal|link\w*)\s[^}]*\}|(?<=\])\([^)]*\)")
 
-def prose(text: str) -> list[str]:
-    """Returns the lines of a page without its code, keeping their numbers."""
-    lines, fenced = [], False
-    for line in text.splitlines():
+# What a line of a comment starts with.
+LEADER = re.compile(r"^\s*(?://|/\*\*|\*/?(?=\s|$))?\s*")
+
+Lines = Iterator[tuple[int, str]]
+
+
+def page(text: str) -> Lines:
+    r"""Yields the lines of a page that are no code, with their numbers.
+
+    >>> list(page("one\n```\ntwo\n```\nthree"))
+    [(1, 'one'), (5, 'three')]
+    """
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fenced = not fenced
-            lines.append("")
-        elif fenced:
-            lines.append("")
-        else:
-            lines.append(re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "`", line)))
-    return lines
+        elif not fenced:
+            yield number, line
+
+
+def tokens(text: str, kinds: set[str]) -> Lines:
+    r"""Yields the lines of some kinds of comments and literals. A literal without a space is a name or a format.
+
+    >>> list(tokens('a := "one \\"two\\"" + `three\nfour five` + "six" // seven "eight nine"', LITERALS))
+    [(1, 'one "two"'), (1, 'three'), (2, 'four five')]
+    >>> list(tokens("// one 'two\nrune('\"'); x = 1 // three \" four", {"line"}))
+    [(1, "// one 'two"), (2, '// three " four')]
+    >>> list(tokens('/** One.\n * Two. */ f("/* three */"); /* four */', {"javadoc"}))
+    [(1, '/** One.'), (2, ' * Two. */')]
+    """
+    for token in TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind not in kinds or kind in LITERALS and " " not in token[kind]:
+            continue
+        content = token[kind]
+        if kind == "text":
+            content = content.replace("\\n", " ").replace('\\"', '"')
+        first = text.count("\n", 0, token.start(kind)) + 1
+        yield from enumerate(content.split("\n"), first)
+
+
+def python(text: str, exported: set[str] | None = None) -> Lines:
+    r'''Yields the lines of literals and of the docstrings of public names: of those that are exported, in a private module.
+
+    >>> list(python('def f():\n  """One.\n\n  Two."""\n  raise X(f"three {f} four" "five")\ndef _g():\n  """Six seven."""'))
+    [(2, 'One.'), (3, ''), (4, '  Two.'), (5, 'three '), (5, ' fourfive')]
+    >>> list(python('"""One two."""\nclass A:\n  """Three four."""\nclass B:\n  """Five six."""', {"B"}))
+    [(5, 'Five six.')]
+    '''
+    tree = ast.parse(text)
+    named = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    unread = set()
+
+    def skip(node: ast.AST, private: bool) -> None:
+        if private and isinstance(node, (*named, ast.Module)) and ast.get_docstring(node, clean=False) is not None:
+            unread.add(id(node.body[0].value))
+        for child in ast.iter_child_nodes(node):
+            hidden = isinstance(child, named) and child.name.startswith("_") and not child.name.startswith("__")
+            if node is tree and exported is not None and isinstance(child, named):
+                hidden = child.name not in exported
+            skip(child, hidden or (private and node is not tree))
+
+    skip(tree, exported is not None)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and id(node) not in unread:
+            yield from enumerate(node.value.split("\n"), node.lineno)
+
+
+def exported(file: Path) -> set[str] | None:
+    """Returns which names of a private module its package exports; None: the module is public."""
+    if not any(part.startswith("_") and part != "__init__.py" for part in file.parts):
+        return None
+    package = file.parent / "__init__.py"
+    return set(re.findall(r'^    "(\w+)",$', package.read_text(encoding="utf-8"), re.MULTILINE)) if package.exists() else set()
+
+
+def java(text: str) -> Lines:
+    r"""Yields the lines of literals and of the Javadoc of what other packages can use.
+
+    >>> list(java("/** One. */\npublic class A {\n  /** Two. */\n  @B\n  public void c() {}\n  /** Three. */\n  void d() {}\n}"))
+    [(1, '/** One. */'), (3, '  /** Two. */')]
+    >>> list(java("/** One. */\npublic interface A {\n  /** Two. */\n  void b();\n}"))
+    [(1, '/** One. */'), (3, '  /** Two. */')]
+    """
+    yield from tokens(text, LITERALS)
+    lines = text.split("\n")
+    if not EXPORTED.search(text):
+        return
+    implied = IMPLIED.search(text) is not None
+    for token in TOKEN.finditer(text):
+        if token.lastgroup != "javadoc":
+            continue
+        first, last = (text.count("\n", 0, at) for at in token.span())
+        declared = next((line for line in lines[last + 1 :] if line.strip() and not line.lstrip().startswith("@")), "")
+        if re.search(r"\b(?:public|protected)\b", declared) or implied and not PRIVATE.search(declared):
+            yield from enumerate(lines[first : last + 1], first + 1)
+
+
+# A type that other packages can use, one whose members are public without saying so, and members that are private nevertheless.
+EXPORTED = re.compile(r"^public\b", re.MULTILINE)
+IMPLIED = re.compile(r"^public (?:sealed )?(?:interface|enum|@interface)\b", re.MULTILINE)
+PRIVATE = re.compile(r"^ {4}|\b(?:private|static final)\b")
+
+READ = {
+    ".md": lambda text, _: page(text),
+    ".proto": lambda text, _: tokens(text, {"line"}),
+    ".go": lambda text, _: tokens(text, LITERALS),
+    ".py": lambda text, file: python(text, exported(file)),
+    ".java": lambda text, _: java(text),
+}
+
+
+def hits(lines: Lines) -> Iterator[tuple[int, str, str]]:
+    """Yields the line at which each expression starts, the expression, and what to write instead. It may run over the end of the line.
+
+    >>> list(hits([(1, "// It goes"), (2, "// on. `It goes on`"), (4, "twice")]))
+    [(1, 'goes on', 'continue, resume')]
+    """
+    text, numbers = "", []
+    for number, line in lines:
+        if numbers and number - numbers[-1] > 1:
+            text, numbers = text + "\n", [*numbers, number]
+        text, numbers = text + CODE.sub("`", LEADER.sub("", line)) + "\n", [*numbers, number]
+    for expression, better in RULES:
+        for hit in re.finditer(expression.replace(" ", r"\s"), text, re.MULTILINE):
+            start = hit.end() - len(hit[0].lstrip(".;:| \n"))
+            yield numbers[text.count("\n", 0, start)], " ".join(text[start : hit.end()].split()), better
 
 
 def main(files: list[str]) -> int:
     found = 0
-    for file in files:
-        for number, line in enumerate(prose(Path(file).read_text(encoding="utf-8")), 1):
-            for expression, better in RULES:
-                for hit in re.finditer(expression, line):
-                    print(f"{file}:{number}: {hit[0].strip()!r}: write: {better}")
-                    found += 1
+    for file in map(Path, files):
+        for number, expression, better in sorted(hits(READ[file.suffix](file.read_text(encoding="utf-8"), file))):
+            print(f"{file}:{number}: {expression!r}: write: {better}")
+            found += 1
     return 1 if found else 0
 
 
