@@ -50,7 +50,7 @@ func newAuthPolicyPutCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "put NAME FILE|-",
 		Short: "Write a policy",
-		Long: `Write a policy, or replace it, with the rules in a file; "-" reads standard input. A rule stands on one line:
+		Long: `Write a policy, or replace it, with the rules in a file; "-" reads standard input. Each rule is on one line:
 
   key "service/"* rw              keys with this prefix: ro, rw, or read list watch write lock break
   key "config" read               one key

@@ -45,7 +45,7 @@ run that version. Otherwise --drop-unreadable-entries drops such entries; the co
 
 If other members take the directory for an old copy, although it is the newest one of this member, another
 program has named a later start of the member to them. --start-after N makes the next start count as
-number N+1, and changes nothing else; the refusal tells the N that the others know.
+number N+1, and changes nothing else; the refusal names the N that the others know.
 
 Run it as the user of the member or as root: what root makes in DIR belongs to the user and group of DIR.
 

@@ -25,7 +25,7 @@ func newSessionListCommand(env *cli.Environment) *cobra.Command {
 		Long: `List the live sessions: name, node, TTL, remaining time of the TTL, and the number of objects, which
 are holds, places in queues and ephemeral keys; "objects" of -o json is one more, for the session itself.
 With several filters, list the sessions that match all. With --principal, list those that one of these principals
-opened; for others than yourself this takes the right "admin read", too.
+opened; to list sessions that others opened, you also need the right "admin read".
 Sessions without TTL live until they are destroyed: check now and then whether they are still needed.`,
 		Example: `  tenure session list
   tenure session list --no-ttl --older-than 24h
