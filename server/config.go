@@ -43,7 +43,7 @@ const (
 // Errors of Validate.
 var (
 	// ErrAgentInsecure means that other machines can reach the agent inside the member, which has no TLS.
-	ErrAgentInsecure = errors.New("anybody who can reach this address can change what the agent registers, and an agent inside a member has no TLS; " +
+	ErrAgentInsecure = errors.New("anyone who can reach this address can change what the agent registers, and an agent inside a member has no TLS; " +
 		"listen on a loopback address, run `tenure agent` beside the member with TLS, or accept it with --insecure")
 	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
 	ErrInsecure = errors.New("anyone who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
