@@ -528,6 +528,7 @@ final class TokenTest {
       function.hangs = true;
       Watch watch = client.watch(WatchOptions.key("k"));
       watch.beginAsync();
+      WithFakeMember.until(client, () -> function.asked.get() > 0); // Before a member is connected, nothing waits for a token.
       for (CompletableFuture<?> f : Stream.generate(() -> client.kv().putAsync("k", "v")).limit(100).toList()) {
         TenureException e = WithFakeMember.failure(f);
         assertTrue(e.kind() != ErrorKind.AUTH_FAILED, e.toString());
