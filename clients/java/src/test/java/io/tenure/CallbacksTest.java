@@ -10,9 +10,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The threads on which the user's code runs. */
 @Timeout(240)
+@Isolated("it counts the threads of this process")
 final class CallbacksTest {
   private static final long SOON_SECONDS = 60;
   private static final int MANY = 2 * Callbacks.THREADS_MAX;

@@ -17,8 +17,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Opening and closing leaves nothing behind, here or at the member. */
+@Isolated("it counts the threads of this process")
 final class LeakTest {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   /** Threads that the Java runtime begins for itself when it first needs them, among them those of the HTTP client of this test. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tenure.testing.TenureServer;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** One client has many sessions, waits and watches at once, on a few streams. */
 @Timeout(1200)
-final class StreamsTest extends WithMember {
+final class StreamsTest {
   private static final int MANY = LongForm.soak() ? 3000 : 1100;
   private static final int WATCHES = LongForm.soak() ? 3000 : 100;
   /** How many lines it takes: a member carries 4 096 waits and watches on one. */
@@ -54,8 +55,8 @@ final class StreamsTest extends WithMember {
   }
 
   /** Returns how many streams the member serves. */
-  private static int streams() throws Exception {
-    HttpRequest metrics = HttpRequest.newBuilder(URI.create("http://" + httpAddress() + "/metrics")).build();
+  private static int streams(TenureServer server) throws Exception {
+    HttpRequest metrics = HttpRequest.newBuilder(URI.create("http://" + server.httpAddress() + "/metrics")).build();
     Matcher found = STREAMS.matcher(HTTP.send(metrics, HttpResponse.BodyHandlers.ofString()).body());
     assertTrue(found.find());
     return Integer.parseInt(found.group(1));
@@ -114,7 +115,7 @@ final class StreamsTest extends WithMember {
 
   @Test
   void aClientHasManySessionsWaitsAndWatches(TestInfo info) throws Exception {
-    try (Client client = client(info, TTL)) {
+    try (TenureServer server = TenureServer.start(); Client client = WithMember.client(server, info, TTL)) {
       client.kv().put("other", "connected");
       double before = puts(client);
       List<Session> sessions = open(client);
@@ -123,7 +124,7 @@ final class StreamsTest extends WithMember {
       List<CompletableFuture<Boolean>> served = queue(client, sessions);
       double slowest = puts(client);
       // Renewals, calls, and as many lines as it takes for the rest.
-      int streams = streams();
+      int streams = streams(server);
       assertTrue(streams <= 2 + LINES, "waits and watches have streams of their own");
       int channels = patiently(client.core().onLoop(
           () -> CompletableFuture.completedFuture(client.core().link.current().waitChannels())));

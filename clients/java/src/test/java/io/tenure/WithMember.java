@@ -3,7 +3,6 @@ package io.tenure;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tenure.testing.TenureServer;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -11,35 +10,23 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Tests with a real member, each in a namespace of its own. */
+/** Tests with a real member that goes on, each in a namespace of its own. */
+@ExtendWith(SharedMember.class)
 @Timeout(240)
 abstract class WithMember {
   static final Duration SOON = Duration.ofSeconds(30);
 
-  private static TenureServer server;
-
-  @BeforeAll
-  static void start() throws IOException {
-    server = TenureServer.start();
-  }
-
-  @AfterAll
-  static void stop() throws IOException {
-    server.close();
-  }
-
-  static String httpAddress() {
-    return server.httpAddress();
-  }
-
   static Client client(TestInfo info, Duration ttl) {
-    return Client.connect(
-        server.uri() + "/" + info.getTestMethod().orElseThrow().getName() + "?ttl=" + ttl.toSeconds() + "s");
+    return client(SharedMember.server(), info, ttl);
+  }
+
+  static Client client(TenureServer server, TestInfo info, Duration ttl) {
+    String namespace = info.getTestClass().orElseThrow().getSimpleName() + "/" + info.getTestMethod().orElseThrow().getName();
+    return Client.connect(server.uri() + "/" + namespace + "?ttl=" + ttl.toSeconds() + "s");
   }
 
   /** Waits until the keys are so. */
