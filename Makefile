@@ -117,6 +117,7 @@ test-go: build agents ## run the Go tests, and the scenarios that all clients sh
 	for module in $(SIDE_MODULES); do (cd "$$module" && TENURE_BINARY=$(TENURE) $(GO) test $(GO_TEST_FLAGS) ./...) || failed=1; done; \
 	exit $$failed
 
+# The tests of the client mostly wait, so three processes run them beside each other, each a few files at a time.
 .PHONY: test-python
 test-python: build ## run the tests of the Python stubs and of the Python client (3 min)
 	@$(call found,$(PYTHON_CHECK)) || { $(call skip,python3 with venv,the tests of Python); exit 0; }; \
@@ -125,7 +126,7 @@ test-python: build ## run the tests of the Python stubs and of the Python client
 	cd clients/python && $(TOOLS)/python-client/bin/python -m pip install --quiet --no-input \
 		--disable-pip-version-check --no-deps --no-build-isolation --force-reinstall . && \
 	$(TOOLS)/python-client/bin/ruff check && $(TOOLS)/python-client/bin/ruff format --check && $(TOOLS)/python-client/bin/mypy && \
-	TENURE_BINARY=$(TENURE) $(TOOLS)/python-client/bin/python -m pytest
+	ls tests/test_*.py | TENURE_BINARY=$(TENURE) xargs -n 8 -P 3 $(ROOT)/tools/whole.sh $(TOOLS)/python-client/bin/python -m pytest
 
 # `make test` has the JVM of the tests compile with the first compiler only: it lives for a minute, and takes half the CPU so. Here it is
 # as users have it.
