@@ -3,11 +3,13 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	// By itself go test runs as many tests at the same time as there are processors, and these wait. Its flag still has the last word.
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
@@ -46,8 +53,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// atOnce is how many scenarios run at the same time at most: most of them mostly wait. By itself go test runs as many as there are
-// processors; -parallel asks for more.
+// atOnce is how many scenarios run at the same time at most: most of them mostly wait.
 const atOnce = 6
 
 // wanted tells whether a scenario is part of this run: the smoke, or with TENURE_CONFORMANCE=all everything; any other text is part of
