@@ -27,6 +27,12 @@ GO ?= go
 PYTHON ?= python3
 MVN ?= mvn
 
+# All programs and tests are built in one way, so that each package is compiled once; with the race detector, once more.
+export CGO_ENABLED ?= 0
+ifeq ($(findstring -trimpath,$(GOFLAGS)),)
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
+endif
+
 # Maven's JVM lives for seconds: the second compiler and its threads cost more than they save.
 export MAVEN_OPTS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 
@@ -60,7 +66,7 @@ help: ## list the targets; times are for two cores and filled caches
 .PHONY: build
 build: ## build bin/tenure, one static binary
 	@# It takes the place of the old one at once, which may be running, or wanted by another make.
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(TENURE).$$$$ ./cmd/tenure && mv $(TENURE).$$$$ $(TENURE)
+	CGO_ENABLED=0 $(GO) build -ldflags '-X main.version=$(VERSION)' -o $(TENURE).$$$$ ./cmd/tenure && mv $(TENURE).$$$$ $(TENURE)
 
 .PHONY: run
 run: build ## build, then run one member on a temporary store
