@@ -90,8 +90,9 @@ found = { $(1); } >/dev/null 2>&1
 skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not found here" >&2; exit 1; fi; \
 	mkdir -p $(BUILD); echo "skipped: $(2) need $(1), not found here" | tee -a $(SKIPPED) >&2; }
 
-# The tests of the three languages wait for clocks often enough to run beside each other. A make that cannot keep their output apart runs
-# one after the other.
+# The tests of the three languages wait for clocks often enough to run beside each other, and of Go twice as many packages at once as there
+# are processors. A make that cannot keep their output apart runs one language after the other.
+GO_PACKAGES_AT_ONCE = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),-j3 --output-sync=target,-j1)
 
 .PHONY: test
@@ -100,7 +101,7 @@ test: ## run all tests of all languages, those of Go with -short, and list at th
 	@rc=0; $(MAKE) --no-print-directory build agents && \
 	echo "Each language prints what its tests say when all of them have run." && \
 	$(MAKE) --no-print-directory --keep-going $(BESIDE) test-python test-java test-go \
-		GO_TEST_FLAGS="-short $(GO_TEST_FLAGS)" JAVA_TEST_FLAGS='-DargLine="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"' || rc=$$?; \
+		GO_TEST_FLAGS="-short -p $(GO_PACKAGES_AT_ONCE) $(GO_TEST_FLAGS)" JAVA_TEST_FLAGS='-DargLine="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"' || rc=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "not all tests ran:"; sort -u $(SKIPPED); fi; \
 	exit $$rc
 
