@@ -18,6 +18,9 @@ type Stream struct {
 	method    string
 	end       context.CancelCauseFunc
 	grant     atomic.Pointer[Grant] // of the last message; nil if nothing was decided
+	// free says that a message was taken about which nothing was decided, because this member knew of no rights. Before the first message it
+	// is not set: that one is decided about by what the member has then.
+	free atomic.Bool
 }
 
 // Open begins a stream under ctx, which end ends. The call runs under the context that it returns; Close must be called. caller
@@ -41,7 +44,7 @@ func (s *Stream) Close() {
 
 // Message decides about a message of the stream. Of renewals, those are noted that are denied, and the others go on: see Denies.
 func (s *Stream) Message(ctx context.Context, m any) error {
-	if !s.authority.Asks(s.method) {
+	if s.isFree() {
 		s.grant.Store(nil)
 		return nil
 	}
@@ -55,6 +58,16 @@ func (s *Stream) Message(ctx context.Context, m any) error {
 		s.grant.Store(g)
 	}
 	return err
+}
+
+// isFree reports whether nothing is to be decided about a message. It asks again once it has said so: a review of rights that came meanwhile has
+// either seen that, or comes before the second answer.
+func (s *Stream) isFree() bool {
+	if s.authority.Asks(s.method) {
+		return false
+	}
+	s.free.Store(true)
+	return !s.authority.Asks(s.method)
 }
 
 // begins reports whether a message is the first about which is decided, so that what this member has must not be too old. The leader decides about
@@ -234,7 +247,7 @@ func (a *Authority) open() []*Stream {
 func (s *Stream) check(now storage.RightsState, changed bool) (at uint64, err error) {
 	g := s.grant.Load()
 	if g == nil {
-		if changed && s.authority.enforces(s.method, now.Mode) {
+		if changed && s.free.Load() && s.authority.enforces(s.method, now.Mode) {
 			return 0, errChanged()
 		}
 		return 0, nil
