@@ -96,7 +96,7 @@ func TestATokenDoesWhatItsPolicyAllows(t *testing.T) {
 	_, err = m.Get(ctx, &tenurev1.GetRequest{Key: "other"})
 	wantDenied(t, err, `key "other" read`)
 	_, err = m.List(ctx, &tenurev1.ListRequest{Prefix: "serv"})
-	wantDenied(t, err, `key "serv"* list`)
+	wantDenied(t, err, `key "serv"* read list`)
 	_, err = m.CreateSession(ctx, &tenurev1.CreateSessionRequest{Name: "db-1"})
 	wantDenied(t, err, `session "db-1" write`)
 	_, err = m.GetStatus(ctx, &tenurev1.GetStatusRequest{})
@@ -107,6 +107,9 @@ func TestATokenDoesWhatItsPolicyAllows(t *testing.T) {
 	one := m.token(t, admin, "half", `session "web-"* write`).GetText()
 	_, err = m.AcquireNow(as(t.Context(), one), "service/web", s.GetSessionId())
 	wantDenied(t, err, `key "service/web" lock`)
+	acquire := &tenurev1.PutRequest{Key: "service/web", Content: text("v"), Acquire: s.GetSessionId()}
+	_, err = m.Put(as(t.Context(), one), acquire)
+	wantDenied(t, err, `key "service/web" write lock`)
 	other := m.token(t, admin, "keys", `key "service/"* rw`).GetText()
 	_, err = m.AcquireNow(as(t.Context(), other), "service/web", s.GetSessionId())
 	wantDenied(t, err, "session id "+s.GetSessionId()+" write")

@@ -360,11 +360,11 @@ func (g *Grant) decide(s *storage.Reader, at storage.Applied) error {
 		return denial(who, authz.Need{Kind: authz.Any})
 	}
 	find := lookup{state: s, serviceOf: g.serviceOf, claims: g.claims}
-	for _, asked := range g.needs {
+	for i, asked := range g.needs {
 		if need, ok, err := find.need(asked); err != nil {
 			return err
 		} else if ok && !who.Covers(need) {
-			return denial(who, asked)
+			return denial(who, asked.With(g.needs[i+1:], who.Covers))
 		}
 	}
 	if find.mayChange() {

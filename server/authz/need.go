@@ -1,6 +1,9 @@
 package authz
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Need is one right that a message needs. Its zero fields have no meaning of their own. Every call has one or more of them, so it is small.
 type Need struct {
@@ -113,6 +116,38 @@ func (n Need) OfQuery(name string, byPrefix bool) Need { return QueryNeed(n.Verb
 // OfUnknownQuery completes a need that names a prepared query that does not exist: any rule will do, so that its caller learns that
 // the query is not there.
 func (n Need) OfUnknownQuery() Need { return Need{Kind: Any} }
+
+// With returns the need with the verbs of those others that are about the same and that rights do not meet either, as one rule could meet them all.
+// Of what is named by an id it says no more than the need itself: whether a call needs the others depends on what the state has.
+func (n Need) With(others []Need, met func(Need) bool) Need {
+	if _, is := n.NodeID(); is || n.By != 0 {
+		return n
+	}
+	missing := []Need{n}
+	for _, other := range others {
+		about := other
+		about.Verb, about.Or = n.Verb, n.Or
+		if about == n && !slices.Contains(missing, other) && !met(other) {
+			missing = append(missing, other)
+		}
+	}
+	var verbs Verb
+	for _, m := range missing {
+		if m.Or == 0 {
+			verbs |= m.Verb
+		}
+	}
+	for _, m := range missing {
+		if verbs&m.Or == 0 { // What is enough in its place is not named already.
+			verbs |= m.Verb
+		}
+	}
+	if n.Kind != Key && verbs&Write != 0 {
+		verbs &^= Read // Rules with write have it.
+	}
+	n.Verb = verbs
+	return n
+}
 
 // String returns the need as a rule that would meet it, with nothing in it but what the request said. It is bounded, whatever that was: of a long
 // name it has the beginning and a mark, with which it is no rule any more.

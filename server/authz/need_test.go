@@ -101,3 +101,42 @@ func TestANameThatFitsIsWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestANeedNamesWhatElseIsMissing(t *testing.T) {
+	key := func(verb Verb) Need { return Need{Kind: Key, Verb: verb, Match: Exact, Text: "a"} }
+	node := func(verb Verb) Need { return Need{Kind: Node, Verb: verb, Match: Exact, Text: "n"} }
+	session := func(verb Verb) Need { return Need{Kind: Session, Verb: verb, By: BySession, ID: "s"} }
+	guard := Need{Kind: Key, Verb: Read, Or: Lock, Match: Exact, Text: "a"}
+	tests := map[string]struct {
+		rules  string
+		first  Need
+		others []Need
+		want   string
+	}{
+		"alone":                                {"", key(Write), nil, `key "a" write`},
+		"two of the same key":                  {"", key(Write), []Need{key(Lock), key(Write)}, `key "a" write lock`},
+		"in the order of rules":                {"", key(Lock), []Need{key(Write), key(Read)}, `key "a" read write lock`},
+		"one of two is met":                    {`key "a" lock`, key(Write), []Need{key(Lock)}, `key "a" write`},
+		"another key":                          {"", key(Write), []Need{{Kind: Key, Verb: Lock, Match: Exact, Text: "b"}}, `key "a" write`},
+		"the prefix is another name":           {"", key(Write), []Need{{Kind: Key, Verb: List, Match: Prefix, Text: "a"}}, `key "a" write`},
+		"another kind":                         {"", key(Write), []Need{session(Write)}, `key "a" write`},
+		"a guard, and nothing in its place":    {"", guard, []Need{key(Write)}, `key "a" read write`},
+		"a guard, and what is in its place":    {"", guard, []Need{key(Lock)}, `key "a" lock`},
+		"what is in the place of a later one":  {"", key(Lock), []Need{guard}, `key "a" lock`},
+		"a node: write has read":               {"", node(Read), []Need{node(Write)}, `node "n" write`},
+		"what an id names is not said further": {"", session(Read), []Need{session(Write)}, "session id s read"},
+		"a key if the session deletes":         {"", key(Lock), []Need{{Kind: Key, Verb: Write, Match: Exact, Text: "a", By: BySession, ID: "s"}}, `key "a" lock`},
+		"all of the operator":                  {"", Need{Kind: Operator, Verb: Read}, []Need{{Kind: Operator, Verb: Backup}}, "operator read backup"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			policy, err := ParsePolicy(test.rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := test.first.With(test.others, NewRights("", "", policy).Covers).String(); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
