@@ -52,7 +52,11 @@ func HolderText(hold *tenurev1.Hold, sessions ...*tenurev1.Session) string {
 			break
 		}
 	}
-	return fmt.Sprintf("held by %s since %s", WhoText(hold.GetSessionName(), id), Moment(hold.GetGrantTime()))
+	text := "held by " + WhoText(hold.GetSessionName(), id)
+	if hold.GetGrantTime() != nil { // Whoever may not read the key is not told.
+		text += " since " + Moment(hold.GetGrantTime())
+	}
+	return text
 }
 
 // whereText says after a comma on which host and in which process a session's holder runs, as far as the session says it.

@@ -1,6 +1,12 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	tenurev1 "github.com/tenure-io/tenure/gen/go/tenure/v1"
+)
 
 func TestPrintable(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
@@ -19,5 +25,17 @@ func TestPrintable(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// Whoever may lock a key and not read it is told who holds it, and not since when.
+func TestAHolderIsToldWithoutWhatIsNotKnown(t *testing.T) {
+	hold := &tenurev1.Hold{SessionName: "a", Sequencer: &tenurev1.Sequencer{SessionId: "s"}}
+	if got, want := HolderText(hold), `held by "a" (session s)`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	hold.GrantTime = timestamppb.Now()
+	if got, want := HolderText(hold), `held by "a" (session s) since `+Moment(hold.GetGrantTime()); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
