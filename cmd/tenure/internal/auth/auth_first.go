@@ -124,6 +124,11 @@ func makeFirst(
 	if err := e.CheckClear(); err != nil { // The text is in the request.
 		return err
 	}
+	members, err := e.Connect() // It reads the other files before the text is drawn, and asks nobody yet.
+	if err != nil {
+		return err
+	}
+	members.Close()
 	text, drawn, err := drawnToken(first.out)
 	if err != nil {
 		return err
