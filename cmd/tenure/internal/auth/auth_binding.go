@@ -118,7 +118,7 @@ func newAuthBindingListCommand(env *cli.Environment) *cobra.Command {
 			if env.JSON() {
 				return env.PrintDocument(all)
 			}
-			var rows [][]string
+			rows := [][]string{{"NAME", "PRINCIPAL", "POLICIES"}}
 			for _, b := range all.GetBindings() {
 				principal := b.GetPrincipal()
 				if b.GetKind() == tenurev1.BindingKind_BINDING_KIND_ANONYMOUS {

@@ -109,7 +109,7 @@ func newAuthPolicyListCommand(env *cli.Environment) *cobra.Command {
 			if env.JSON() {
 				return env.PrintDocument(all)
 			}
-			var rows [][]string
+			rows := [][]string{{"NAME", "RULES"}}
 			for _, p := range all.GetPolicies() {
 				rules := 0
 				if policy, err := authz.ParsePolicy(p.GetRules()); err == nil {

@@ -127,7 +127,7 @@ fetches the keys itself.`,
 			for _, k := range answer.GetKeys() {
 				known[k.GetProvider()] = k
 			}
-			var rows [][]string
+			rows := [][]string{{"NAME", "ISSUER", "AUDIENCES", "KEYS"}}
 			for _, p := range answer.GetProviders() {
 				rows = append(rows, []string{
 					cli.Printable(p.GetName()), cli.Printable(p.GetIssuer()), cli.Printable(strings.Join(p.GetAudiences(), " ")), keysText(known[p.GetName()]),
@@ -140,7 +140,7 @@ fetches the keys itself.`,
 
 // keysText returns what is known of the keys of a provider.
 func keysText(k *tenurev1.ProviderKeys) string {
-	text := fmt.Sprintf("%d keys", k.GetKeys())
+	text := cli.Counted(k.GetKeys(), "key")
 	if k.GetFetchTime() != nil {
 		text += ", fetched " + cli.Moment(k.GetFetchTime())
 	}
