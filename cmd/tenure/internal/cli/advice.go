@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +52,7 @@ func Explain(timeout time.Duration, err error) error {
 	if status.Code(err) == codes.Unavailable || errors.Is(err, tenure.ErrUnavailable) {
 		code = ExitUnavailable
 	}
-	if next := adviceFor(errorinfo.Reason(err)); next != "" {
+	if next := adviceFor(errorinfo.Reason(err), errorinfo.Fact(err, "key")); next != "" {
 		text += ": " + next
 	}
 	return &ExitError{Code: code, Err: errors.New(text)}
@@ -116,8 +117,14 @@ func plainCause(err error) string {
 	return op.Err.Error()
 }
 
-// adviceFor returns what to do after a refusal, or nothing if the refusal says it all.
-func adviceFor(reason tenurev1.ErrorReason) string {
+// plainKey is a short key that a shell takes as it is.
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./][A-Za-z0-9_@%+=:,./-]{0,127}$`)
+
+// adviceFor returns what to do after a refusal, or nothing if the refusal says it all. The key is the one that the refusal is about, if it is about one.
+func adviceFor(reason tenurev1.ErrorReason, key string) string {
+	if !plainKey.MatchString(key) {
+		key = "KEY"
+	}
 	switch reason {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_NOT_FOUND:
 		return "`tenure session list` shows the live ones"
@@ -128,9 +135,9 @@ func adviceFor(reason tenurev1.ErrorReason) string {
 	case tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG:
 		return "set TENURE_SESSION_SECRET, or --session-secret, to what `tenure session create --secret` printed"
 	case tenurev1.ErrorReason_ERROR_REASON_COMPARE_FAILED:
-		return "`tenure kv get --detailed KEY` shows its revision"
+		return "`tenure kv get --detailed " + key + "` shows its revision"
 	case tenurev1.ErrorReason_ERROR_REASON_FENCING_TOKEN_STALE:
-		return "`tenure lock info KEY` shows how that hold ended"
+		return "`tenure lock info " + key + "` shows how that hold ended"
 	case tenurev1.ErrorReason_ERROR_REASON_NO_LEADER, tenurev1.ErrorReason_ERROR_REASON_NOT_LEADER,
 		tenurev1.ErrorReason_ERROR_REASON_STOPPING:
 		return "try again in a moment; `tenure status` shows the members"

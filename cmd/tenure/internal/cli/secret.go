@@ -72,5 +72,5 @@ func SecretWrongError(given bool) error {
 	if given {
 		text = "the given one is wrong"
 	}
-	return RefusedError("the session has a secret, and %s: %s", text, adviceFor(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG))
+	return RefusedError("the session has a secret, and %s: %s", text, adviceFor(tenurev1.ErrorReason_ERROR_REASON_SESSION_SECRET_WRONG, ""))
 }
