@@ -46,7 +46,7 @@ var (
 	ErrAgentInsecure = errors.New("anyone who can reach this address can change what the agent registers, and an agent inside a member has no TLS; " +
 		"listen on a loopback address, run `tenure agent` beside the member with TLS, or accept it with --insecure")
 	// ErrInsecure means that an address can be reached from other machines, and that there is no TLS.
-	ErrInsecure = errors.New("anyone who can reach this address can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
+	ErrInsecure = errors.New("anyone who can connect there can take every lock; give the member TLS with --cert-file and --key-file, listen on a loopback address, or accept it with --insecure")
 	// ErrConfig means that a setting has a value that makes no sense.
 	ErrConfig = errors.New("bad setting")
 )
@@ -282,7 +282,33 @@ func (c Config) Validate() error {
 	if c.WaitsMax < 1 || c.ConnectionsMax < 1 || c.IntakeBytesMax < 1 || c.MessageTimeout < 0 || c.RequestBytesMax < 1<<10 || c.CallsMax < 1 || c.StreamsMax < 1 || c.StreamSessionsMax < 1 {
 		problems = append(problems, fmt.Errorf("%w: limits of requests must be larger than zero", ErrConfig))
 	}
-	return errors.Join(problems...)
+	return errors.Join(exposedOnce(problems)...)
+}
+
+// exposedError says at which addresses other machines can reach a member without TLS.
+type exposedError struct{ at string }
+
+// Error says at which, and what to do.
+func (e *exposedError) Error() string { return e.at + ": " + ErrInsecure.Error() }
+
+// Unwrap returns ErrInsecure.
+func (*exposedError) Unwrap() error { return ErrInsecure }
+
+// exposedOnce returns problems with those addresses in one that other machines can reach, so that what to do is said once.
+func exposedOnce(problems []error) []error {
+	var at []string
+	var others []error
+	for _, problem := range problems {
+		if exposed, ok := errors.AsType[*exposedError](problem); ok {
+			at = append(at, exposed.at)
+		} else {
+			others = append(others, problem)
+		}
+	}
+	if len(at) == 0 {
+		return problems
+	}
+	return append([]error{&exposedError{at: strings.Join(at, ", ")}}, others...)
 }
 
 // checkListenAddress refuses what cannot be listened on, or should not without TLS.
@@ -295,7 +321,7 @@ func checkListenAddress(flag, address string, safe bool) error {
 		return fmt.Errorf("%w: %s %q must have a port between 0 and 65535", ErrConfig, flag, address)
 	}
 	if !safe && !loopback(host) {
-		return fmt.Errorf("%s %s: %w", flag, address, ErrInsecure)
+		return &exposedError{at: flag + " " + address}
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -396,6 +398,17 @@ func TestConfigIsRefusedWithAReason(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestAddressesWithoutTLSAreRefusedTogether(t *testing.T) {
+	_, err := server.New(server.Config{DataDir: "d", ListenAddr: "10.0.0.4:7400", HTTPAddr: "10.0.0.4:7401", PeerAddr: "10.0.0.4:7402", CallsMax: -1})
+	if !errors.Is(err, server.ErrInsecure) || !errors.Is(err, server.ErrConfig) {
+		t.Errorf("got %v, want both mistakes", err)
+	}
+	const together = "--listen 10.0.0.4:7400, --http 10.0.0.4:7401, --peer 10.0.0.4:7402: "
+	if text := fmt.Sprint(err); !strings.Contains(text, together) || strings.Count(text, "can take every lock") != 1 {
+		t.Errorf("got %s, want one sentence that begins with %s", text, together)
 	}
 }
 
