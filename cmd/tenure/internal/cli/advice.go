@@ -28,12 +28,10 @@ func Explain(timeout time.Duration, err error) error {
 		return err
 	}
 	if unreachable := new(UnreachableError); errors.As(err, &unreachable) {
-		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)",
-			unreachable.Error(), unreachable.Cause())}
+		return &ExitError{Code: ExitUnavailable, Err: errors.New(unreachable.Error() + toMembers(unreachable.Cause()))}
 	}
 	if stranger := new(StrangerError); errors.As(err, &stranger) {
-		return &ExitError{Code: ExitUnavailable, Err: fmt.Errorf("%s (%s): use the gRPC address, which is --listen of `tenure serve` "+
-			"(default port 7400)", stranger.Error(), Printable(ErrorText(stranger.Err)))}
+		return &ExitError{Code: ExitUnavailable, Err: errors.New(stranger.Error() + strangeText(ErrorText(stranger.Err)))}
 	}
 	if ended := new(SessionEndedError); errors.As(err, &ended) {
 		return RefusedError("%s; `tenure session info %s` shows more", ended.Error(), ended.ID)
@@ -56,6 +54,41 @@ func Explain(timeout time.Duration, err error) error {
 		text += ": " + next
 	}
 	return &ExitError{Code: code, Err: errors.New(text)}
+}
+
+// forFlags puts flags in place of the parameters of a connection string.
+var forFlags = strings.NewReplacer("set ca_file to", "set --ca-file to", "set cert_file and key_file", "set --cert-file and --key-file",
+	"set server_name", "set --server-name", "who signed cert_file", "who signed --cert-file")
+
+// orMembers says of a port that wants another certificate what it may be.
+const orMembers = ", unless this is the port for members"
+
+// forMembers says what helps where it is a member that cannot be connected to.
+var forMembers = strings.NewReplacer("use tenures://", "give --ca-file, or tenures:// in --endpoints",
+	"set --cert-file and --key-file", "set --cert-file and --key-file"+orMembers, "that it has not expired", "that it has not expired"+orMembers)
+
+// toMembers says why no member answered, and what to do unless that says it.
+func toMembers(cause string) string {
+	text := " (" + forMembers.Replace(cause) + ")"
+	switch {
+	case strings.HasPrefix(cause, "it closed "):
+		return text + ": --endpoints takes gRPC addresses (default port 7400)"
+	case strings.HasPrefix(cause, "it "), strings.HasPrefix(cause, tlsFailed): // Somebody answered.
+		return text
+	default:
+		return text + ": is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)"
+	}
+}
+
+// strangeText says what somebody answered who is not a member, or not where clients are answered, and what to do.
+func strangeText(said string) string {
+	switch {
+	case strings.Contains(said, "unexpected HTTP status code"): // So gRPC calls an answer of HTTP/2.
+		return " (it does not speak gRPC: is this an HTTP port? gRPC's is 7400 by default)"
+	case strings.HasPrefix(said, "unknown service"):
+		said += "; is this the port for members?"
+	}
+	return " (" + Printable(said) + "): use the gRPC address, which is --listen of `tenure serve` (default port 7400)"
 }
 
 // nothingChanged is how members end an error after which nothing was changed.

@@ -42,8 +42,10 @@ func (e *UnreachableError) Error() string {
 	return "no member answered at " + strings.Join(e.endpoints, ", ")
 }
 
-// Cause says why the first endpoint failed.
-func (e *UnreachableError) Cause() string { return Printable(plainCause(e.causes[0])) }
+// Cause says why the first endpoint failed, with flags in place of the parameters that the client library names.
+func (e *UnreachableError) Cause() string {
+	return Printable(forFlags.Replace(plainCause(e.causes[0])))
+}
 
 // Unwrap returns why each endpoint failed.
 func (e *UnreachableError) Unwrap() []error { return e.causes }

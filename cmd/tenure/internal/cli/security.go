@@ -213,6 +213,9 @@ func (w watched) Clone() credentials.TransportCredentials {
 	return watched{TransportCredentials: w.TransportCredentials.Clone(), attempt: w.attempt}
 }
 
+// tlsFailed begins what is said of TLS that was not agreed on. The words are those of the client libraries.
+const tlsFailed = "TLS failed: "
+
 // handshakeError says that a member and this program did not agree on TLS.
 type handshakeError struct{ err error }
 
@@ -221,7 +224,7 @@ func (e *handshakeError) Error() string {
 	if record := new(tls.RecordHeaderError); errors.As(e.err, record) {
 		return "it has no TLS: use tenure://"
 	}
-	return "TLS failed: " + e.reason()
+	return tlsFailed + e.reason()
 }
 
 // reason says what is wrong with the member's certificate.
