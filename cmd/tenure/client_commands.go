@@ -52,7 +52,7 @@ func clientCommands(env *cli.Environment) []*cobra.Command {
 func explainErrors(env *cli.Environment, cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
-			return cli.Explain(env.Timeout, run(c, args))
+			return env.Explain(run(c, args))
 		}
 	}
 	for _, child := range cmd.Commands() {

@@ -91,6 +91,19 @@ func strangeText(said string) string {
 	return " (" + Printable(said) + "): use the gRPC address, which is --listen of `tenure serve` (default port 7400)"
 }
 
+// ignoredCert ends the refusal of a caller whose certificate the member did not look at.
+const ignoredCert = "; the certificate of --cert-file counts only at members with --client-ca-file"
+
+// Explain is the function Explain for an error of a command with these flags.
+func (e *Environment) Explain(err error) error {
+	told := Explain(e.Timeout, err)
+	exit, ok := errors.AsType[*ExitError](told)
+	if !ok || exit.Err == nil || e.Security.Dialing.Cert == "" || !strings.HasPrefix(exit.Error(), "callers without a credential ") {
+		return told
+	}
+	return &ExitError{Code: exit.Code, Err: errors.New(exit.Error() + ignoredCert)}
+}
+
 // nothingChanged is how members end an error after which nothing was changed.
 const nothingChanged = "; nothing was changed"
 
