@@ -93,6 +93,8 @@ func EndText(cause tenurev1.HoldEndCause) string {
 	switch cause {
 	case tenurev1.HoldEndCause_HOLD_END_CAUSE_SESSION_FORCED:
 		return "an operator ended the session"
+	case tenurev1.HoldEndCause_HOLD_END_CAUSE_SESSION_CLOSED:
+		return "session destroyed" // As the end of the session itself is called.
 	case tenurev1.HoldEndCause_HOLD_END_CAUSE_FORCE_RELEASED:
 		return "an operator released it"
 	default:
