@@ -28,7 +28,7 @@ PYTHON ?= python3
 MVN ?= mvn
 
 # All programs and tests are built in one way, so that each package is compiled once; with the race detector, once more.
-export CGO_ENABLED ?= 0
+export CGO_ENABLED ?= $(if $(findstring -race,$(GO_TEST_FLAGS)),1,0)
 ifeq ($(findstring -trimpath,$(GOFLAGS)),)
 export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
 endif
@@ -92,7 +92,7 @@ skip = { if [ "$${TENURE_CI:-}" = 1 ]; then echo "error: $(2) need $(1), not fou
 
 # The tests of the three languages wait for clocks often enough to run beside each other, and of Go twice as many packages at once as there
 # are processors. A make that cannot keep their output apart runs one language after the other.
-GO_PACKAGES_AT_ONCE = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+GO_PACKAGES_AT_ONCE = $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)))
 BESIDE := $(if $(filter output-sync,$(.FEATURES)),-j3 --output-sync=target,-j1)
 
 .PHONY: test

@@ -38,7 +38,7 @@ func (r *running) unsafeForTokens() string {
 		return "without TLS on --peer any process that reaches it could act for every client: " +
 			"give --peer-cert-file, --peer-key-file and --peer-ca-file, or --peer off to a member that is alone"
 	}
-	open, found := r.config.withoutTLS(r.addresses, r.advertised)
+	open, found := r.config.withoutTLS(Addresses{GRPC: r.addresses.GRPC, HTTP: r.addresses.HTTP}, r.advertised)
 	switch {
 	case !found:
 		return ""

@@ -124,11 +124,10 @@ func makeFirst(
 	if err := e.CheckClear(); err != nil { // The text is in the request.
 		return err
 	}
-	members, err := e.Connect() // It reads the other files before the text is drawn, and asks nobody yet.
-	if err != nil {
+	// The other files are read before the text is drawn. The token's own may be the one that is made here.
+	if err := e.CheckConnect(); err != nil {
 		return err
 	}
-	members.Close()
 	text, drawn, err := drawnToken(first.out)
 	if err != nil {
 		return err

@@ -125,11 +125,7 @@ func PlainError(err error) error {
 
 // Connect returns the members that the flags name. Close them.
 func (e *Environment) Connect() (*Members, error) {
-	security, err := e.Security.credentials()
-	if err != nil {
-		return nil, err
-	}
-	m, err := NewMembers(e.Endpoints, security, "tenure-cli/"+e.Version)
+	m, err := e.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +137,24 @@ func (e *Environment) Connect() (*Members, error) {
 		m.options = append(m.options, grpc.WithPerRPCCredentials(token))
 	}
 	return m, nil
+}
+
+// connect is Connect without a token.
+func (e *Environment) connect() (*Members, error) {
+	security, err := e.Security.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return NewMembers(e.Endpoints, security, "tenure-cli/"+e.Version)
+}
+
+// CheckConnect reads what Connect needs besides a token, and asks no member.
+func (e *Environment) CheckConnect() error {
+	m, err := e.connect()
+	if err == nil {
+		m.Close()
+	}
+	return err
 }
 
 // WithMembers runs one short piece of work with the members, within --timeout.
