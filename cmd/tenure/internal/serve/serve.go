@@ -212,10 +212,10 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 	if !f.dev {
 		return
 	}
-	tenure, curl, grpcurl := "tenure", "curl http://", "grpcurl -plaintext "
+	tenure, curl, grpcurl := "tenure", "curl 'http://", "grpcurl -plaintext "
 	if f.config.TLS.CertFile != "" {
 		ca := caBeside(f.config.TLS.CertFile)
-		tenure, curl, grpcurl = "tenure --ca-file "+ca, "curl --cacert "+ca+" https://", "grpcurl -cacert "+ca+" "
+		tenure, curl, grpcurl = "tenure --ca-file "+ca, "curl --cacert "+ca+" 'https://", "grpcurl -cacert "+ca+" "
 	}
 	if at.GRPC != cli.EndpointDefault {
 		tenure = "TENURE_ENDPOINTS=" + at.GRPC + " " + tenure
@@ -236,7 +236,7 @@ func announce(env *cli.Environment, at server.Addresses, f *serveFlags) {
 		"  "+tenure+" lock info jobs/nightly               # and see who holds it",
 		"  "+tenure+" watch --prefix ''                     # print each change from now on; Ctrl-C ends it",
 		"  "+tenure+" kv put greeting hello",
-		"  "+curl+at.HTTP+"/v1/kv/greeting",
+		"  "+curl+at.HTTP+"/v1/kv/greeting?raw'",
 		"  "+grpcurl+at.GRPC+" list    # if you have grpcurl",
 		"",
 	)
