@@ -27,8 +27,9 @@ type requestTruth struct {
 
 // resultAt is a result, and the entry that had it.
 type resultAt struct {
-	result *storev1.Result
-	index  uint64
+	result    *storev1.Result
+	index     uint64
+	principal string
 }
 
 func newRequestTruth(w *World) *requestTruth {
@@ -68,7 +69,8 @@ func (t *requestTruth) attempt(index uint64, request string, cmd *storev1.Comman
 	case !runs(result):
 		t.refused(index, request, cmd, result.GetFailure())
 	case ran && !proto.Equal(first.result, result):
-		t.w.violated("requests", "entry %d is request %s again, whose result in entry %d is %v, and has %v", index, request, first.index, first.result, result)
+		t.w.violated("requests", "entry %d is request %s of %q again, whose result in entry %d, of %q, is %v, and has %v",
+			index, request, cmd.GetPrincipal(), first.index, first.principal, first.result, result)
 	case ran:
 		t.w.floors.RetriesInLog++
 		if cmd.GetRequestId() == nil {
@@ -77,7 +79,7 @@ func (t *requestTruth) attempt(index uint64, request string, cmd *storev1.Comman
 	case result.GetFailure() == nil && t.no[request] > 0:
 		t.w.violated("requests", "entry %d applies request %s, of which entry %d said that it was not applied", index, request, t.no[request])
 	default:
-		t.first[request] = resultAt{result, index}
+		t.first[request] = resultAt{result, index, cmd.GetPrincipal()}
 	}
 	if id := cmd.GetRequestId(); id != nil {
 		t.done[epochOf(id)] = max(t.done[epochOf(id)], id.GetDoneBelow())
