@@ -401,6 +401,12 @@ func TestTokensInACluster(t *testing.T) {
 		_, err := c.members[0].auth().BootstrapAuth(t.Context(), &tenurev1.BootstrapAuthRequest{Token: firstToken, Mode: modeEnforce})
 		return err == nil
 	})
+	for _, m := range c.members { // What a member has begun before it knew of rules may have to be made again.
+		await(t, "the member knows that rules are enforced", func() bool {
+			_, err := m.Put(t.Context(), &tenurev1.PutRequest{Key: "k", Content: text("v")})
+			return status.Code(err) == codes.PermissionDenied
+		})
+	}
 	for i := range 3 {
 		at, other := c.members[i], c.members[(i+1)%3]
 		made := at.token(t, firstToken, "web", `key * rw`)
