@@ -261,12 +261,7 @@ func (g *Grant) Again(ctx context.Context) error {
 func (g *Grant) afresh(ctx context.Context, at uint64, fresh error) error {
 	a := g.authority
 	if fresh != nil {
-		who := g.who.Load()
-		if who == nil || a.enforces(g.method, a.node.Store().Rights.Now().Mode) {
-			return fresh
-		}
-		if who.Cause != "" && !g.reads {
-			// Whose change it is has to be known in any mode: a retry at another member would be that of somebody else, and be made again.
+		if g.who.Load() == nil || a.enforces(g.method, a.node.Store().Rights.Now().Mode) {
 			return fresh
 		}
 		g.found.Store(nil) // It is served whatever is there.

@@ -268,29 +268,3 @@ func TestAWarningPassesWhateverIsThere(t *testing.T) {
 		t.Errorf("its change depends on %v, want nothing", found)
 	}
 }
-
-// TestAWarningPassesNoChangeOfWhoIsNotKnown makes a change in mode warn at a member that does not know the token and is cut off. If it were made as
-// that of nobody, a retry at another member would not find it by its idempotency key.
-func TestAWarningPassesNoChangeOfWhoIsNotKnown(t *testing.T) {
-	node, a, _ := enforcing(t, storev1.AuthMode_AUTH_MODE_WARN)
-	unheard := identity.Client{Caller: identity.Caller{Kind: identity.Token}}
-	unheard.Token[0] = 1
-	put := func() error {
-		_, err := a.Call(t.Context(), &unheard, tenurev1.KVService_Put_FullMethodName, &tenurev1.PutRequest{Key: "a"})
-		return err
-	}
-	get := func() error {
-		_, err := a.Call(t.Context(), &unheard, tenurev1.KVService_Get_FullMethodName, &tenurev1.GetRequest{Key: "a"})
-		return err
-	}
-	if err := put(); err != nil {
-		t.Errorf("a token that the cluster does not know: got %v, want a warning", err)
-	}
-	node.lost = true
-	if err := put(); err == nil {
-		t.Error("a change of a token that the member does not know is made, though others may know it")
-	}
-	if err := get(); err != nil {
-		t.Errorf("a read: got %v, want a warning", err)
-	}
-}
