@@ -107,8 +107,8 @@ func (o *Options) validate() error {
 	return o.Gossip.check(o.Insecure)
 }
 
-// Check refuses what is no way to run programs, as the value of a flag, and to run those of clients that reach the member around the agent from other machines, if its
-// address for clients of Consul is not empty, unless that was accepted.
+// Check returns an error if the value of the flag is none of those that there are. It also refuses ExecAPI where other machines can reach the address
+// for clients of Consul of the member around the agent, unless insecure accepts that. An empty address is none.
 func (e Exec) Check(flag, memberConsul string, insecure bool) error {
 	switch e {
 	case ExecOff, ExecFile:

@@ -73,14 +73,14 @@ func toMembers(cause string) string {
 	switch {
 	case strings.HasPrefix(cause, "it closed "):
 		return text + ": --endpoints takes gRPC addresses (default port 7400)"
-	case strings.HasPrefix(cause, "it "), strings.HasPrefix(cause, tlsFailed): // Somebody answered.
+	case strings.HasPrefix(cause, "it "), strings.HasPrefix(cause, tlsFailed): // Something answered.
 		return text
 	default:
 		return text + ": is `tenure serve` running? --endpoints takes gRPC addresses (default port 7400)"
 	}
 }
 
-// strangeText says what somebody answered who is not a member, or not where clients are answered, and what to do.
+// strangeText says what answered in place of a member's port for clients, and what to do.
 func strangeText(said string) string {
 	switch {
 	case strings.Contains(said, "unexpected HTTP status code"): // So gRPC calls an answer of HTTP/2.
